@@ -11,10 +11,10 @@ import pytest
 import xpand
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
+from xpand_extensions.extend._derivatives import LINEAR, First, contribution, factor, joint
 from xpand_extensions.tracing import rules, traced_namespace
 from xpand_extensions.tracing._core import Each, Op
 from xpand_extensions.tracing._creation import CREATION
-from xpand_extensions.tracing._derivatives import LINEAR, First, contribution, factor, joint
 from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._indexing import INDEXING

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, is_writeable_array
-from xpand._typing import Array, DType, Namespace, Scalar
+from xpand import UnsupportedError, array_namespace, is_concrete, is_writeable_array
+from xpand.extend import Array, DType, Namespace, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
 from xpand_extensions._runs import Matches, Runs
@@ -20,7 +20,7 @@ def binary(xp: Namespace, operation: Operation, dtype: DType) -> Binary:
     if operation == "set":
         return lambda old, new: new
     if operation in ("min", "max"):
-        if _arguments.kind(xp, dtype) == "bool":  # the standard orders no booleans
+        if checks.kind(xp, dtype) == "bool":  # the standard orders no booleans
             return xp.logical_and if operation == "min" else xp.logical_or  # type: ignore[no-any-return]
         return xp.minimum if operation == "min" else xp.maximum  # type: ignore[no-any-return]
     name = {"power": "pow"}.get(operation, operation)
@@ -72,7 +72,7 @@ class GenericAt(At):
             return out
         # Arrays that can't be written: number the elements, and select the numbers.
         size = math.prod(self.x.shape)
-        device = _arguments.device_of(self.x)
+        device = checks.device_of(self.x)
         numbers = xp.reshape(xp.arange(size, dtype=index_dtype(xp, device), device=device), self.x.shape)
         rows = Rows(xp.reshape(numbers[selection.key], (-1,)), size, 1, selection.sliced, True, False)
         written = self._write_rows(xp.reshape(self.x, (size, 1)), rows, xp.reshape(values, (-1, 1)), "set")
@@ -84,9 +84,7 @@ class GenericAt(At):
         if not rows.dropped:
             return xp.take(table, rows.index, axis=0)
         if not rows.count:
-            return xp.full(
-                (rows.index.shape[0], rows.width), fill, dtype=table.dtype, device=_arguments.device_of(table)
-            )
+            return xp.full((rows.index.shape[0], rows.width), fill, dtype=table.dtype, device=checks.device_of(table))
         inside = rows.index < rows.count
         found = xp.take(table, xp.where(inside, rows.index, xp.zeros_like(rows.index)), axis=0)
         return xp.where(xp.expand_dims(inside, axis=1), found, self._scalar(fill))
@@ -176,7 +174,7 @@ class GenericAt(At):
             # A copy: a view would let the result be changed through the input.
             return xp.reshape(xp.asarray(self._read_basic(selection.key), copy=True), selection.shape)
         if 0 in selection.shape:
-            return xp.zeros(selection.shape, dtype=self.x.dtype, device=_arguments.device_of(self.x))
+            return xp.zeros(selection.shape, dtype=self.x.dtype, device=checks.device_of(self.x))
         fill = self._fill_value() if fill_value is None else fill_value
         return xp.reshape(self._read_rows(self._table(selection), selection, fill), selection.shape)
 
@@ -197,17 +195,17 @@ class GenericAt(At):
         xp = array_namespace(self.x)
         if hasattr(value, "dtype"):
             return xp.astype(value, self.x.dtype, copy=False)
-        return xp.full((), value, dtype=self.x.dtype, device=_arguments.device_of(self.x))
+        return xp.full((), value, dtype=self.x.dtype, device=checks.device_of(self.x))
 
     def _fill_value(self) -> Any:
         xp = array_namespace(self.x)
-        match _arguments.kind(xp, self.x.dtype):
+        match checks.kind(xp, self.x.dtype):
             case "bool":
                 return True
             case "signed":
-                return _arguments.integer_range(xp, self.x.dtype)[0]
+                return checks.integer_range(xp, self.x.dtype)[0]
             case "unsigned":
-                return _arguments.integer_range(xp, self.x.dtype)[1]
+                return checks.integer_range(xp, self.x.dtype)[1]
             case _:
                 return math.nan
 
@@ -243,9 +241,9 @@ class GenericAt(At):
 
 
 def _broadcast(function: str, xp: Namespace, values: Array, selection: Basic | Rows) -> Array:
-    shape = _arguments.known_shape(function, "values", values)
+    shape = checks.known_shape(function, "values", values)
     try:
-        fits = _arguments.broadcast(shape, selection.shape) == selection.shape
+        fits = checks.broadcast(shape, selection.shape) == selection.shape
     except ValueError:
         fits = False
     if not fits:
@@ -269,7 +267,7 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
     """
     mask = selection.mask
     after = x.ndim - selection.axis - mask.ndim
-    shape = _arguments.known_shape(function, "values", values)
+    shape = checks.known_shape(function, "values", values)
     position = len(shape) - after - 1  # which axis of values runs over the positions of the mask
     if position >= 0 and shape[position] != 1:
         if is_concrete(mask):
@@ -279,14 +277,14 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
             return x
         flat = xp.reshape(mask, (-1,))
         number = xp.clip(
-            xp.cumulative_sum(xp.astype(flat, index_dtype(xp, _arguments.device_of(flat)))) - 1, 0, shape[position] - 1
+            xp.cumulative_sum(xp.astype(flat, index_dtype(xp, checks.device_of(flat)))) - 1, 0, shape[position] - 1
         )
         values = xp.take(values, number, axis=position)
     if position >= 0:
         lengths = tuple(mask.shape) if shape[position] != 1 else (1,) * mask.ndim
         values = xp.reshape(values, shape[:position] + lengths + shape[position + 1 :])
     try:
-        fits = _arguments.broadcast(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
+        fits = checks.broadcast(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
     except ValueError:
         fits = False
     if not fits:

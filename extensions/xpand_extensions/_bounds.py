@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
-from xpand import _arguments, is_concrete
-from xpand._precision import default_dtype
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import is_concrete
+from xpand.extend import Array, Device, DType, Namespace, checks, default_dtype
 
 Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
 """The treatment of indices out of bounds."""
@@ -48,7 +47,7 @@ def resolve(
     Returns:
         The index, of the library's data type for indices, and whether it may hold `size`, which stands for "dropped".
     """
-    dtype = index.dtype if index.dtype == xp.int64 else index_dtype(xp, _arguments.device_of(index))
+    dtype = index.dtype if index.dtype == xp.int64 else index_dtype(xp, checks.device_of(index))
     empty = math.prod(index.shape) == 0
     if mode in (None, "raise"):
         if is_concrete(index):
@@ -67,20 +66,20 @@ def resolve(
             )
     if size == 0 and not empty and mode in ("clip", "wrap"):
         raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
-    if _arguments.integer_range(xp, index.dtype)[1] > _arguments.integer_range(xp, dtype)[1]:
+    if checks.integer_range(xp, index.dtype)[1] > checks.integer_range(xp, dtype)[1]:
         # uint64: the conversion would make the largest negative.
-        cap = xp.full((), size, dtype=index.dtype, device=_arguments.device_of(index))
+        cap = xp.full((), size, dtype=index.dtype, device=checks.device_of(index))
         index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
     index = xp.astype(index, dtype, copy=False)
     if mode == "wrap":
         return (
-            index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=_arguments.device_of(index)))
+            index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=checks.device_of(index)))
         ), False
     if from_end:
         index = xp.where(index < 0, index + size, index)
     if mode == "clip":
         return (index if empty else xp.clip(index, 0, size - 1)), False
-    beyond = xp.full((), size, dtype=dtype, device=_arguments.device_of(index))
+    beyond = xp.full((), size, dtype=dtype, device=checks.device_of(index))
     return xp.where((index >= 0) & (index < size), index, beyond), True
 
 

@@ -6,8 +6,8 @@ from functools import partial
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from xpand import _arguments, trees
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks
 
 INLINED: Final = "_xpand_inlined"
 """The attribute of a function by another way to call it, which nothing is remembered for."""
@@ -50,14 +50,14 @@ def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]
 
     They are looked for in closure cells, default and bound arguments, objects of methods, and in their attributes.
     """
-    return list({id(x): x for x in _reached(functions, {}) if _arguments.is_array(x) and is_wanted(x)}.values())
+    return list({id(x): x for x in _reached(functions, {}) if checks.is_array(x) and is_wanted(x)}.values())
 
 
 def global_arrays(*functions: Any) -> Iterator[Array]:
     """Go through the arrays that functions use as global variables, which copies of the functions share."""
     for x in _reached(functions, {}):
         if isinstance(x, FunctionType):
-            yield from filter(_arguments.is_array, map(x.__globals__.get, x.__code__.co_names))
+            yield from filter(checks.is_array, map(x.__globals__.get, x.__code__.co_names))
 
 
 def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
@@ -173,7 +173,7 @@ def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterato
             continue
         seen[id(x)] = x
         yield x
-        if not _arguments.is_array(x):
+        if not checks.is_array(x):
             used = _used(x)
             for each in used:
                 parents.setdefault(id(each), []).append(id(x))

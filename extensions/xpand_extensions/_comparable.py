@@ -1,7 +1,6 @@
 """Two arrays whose values are compared: in one data type, that neither loses its order in."""
 
-from xpand import _arguments
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace, checks
 
 
 def comparable(function: str, xp: Namespace, *, mixed: bool = False, **arrays: Array) -> tuple[Array, Array]:
@@ -19,7 +18,7 @@ def comparable(function: str, xp: Namespace, *, mixed: bool = False, **arrays: A
     (first, x1), (second, x2) = arrays.items()
     if x1.dtype == x2.dtype:
         return x1, x2
-    real1, real2 = (_arguments.kind(xp, x.dtype) == "real" for x in (x1, x2))
+    real1, real2 = (checks.kind(xp, x.dtype) == "real" for x in (x1, x2))
     if real1 != real2:
         if mixed:
             return (x1, xp.astype(x2, x1.dtype)) if real1 else (xp.astype(x1, x2.dtype), x2)
@@ -34,5 +33,5 @@ def comparable(function: str, xp: Namespace, *, mixed: bool = False, **arrays: A
 
 def _is_lossy(xp: Namespace, x1: Array, x2: Array) -> bool:
     """Tell whether no integer data type holds the values of both: uint64 and a signed one."""
-    ranges = [_arguments.integer_range(xp, x.dtype) for x in (x1, x2)]
+    ranges = [checks.integer_range(xp, x.dtype) for x in (x1, x2)]
     return min(low for low, _ in ranges) < 0 and max(high for _, high in ranges) >= 2**64 - 1

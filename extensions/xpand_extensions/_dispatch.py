@@ -30,11 +30,16 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar,
 
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
-from xpand._arguments import is_array
-from xpand._defaults import namespace_or_default
-from xpand._imports import import_module, trace_instead, untraced
-from xpand._namespace import knows_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import (
+    Array,
+    Namespace,
+    import_module,
+    is_array,
+    knows_namespace,
+    namespace_or_default,
+    trace_instead,
+    untraced,
+)
 
 from ._optional import import_if_usable, missing_package, not_installed
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
 
-from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace
+from xpand import UnsupportedError, array_namespace, is_concrete
+from xpand.extend import Array, Namespace, checks, describe
 
 from ._bounds import Bounds, Mode, index_dtype, out_of_bounds, resolve
 
@@ -90,7 +89,7 @@ def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None
         mode: The treatment of indices out of bounds. None: raise where the values are known, else drop.
         bounds: The library's minimum and maximum of an index array.
     """
-    shape = _arguments.known_shape(function, "x", x)
+    shape = checks.known_shape(function, "x", x)
     items = check_types(function, xp, x, index)
     masks = [(p, i) for p, i in enumerate(items) if _is_mask(xp, i)]
     if len(masks) == 1 and all(
@@ -116,7 +115,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _is_mask(xp: Namespace, item: Any) -> bool:
-    return isinstance(item, bool) or (_is_array(item) and _arguments.kind(xp, item.dtype) == "bool")
+    return isinstance(item, bool) or (_is_array(item) and checks.kind(xp, item.dtype) == "bool")
 
 
 def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
@@ -158,10 +157,10 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
             f"{function}: takes arrays of one library, got x of {describe(x)}, index of {describe(item)}; convert one "
             "to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
         )
-    kind = _arguments.kind(xp, item.dtype)
-    if kind != "bool" and kind not in _arguments.INTEGERS:
+    kind = checks.kind(xp, item.dtype)
+    if kind != "bool" and kind not in checks.INTEGERS:
         raise TypeError(f"{function}: index must have an integer or boolean data type, got {item.dtype}")
-    _arguments.one_device(function, x=x, index=item)
+    checks.one_device(function, x=x, index=item)
     return int(item.ndim) if kind == "bool" else 1
 
 
@@ -175,7 +174,7 @@ def _apart(xp: Namespace, x: Array, item: Array) -> bool:
 
 def _check_mask(function: str, mask: Array, dim: int, shape: tuple[int, ...]) -> None:
     covered = shape[dim : dim + mask.ndim]
-    if _arguments.known_shape(function, "the mask", mask) != covered:
+    if checks.known_shape(function, "the mask", mask) != covered:
         raise IndexError(
             f"{function}: the mask of shape {tuple(mask.shape)} doesn't match the axes that it covers, of shape "
             f"{covered}"
@@ -190,7 +189,7 @@ class _Reader:
     ) -> None:
         self.function = function
         self.xp = xp
-        self.device = _arguments.device_of(x)
+        self.device = checks.device_of(x)
         self.shape = shape
         self.mode = mode
         self.bounds = bounds
@@ -249,7 +248,7 @@ class _Reader:
         return _Gather(((dim, index),), (), True)
 
     def _array(self, dim: int, item: Array) -> _Gather:
-        shape = _arguments.known_shape(self.function, "index", item)
+        shape = checks.known_shape(self.function, "index", item)
         index, dropped = resolve(
             self.function, self.xp, item, self.shape[dim], self.mode, self.bounds, axis=dim, from_end=True
         )
@@ -333,7 +332,7 @@ class _Reader:
 
     def _broadcast(self, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         try:
-            return _arguments.broadcast(*shapes)
+            return checks.broadcast(*shapes)
         except ValueError:
             listed = ", ".join(map(str, shapes))
             raise IndexError(

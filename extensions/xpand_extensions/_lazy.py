@@ -1,8 +1,7 @@
 """Whether a library computes nothing before it is asked to."""
 
-from xpand import _namespace as namespaces
-from xpand import array_namespace
-from xpand._typing import Array
+from xpand import array_namespace, extend
+from xpand.extend import Array
 from xpand_extensions.tracing._namespace import TracedNamespace
 
 
@@ -12,4 +11,4 @@ def is_lazy(x: Array) -> bool:
     No loop over its arrays sees how far it has come, inside of transformations and outside.
     """
     xp = array_namespace(x)
-    return namespaces.is_lazy(xp.base if isinstance(xp, TracedNamespace) else xp)
+    return extend.is_lazy(xp.base if isinstance(xp, TracedNamespace) else xp)

@@ -4,7 +4,7 @@ import importlib
 from types import ModuleType
 from typing import Final
 
-from xpand._imports import import_module, untraced
+from xpand.extend import import_module, untraced
 
 _PACKAGES: Final = {
     "opt_einsum": ("opt_einsum", "einsum"),

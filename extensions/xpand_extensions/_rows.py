@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows
@@ -37,7 +37,7 @@ def flat_multi_index(
         which stands for "out of bounds".
     """
     xp = array_namespace(indices)
-    device = _arguments.device_of(indices)
+    device = checks.device_of(indices)
     bounds = row_kernels(indices).bounds
     flat = inside = None
     for j, axis in enumerate(axes):
@@ -69,7 +69,7 @@ def rows(
         width: The number of elements in a row.
         shape: To which `index` broadcasts along `lead`.
     """
-    device = _arguments.device_of(index)
+    device = checks.device_of(index)
     number, stride = index, size
     for axis in reversed(range(len(lead))):
         if lead[axis] != 1:

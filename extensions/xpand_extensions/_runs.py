@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xpand import is_concrete
-from xpand._arguments import device_of
-from xpand._typing import Array, Namespace, Scalar
+from xpand.extend import Array, Namespace, Scalar, device_of
 
 Combine = Callable[[Array, Array], Array]
 

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 class Status(IntEnum):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 
 def plain_sum(xp: Namespace, x: Array, **axes: Any) -> Array:

@@ -11,7 +11,7 @@ from functools import partial, update_wrapper, wraps
 from types import FunctionType, MethodType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._where import for_user
 

@@ -7,11 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from xpand import _arguments, array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
-from xpand._imports import import_module, untraced
-from xpand._namespace import describe, library_of
-from xpand._structures import same_structure
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
+from xpand.extend import (
+    Array,
+    Device,
+    DType,
+    Namespace,
+    checks,
+    describe,
+    import_module,
+    library_of,
+    same_structure,
+    untraced,
+)
 
 from ._captures import INLINED
 from ._transforms_patterns import Patterned, flatten_values
@@ -88,7 +96,7 @@ class _OfArraysAlone:
         """Call the function."""
         result = self.function(*arrays)
         if type(result) not in self._arrays:
-            if not _arguments.is_array(result):
+            if not checks.is_array(result):
                 raise IndirectError
             if len(self._arrays) < _MAX_TYPES:
                 self._arrays.add(type(result))
@@ -152,12 +160,12 @@ class Flat:
                 )
             result, aux = result
             found, structure = trees.flatten(aux)
-            aux = tuple(leaf for leaf in found if _arguments.is_array(leaf))
-            self._aux = [None if _arguments.is_array(leaf) else leaf for leaf in found], structure
+            aux = tuple(leaf for leaf in found if checks.is_array(leaf))
+            self._aux = [None if checks.is_array(leaf) else leaf for leaf in found], structure
         arrays, self.result = self._flatten(result)
         if type(self.result) is Patterned:
             aux += self.result.take()
-        like = next((leaf for leaf in (*arrays, *leaves) if _arguments.is_array(leaf)), None)
+        like = next((leaf for leaf in (*arrays, *leaves) if checks.is_array(leaf)), None)
         return tuple(as_array(f"{self.name}: the function returned", leaf, like) for leaf in arrays), aux
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
@@ -193,12 +201,12 @@ class ArraySpec:
     @property
     def is_floating(self) -> bool:
         """Whether the data type is floating-point, real or complex."""
-        return _arguments.kind(self.xp, self.dtype) in _arguments.FLOATING
+        return checks.kind(self.xp, self.dtype) in checks.FLOATING
 
     @classmethod
     def of(cls, x: Array) -> "ArraySpec":
         """Describe an array."""
-        return cls(array_namespace(x), tuple(x.shape), x.dtype, _arguments.device_of(x))
+        return cls(array_namespace(x), tuple(x.shape), x.dtype, checks.device_of(x))
 
     def zeros(self) -> Array:
         """Make such an array of zeros."""
@@ -219,7 +227,7 @@ class ArraySpec:
         """Return an array as it is, and a number as one of this data type."""
         if isinstance(leaf, (bool, int, float)):
             return self.xp.asarray(leaf, dtype=self.dtype, device=self.device)
-        return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
+        return leaf if checks.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
 def _spec(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) -> ArraySpec:
@@ -302,9 +310,9 @@ def arrays_and_numbers(
     """
     leaves, structure = trees.flatten(tree)
     around = leaves if others is None else (*leaves, *trees.leaves(others))
-    like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
+    like = next((leaf for leaf in around if checks.is_array(leaf)), None)
     spec: trees.Structure | Partial
-    if all(map(_arguments.is_array, leaves)) or not weak_numbers(like):
+    if all(map(checks.is_array, leaves)) or not weak_numbers(like):
         arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
         spec = structure
     else:
@@ -313,30 +321,30 @@ def arrays_and_numbers(
             as_array(f"{function}: {name} holds", leaf, like)
         spec = Partial(structure, [leaf if is_python_number(leaf) else HOLE for leaf in leaves])
     if arrays:
-        _arguments.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
+        checks.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
     return arrays, spec
 
 
 def is_python_number(x: Any) -> bool:
     """Tell whether something is a Python number, and no array."""
-    return isinstance(x, (bool, int, float, complex)) and not _arguments.is_array(x)
+    return isinstance(x, (bool, int, float, complex)) and not checks.is_array(x)
 
 
 def as_array(what: str, value: Any, like: Array | ArraySpec | None) -> Array:
     """Return an array as it is, and a Python number as an array of the library and on the device of another."""
-    if _arguments.is_array(value):
+    if checks.is_array(value):
         return value
     if is_number(value):
         if isinstance(like, ArraySpec):
             return like.xp.asarray(value, device=like.device)
         xp = array_namespace(like) if like is not None else choose_namespace(value)
-        return xp.asarray(value, device=None if like is None else _arguments.device_of(like))
+        return xp.asarray(value, device=None if like is None else checks.device_of(like))
     raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
 
 
 def is_number(value: Any) -> bool:
     """Tell whether something is an array or a Python number."""
-    return isinstance(value, (bool, int, float, complex)) or _arguments.is_array(value)
+    return isinstance(value, (bool, int, float, complex)) or checks.is_array(value)
 
 
 def without_arrays(tree: trees.Tree) -> str:
@@ -347,7 +355,7 @@ def without_arrays(tree: trees.Tree) -> str:
 def promoted_number(what: str, value: Any, given: Sequence[Array]) -> Array:
     """Return an array as it is, and a Python number as an array: a float of the data type of the real arrays."""
     array = as_array(what, value, next(iter(given), None))
-    if not isinstance(value, float) or _arguments.is_array(value):
+    if not isinstance(value, float) or checks.is_array(value):
         return array
     xp = array_namespace(array)
     real = [x.dtype for x in given if array_namespace(x) is xp and xp.isdtype(x.dtype, "real floating")]
@@ -362,9 +370,9 @@ def values_of(function: str, name: str, tree: trees.Tree, others: trees.Tree = N
     leaves, structure = flatten_values(tree)
     if not leaves:
         return [], structure
-    if not all(map(_arguments.is_array, leaves)):
+    if not all(map(checks.is_array, leaves)):
         around = leaves if others is None else (*leaves, *trees.leaves(others))
-        given = [x for x in around if _arguments.is_array(x)]
+        given = [x for x in around if checks.is_array(x)]
         leaves = [promoted_number(f"{function}: {name} holds", x, given) for x in leaves]
     return _checked(function, name, leaves, structure, others)
 
@@ -385,11 +393,11 @@ def arrays_of(
 
 def _checked(function: str, name: str, leaves: list[Any], structure: S, others: trees.Tree) -> tuple[list[Array], S]:
     around = leaves if others is None else (*leaves, *trees.leaves(others))
-    like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
+    like = next((leaf for leaf in around if checks.is_array(leaf)), None)
     arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
     if not arrays:
         raise TypeError(f"{function}: {name} must hold an array or a number, got none")
-    _arguments.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
+    checks.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
     return arrays, structure
 
 
@@ -400,7 +408,7 @@ def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
         TypeError: One isn't.
     """
     for x in arrays:
-        if _arguments.kind_of(x) not in _arguments.FLOATING:
+        if checks.kind_of(x) not in checks.FLOATING:
             raise TypeError(
                 f"{function}: {name} must have floating-point data types, real or complex, got {x.dtype}; convert "
                 "integers with `xp.astype` first"
@@ -409,7 +417,7 @@ def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
 
 def is_floating(xp: Namespace, x: Array) -> bool:
     """Tell whether an array is of a floating-point data type, real or complex."""
-    return _arguments.kind(xp, x.dtype) in _arguments.FLOATING
+    return checks.kind(xp, x.dtype) in checks.FLOATING
 
 
 def like_tree(
@@ -437,7 +445,7 @@ def like_tree(
         if not like.is_floating:
             leaf = None
         elif leaf.dtype != like.dtype:
-            if _arguments.is_array(leaf) and leaf.ndim:
+            if checks.is_array(leaf) and leaf.ndim:
                 raise TypeError(f"{function}: {name} must have the data type {like.dtype}, got {leaf.dtype}")
             xp = array_namespace(leaf)
             if xp.isdtype(leaf.dtype, "complex floating") and not xp.isdtype(like.dtype, "complex floating"):

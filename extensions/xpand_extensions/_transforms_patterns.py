@@ -7,8 +7,8 @@ pattern, and so are directions and Jacobians.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks
 
 
 class Container:
@@ -156,7 +156,7 @@ def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
     namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
     if namespace is None:
         return tree
-    return trees.map(lambda x: namespace.argument(x) if _arguments.is_array(x) else x, tree)
+    return trees.map(lambda x: namespace.argument(x) if checks.is_array(x) else x, tree)
 
 
 def pattern_positions(tree: trees.Tree) -> list[int]:

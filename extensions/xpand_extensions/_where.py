@@ -8,8 +8,8 @@ from types import FrameType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
 import xpand
-from xpand._imports import trace_instead
 from xpand._namespace import LIBRARIES
+from xpand.extend import trace_instead
 
 _OURS: Final = (__name__.rpartition(".")[0], xpand.__name__)
 _ROOTS: Final = frozenset(

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import ParamSpec
 
 from xpand import array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace
 
 P = ParamSpec("P")
 

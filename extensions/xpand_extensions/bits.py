@@ -5,8 +5,7 @@
 
 from typing import Literal
 
-from xpand import _arguments
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType, checks
 
 from ._dispatch import pluggable
 from .arithmetic._operands import element_width, together
@@ -49,11 +48,11 @@ def bitcast(x: Array, dtype: DType | str, /) -> Array:
     >>> bitcast(np.asarray([258], dtype=np.int16), np.int8)
     array([[2, 1]], dtype=int8)
     """
-    xp = _arguments.namespace_of("bitcast", x=x)
-    _arguments.dtype("bitcast", "x", xp, x, _arguments.NUMERIC)
-    dtype = _arguments.named_dtype("bitcast", xp, dtype)
+    xp = checks.namespace_of("bitcast", x=x)
+    checks.dtype("bitcast", "x", xp, x, checks.NUMERIC)
+    dtype = checks.named_dtype("bitcast", xp, dtype)
     try:
-        known = _arguments.kind(xp, dtype) in _arguments.NUMERIC
+        known = checks.kind(xp, dtype) in checks.NUMERIC
     except (TypeError, AttributeError, ValueError):
         known = False
     if not known:
@@ -86,8 +85,8 @@ def population_count(x: Array, /) -> Array:
     >>> population_count(np.asarray([0, 1, 7, -1], dtype=np.int8))
     array([0, 1, 3, 8], dtype=int8)
     """
-    xp = _arguments.namespace_of("population_count", x=x)
-    _arguments.dtype("population_count", "x", xp, x, _arguments.INTEGERS)
+    xp = checks.namespace_of("population_count", x=x)
+    checks.dtype("population_count", "x", xp, x, checks.INTEGERS)
     return population_count.native(x)(x)
 
 
@@ -110,8 +109,8 @@ def count_leading_zeros(x: Array, /) -> Array:
     >>> count_leading_zeros(np.asarray([0, 1, 7, -1], dtype=np.int8))
     array([8, 7, 5, 0], dtype=int8)
     """
-    xp = _arguments.namespace_of("count_leading_zeros", x=x)
-    _arguments.dtype("count_leading_zeros", "x", xp, x, _arguments.INTEGERS)
+    xp = checks.namespace_of("count_leading_zeros", x=x)
+    checks.dtype("count_leading_zeros", "x", xp, x, checks.INTEGERS)
     return count_leading_zeros.native(x)(x)
 
 
@@ -138,7 +137,7 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
     >>> shift_left(np.asarray([1, 3], dtype=np.int8), np.asarray([4, 100], dtype=np.int8))
     array([16,  0], dtype=int8)
     """
-    x, n = together("shift_left", _arguments.INTEGERS, x=x, n=n)
+    x, n = together("shift_left", checks.INTEGERS, x=x, n=n)
     return shift_left.native(x, n)(x, n)
 
 
@@ -164,7 +163,7 @@ def shift_right(x: Array | int, n: Array | int, /) -> Array:
     >>> shift_right(np.asarray([-16, -16, 16], dtype=np.int8), np.asarray([2, 100, 100], dtype=np.int8))
     array([-4, -1,  0], dtype=int8)
     """
-    x, n = together("shift_right", _arguments.INTEGERS, x=x, n=n)
+    x, n = together("shift_right", checks.INTEGERS, x=x, n=n)
     return shift_right.native(x, n)(x, n)
 
 
@@ -189,7 +188,7 @@ def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
     >>> shift_right_logical(np.asarray([-16, 16], dtype=np.int8), 2)
     array([60,  4], dtype=int8)
     """
-    x, n = together("shift_right_logical", _arguments.INTEGERS, x=x, n=n)
+    x, n = together("shift_right_logical", checks.INTEGERS, x=x, n=n)
     return shift_right_logical.native(x, n)(x, n)
 
 
@@ -216,12 +215,12 @@ def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "
     >>> packbits(np.asarray([True, False, False, False, False, False, True, True, True]))
     array([131, 128], dtype=uint8)
     """
-    xp = _arguments.namespace_of("packbits", x=x)
-    _arguments.dtype("packbits", "x", xp, x, _arguments.BITS)
-    _arguments.choice("packbits", "bitorder", bitorder, ("big", "little"))
-    _arguments.known_shape("packbits", "x", x)
+    xp = checks.namespace_of("packbits", x=x)
+    checks.dtype("packbits", "x", xp, x, checks.BITS)
+    checks.choice("packbits", "bitorder", bitorder, ("big", "little"))
+    checks.known_shape("packbits", "x", x)
     if axis is not None:
-        axis = _arguments.axis("packbits", axis, x.ndim)
+        axis = checks.axis("packbits", axis, x.ndim)
     return packbits.native(x)(x, axis=axis, bitorder=bitorder)
 
 
@@ -252,18 +251,18 @@ def unpackbits(
     >>> unpackbits(np.asarray([131, 128], dtype=np.uint8), count=9)
     array([1, 0, 0, 0, 0, 0, 1, 1, 1], dtype=uint8)
     """
-    xp = _arguments.namespace_of("unpackbits", x=x)
+    xp = checks.namespace_of("unpackbits", x=x)
     if x.dtype != xp.uint8:
         raise TypeError(f"unpackbits: x must have uint8, got {x.dtype}; convert it with `xp.astype` first")
-    _arguments.choice("unpackbits", "bitorder", bitorder, ("big", "little"))
-    shape = _arguments.known_shape("unpackbits", "x", x)
+    checks.choice("unpackbits", "bitorder", bitorder, ("big", "little"))
+    shape = checks.known_shape("unpackbits", "x", x)
     if axis is not None:
-        axis = _arguments.axis("unpackbits", axis, x.ndim)
+        axis = checks.axis("unpackbits", axis, x.ndim)
     if count is not None:
         size = 8
         for length in shape if axis is None else (shape[axis],):
             size *= length
-        count = _arguments.integer("unpackbits", "count", count, minimum=-size)
+        count = checks.integer("unpackbits", "count", count, minimum=-size)
         if count < 0:
             count += size
     return unpackbits.native(x)(x, axis=axis, count=count, bitorder=bitorder)

@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from xpand import _arguments, check, is_concrete
-from xpand._typing import Array, Namespace
+from xpand import check, is_concrete
+from xpand.extend import Array, Namespace, checks
 
 from ._bounds import MODES, Mode
 from ._comparable import comparable
@@ -74,18 +74,18 @@ def bincount(
            [0. , 2.5]])
     """
     arrays = {"x": x} if weights is None else {"x": x, "weights": weights}
-    xp = _arguments.namespace_of("bincount", **arrays)
-    _arguments.dtype("bincount", "x", xp, x, _arguments.INTEGERS)
+    xp = checks.namespace_of("bincount", **arrays)
+    checks.dtype("bincount", "x", xp, x, checks.INTEGERS)
     if x.ndim == 0:
         raise ValueError("bincount: x must have at least one axis, got an array of one value")
     if weights is not None:
         weights = _weights("bincount", xp, x, weights, tuple(x.shape))
     if minlength != 0:
-        minlength = _arguments.integer("bincount", "minlength", minlength, minimum=0)
+        minlength = checks.integer("bincount", "minlength", minlength, minimum=0)
     if mode is not None:
-        _arguments.choice("bincount", "mode", mode, MODES)
+        checks.choice("bincount", "mode", mode, MODES)
     if length is not None:
-        length = _arguments.integer("bincount", "length", length, minimum=0)
+        length = checks.integer("bincount", "length", length, minimum=0)
         if minlength:
             raise ValueError(f"bincount: takes minlength or length, got both: {minlength} and {length}; leave one out")
     return bincount.native(x, weights)(
@@ -138,11 +138,11 @@ def histogram(
            [0, 1]])
     """
     arrays = {"x": x} if weights is None else {"x": x, "weights": weights}
-    xp = _arguments.namespace_of("histogram", **arrays)
+    xp = checks.namespace_of("histogram", **arrays)
     x, bins, range = _binned("histogram", xp, x, bins, range)
     if weights is not None:
         weights = _weights("histogram", xp, x, weights, tuple(x.shape))
-    _arguments.boolean("histogram", "density", density)
+    checks.boolean("histogram", "density", density)
     return histogram.native(x, bins, weights)(x, bins, range=range, weights=weights, density=density)
 
 
@@ -158,8 +158,8 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     >>> histogram_bin_edges(np.asarray([1.0, 3.0]), 4)
     array([1. , 1.5, 2. , 2.5, 3. ])
     """
-    xp = _arguments.namespace_of("histogram_bin_edges", x=x)
-    _arguments.integer("histogram_bin_edges", "bins", bins)
+    xp = checks.namespace_of("histogram_bin_edges", x=x)
+    checks.integer("histogram_bin_edges", "bins", bins)
     x, bins, range = _binned("histogram_bin_edges", xp, x, bins, range)
     return histogram_bin_edges.native(x)(x, bins, range=range)
 
@@ -199,13 +199,13 @@ def histogramdd(
            [0, 2]])
     """
     arrays = {"sample": sample} if weights is None else {"sample": sample, "weights": weights}
-    xp = _arguments.namespace_of("histogramdd", **arrays)
+    xp = checks.namespace_of("histogramdd", **arrays)
     if sample.ndim < 2:
         raise ValueError(
             f"histogramdd: sample must have the shape (..., points, dimensions), got {tuple(sample.shape)}; for one "
             "dimension use `histogram`"
         )
-    dimensions = _arguments.known_shape("histogramdd", "sample", sample)[-1]
+    dimensions = checks.known_shape("histogramdd", "sample", sample)[-1]
     if not dimensions:
         raise ValueError(f"histogramdd: sample must have at least one dimension, got shape {tuple(sample.shape)}")
     all_bins = _for_each("bins", bins if isinstance(bins, (tuple, list)) else (bins,) * dimensions, dimensions)
@@ -215,7 +215,7 @@ def histogramdd(
     ]
     if weights is not None:
         weights = _weights("histogramdd", xp, sample, weights, tuple(sample.shape[:-1]))
-    _arguments.boolean("histogramdd", "density", density)
+    checks.boolean("histogramdd", "density", density)
     all_bins = [each[1] for each in checked]
     return histogramdd.native(sample, weights, *all_bins)(
         sample, all_bins, range=[each[2] for each in checked], weights=weights, density=density
@@ -248,11 +248,11 @@ def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
     >>> digitize(np.asarray([0.5, 1.0, 7.0]), np.asarray([0.0, 1.0, 2.0]))
     array([1, 2, 3])
     """
-    xp = _arguments.namespace_of("digitize", x=x, edges=edges)
-    _arguments.one_device("digitize", x=x, edges=edges)
-    _arguments.dtype("digitize", "x", xp, x, _arguments.REAL_VALUED)
-    _arguments.dtype("digitize", "edges", xp, edges, _arguments.REAL_VALUED)
-    _arguments.boolean("digitize", "right", right)
+    xp = checks.namespace_of("digitize", x=x, edges=edges)
+    checks.one_device("digitize", x=x, edges=edges)
+    checks.dtype("digitize", "x", xp, x, checks.REAL_VALUED)
+    checks.dtype("digitize", "edges", xp, edges, checks.REAL_VALUED)
+    checks.boolean("digitize", "right", right)
     if edges.ndim != 1:
         raise ValueError(f"digitize: edges must have the shape (m,), got {tuple(edges.shape)}")
     x, edges = comparable("digitize", xp, mixed=True, x=x, edges=edges)
@@ -287,8 +287,8 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
 
 def _weights(function: str, xp: Namespace, x: Array, weights: Array, shape: tuple[int, ...]) -> Array:
     """Check weights, and return them with the shape of the weighted values."""
-    _arguments.one_device(function, x=x, weights=weights)
-    _arguments.dtype(function, "weights", xp, weights, _arguments.NUMERIC)
+    checks.one_device(function, x=x, weights=weights)
+    checks.dtype(function, "weights", xp, weights, checks.NUMERIC)
     found = tuple(weights.shape)
     if found == shape:
         return weights
@@ -302,19 +302,19 @@ def _weights(function: str, xp: Namespace, x: Array, weights: Array, shape: tupl
 
 def _binned(function: str, xp: Namespace, x: Array, bins: Any, range: Any) -> tuple[Array, Any, Any]:
     """Check values and their bins; edges and values are of one data type then."""
-    _arguments.dtype(function, "x", xp, x, _arguments.REAL_VALUED)
-    shape = _arguments.known_shape(function, "x", x)
+    checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
+    shape = checks.known_shape(function, "x", x)
     if not shape:
         raise ValueError(f"{function}: x must have at least one axis, got an array of one value")
     if not hasattr(bins, "ndim") or (bins.ndim == 0 and not hasattr(bins, "__array_namespace__")):
-        bins = _arguments.integer(function, "bins", bins, minimum=1)
+        bins = checks.integer(function, "bins", bins, minimum=1)
         return x, bins, None if range is None else _range(function, range)
     if range is not None:
         raise ValueError(f"{function}: range is for a number of bins, which edges were given in place of; leave it out")
-    xp = _arguments.namespace_of(function, x=x, bins=bins)
-    _arguments.one_device(function, x=x, bins=bins)
-    _arguments.dtype(function, "bins", xp, bins, _arguments.REAL_VALUED)
-    edges = _arguments.known_shape(function, "bins", bins)
+    xp = checks.namespace_of(function, x=x, bins=bins)
+    checks.one_device(function, x=x, bins=bins)
+    checks.dtype(function, "bins", xp, bins, checks.REAL_VALUED)
+    edges = checks.known_shape(function, "bins", bins)
     if not edges or edges[-1] < 2 or (len(edges) > 1 and edges[:-1] != shape[:-1]):
         raise ValueError(
             f"{function}: bins must be a number or edges of shape (bins + 1,), at least two, or with the leading axes "

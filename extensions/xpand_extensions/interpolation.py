@@ -5,8 +5,7 @@ Both are linear between neighbours, and so differentiable in values and position
 
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks
 
 from ._dispatch import pluggable
 
@@ -54,13 +53,13 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
     >>> grid_sample(grid, positions, extrapolation="periodic")[0, :, 0]
     array([ 5., 20., 15.])
     """
-    xp = _arguments.namespace_of("grid_sample", grid=grid, coordinates=coordinates)
-    _arguments.one_device("grid_sample", grid=grid, coordinates=coordinates)
-    _arguments.dtype("grid_sample", "grid", xp, grid, _arguments.FLOATING)
-    _arguments.dtype("grid_sample", "coordinates", xp, coordinates, _arguments.REAL)
-    _arguments.choice("grid_sample", "extrapolation", extrapolation, _EXTRAPOLATIONS)
-    shape = _arguments.known_shape("grid_sample", "grid", grid)
-    positions = _arguments.known_shape("grid_sample", "coordinates", coordinates)
+    xp = checks.namespace_of("grid_sample", grid=grid, coordinates=coordinates)
+    checks.one_device("grid_sample", grid=grid, coordinates=coordinates)
+    checks.dtype("grid_sample", "grid", xp, grid, checks.FLOATING)
+    checks.dtype("grid_sample", "coordinates", xp, coordinates, checks.REAL)
+    checks.choice("grid_sample", "extrapolation", extrapolation, _EXTRAPOLATIONS)
+    shape = checks.known_shape("grid_sample", "grid", grid)
+    positions = checks.known_shape("grid_sample", "coordinates", coordinates)
     if len(shape) < 2:
         raise ValueError(f"grid_sample: grid must have the axes (batch, *spatial, channel), got the shape {shape}")
     if len(positions) < 2 or positions[-1] != len(shape) - 2:
@@ -120,11 +119,11 @@ def interp(
     array([ 0., 15., 30.])
     """
     arrays = {"x": x, "points": points, "values": values}
-    xp = _arguments.namespace_of("interp", **arrays)
-    _arguments.one_device("interp", **arrays)
-    _arguments.dtype("interp", "x", xp, x, _arguments.REAL)
-    _arguments.dtype("interp", "points", xp, points, _arguments.REAL)
-    _arguments.dtype("interp", "values", xp, values, _arguments.FLOATING)
+    xp = checks.namespace_of("interp", **arrays)
+    checks.one_device("interp", **arrays)
+    checks.dtype("interp", "x", xp, x, checks.REAL)
+    checks.dtype("interp", "points", xp, points, checks.REAL)
+    checks.dtype("interp", "values", xp, values, checks.FLOATING)
     for name, option in (("left", left), ("right", right)):
         if option is not None:
             _number("interp", name, option, complex if xp.isdtype(values.dtype, "complex floating") else float)
@@ -132,9 +131,9 @@ def interp(
         _number("interp", "period", period, float)
         if not 0 < period < float("inf"):
             raise ValueError(f"interp: period must be positive and finite, got {period}")
-    shape = _arguments.known_shape("interp", "points", points)
-    _arguments.known_shape("interp", "x", x)
-    given = _arguments.known_shape("interp", "values", values)
+    shape = checks.known_shape("interp", "points", points)
+    checks.known_shape("interp", "x", x)
+    given = checks.known_shape("interp", "values", values)
     if len(shape) != 1 or not shape[0]:
         raise ValueError(f"interp: points must have the shape (n,), with n at least 1, got {shape}")
     if given[-1:] != shape:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments, trees
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace, Scalar
+from xpand import trees
+from xpand.extend import Array, Namespace, Scalar, checks, describe
 
 from ._dispatch import pluggable
 
@@ -88,8 +87,8 @@ def pad(
     >>> pad(x, (-1, 1), interior=1, constant_values=9.0)
     array([9., 2., 9., 3., 9.])
     """
-    xp = _arguments.namespace_of("pad", x=x)
-    shape = _arguments.known_shape("pad", "x", x)
+    xp = checks.namespace_of("pad", x=x)
+    shape = checks.known_shape("pad", "x", x)
     widths = _widths(pad_width, x.ndim)
     if mode not in _MODES:
         _no_mode(mode)
@@ -104,7 +103,7 @@ def pad(
             )
     constant = _values(xp, x, "constant_values", constant_values) if mode == "constant" else 0
     end = _values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0
-    given = [each for each in trees.leaves((constant, end)) if _arguments.is_array(each)]
+    given = [each for each in trees.leaves((constant, end)) if checks.is_array(each)]
     return pad.native(x, *given)(
         x,
         widths,
@@ -120,7 +119,7 @@ def _no_mode(mode: Any) -> None:
     if isinstance(mode, str) and mode in _OTHER_NAMES:
         listed = ", ".join(map(repr, _MODES))
         raise ValueError(f"pad: mode must be one of {listed}, got {mode!r}, which is {_OTHER_NAMES[mode]!r} here")
-    _arguments.choice("pad", "mode", mode, _MODES)
+    checks.choice("pad", "mode", mode, _MODES)
 
 
 def _widths(value: Any, ndim: int) -> tuple[tuple[int, int], ...]:
@@ -142,7 +141,7 @@ def _widths(value: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 def _integer(value: Any) -> int:
-    return value if type(value) is int else _arguments.integer("pad", "pad_width", value)
+    return value if type(value) is int else checks.integer("pad", "pad_width", value)
 
 
 def _pair(name: str, value: Any, pair: Any) -> tuple[Any, Any]:
@@ -159,10 +158,10 @@ def _wrong_number(name: str, value: Any, ndim: int) -> None:
 
 def _interior(value: Any, ndim: int) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)):
-        return (_arguments.integer("pad", "interior", value, minimum=0),) * ndim
+        return (checks.integer("pad", "interior", value, minimum=0),) * ndim
     if len(value) != ndim:
         raise ValueError(f"pad: interior must have one integer for each of the {ndim} axes, got {value!r}")
-    return tuple([_arguments.integer("pad", "interior", each, minimum=0) for each in value])
+    return tuple([checks.integer("pad", "interior", each, minimum=0) for each in value])
 
 
 def _is_default(value: Any) -> bool:
@@ -180,12 +179,12 @@ def _check_options(
 ) -> None:
     """Check that no option is of another mode, and what modes ask of data types."""
     if reflect_type != "even":
-        _arguments.choice("pad", "reflect_type", reflect_type, ("even", "odd"))
+        checks.choice("pad", "reflect_type", reflect_type, ("even", "odd"))
         if mode not in ("symmetric", "reflect"):
             _other_mode("reflect_type", "'symmetric' and mode='reflect'", mode)
-        _arguments.dtype("pad", "x with reflect_type='odd'", xp, x, _arguments.NUMERIC)
+        checks.dtype("pad", "x with reflect_type='odd'", xp, x, checks.NUMERIC)
     if mode == "linear_ramp":
-        _arguments.dtype("pad", "x with mode='linear_ramp'", xp, x, _arguments.NUMERIC)
+        checks.dtype("pad", "x with mode='linear_ramp'", xp, x, checks.NUMERIC)
     elif not _is_default(end_values):
         _other_mode("end_values", "'linear_ramp'", mode)
     if mode == "constant":
@@ -220,17 +219,17 @@ def _values(xp: Namespace, x: Array, name: str, value: Any) -> Any:
 
 def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
     """Check one value. An integer fits any data type, also a boolean one where it is 0 or 1."""
-    if type(value) is int and value in (0, 1) and _arguments.kind(xp, x.dtype) == "bool":
+    if type(value) is int and value in (0, 1) and checks.kind(xp, x.dtype) == "bool":
         return bool(value)
     if isinstance(value, (bool, int, float, complex)):
-        _arguments.castable("pad", name, xp, value, x, "x")
+        checks.castable("pad", name, xp, value, x, "x")
         return value
-    _arguments.namespace_of("pad", **{"x": x, name: value})
-    _arguments.one_device("pad", **{"x": x, name: value})
+    checks.namespace_of("pad", **{"x": x, name: value})
+    checks.one_device("pad", **{"x": x, name: value})
     if value.ndim:
         raise ValueError(
             f"pad: {name} must be numbers or 0-dimensional arrays, got the shape {tuple(value.shape)} of "
             f"{describe(value)}; write one for each end as a tuple of pairs"
         )
-    _arguments.castable("pad", name, xp, value, x, "x")
+    checks.castable("pad", name, xp, value, x, "x")
     return value

@@ -5,8 +5,7 @@ NaN counts as larger than every number, and zeros of either sign as equal, on ev
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from xpand import _arguments
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks
 
 from ._comparable import comparable
 from ._dispatch import pluggable
@@ -55,10 +54,10 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
     array([1, 3, 2])
     """
     axis = _real_valued("top_k", x, axis)
-    k = _arguments.integer("top_k", "k", k, minimum=0)
+    k = checks.integer("top_k", "k", k, minimum=0)
     if k > x.shape[axis]:
         raise ValueError(f"top_k: k={k} is more than the {x.shape[axis]} values along axis {axis}")
-    _arguments.boolean("top_k", "largest", largest)
+    checks.boolean("top_k", "largest", largest)
     return top_k.native(x)(x, k, axis=axis, largest=largest)
 
 
@@ -86,7 +85,7 @@ def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) ->
     (array([1., 2., 3.]), array([1, 2, 0]))
     """
     axis = _real_valued("sort_with_order", x, axis)
-    _arguments.boolean("sort_with_order", "descending", descending)
+    checks.boolean("sort_with_order", "descending", descending)
     return top_k.native(x)(x, x.shape[axis], axis=axis, largest=descending)
 
 
@@ -174,18 +173,18 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
            [0]])
     """
     arrays = {"x1": x1, "x2": x2} if sorter is None else {"x1": x1, "x2": x2, "sorter": sorter}
-    xp = _arguments.namespace_of("searchsorted", **arrays)
-    _arguments.one_device("searchsorted", **arrays)
-    _arguments.dtype("searchsorted", "x1", xp, x1, _arguments.REAL_VALUED)
-    _arguments.dtype("searchsorted", "x2", xp, x2, _arguments.REAL_VALUED)
+    xp = checks.namespace_of("searchsorted", **arrays)
+    checks.one_device("searchsorted", **arrays)
+    checks.dtype("searchsorted", "x1", xp, x1, checks.REAL_VALUED)
+    checks.dtype("searchsorted", "x2", xp, x2, checks.REAL_VALUED)
     x1, x2 = comparable("searchsorted", xp, x1=x1, x2=x2)
-    _arguments.choice("searchsorted", "side", side, ("left", "right"))
+    checks.choice("searchsorted", "side", side, ("left", "right"))
     if x1.ndim == 0:
         raise ValueError("searchsorted: x1 must have at least one axis, got an array of one value")
     if x1.ndim > 1:
         _same_leading_axes(x1, x2)
     if sorter is not None:
-        _arguments.dtype("searchsorted", "sorter", xp, sorter, _arguments.INTEGERS)
+        checks.dtype("searchsorted", "sorter", xp, sorter, checks.INTEGERS)
         if tuple(sorter.shape) != tuple(x1.shape):
             raise ValueError(
                 f"searchsorted: sorter must have the shape {tuple(x1.shape)} of x1, got {tuple(sorter.shape)}"
@@ -247,23 +246,23 @@ def unique(
     array([[1, 1],
            [2, 1]])
     """
-    xp = _arguments.namespace_of("unique", x=x)
-    if _arguments.kind(xp, x.dtype) is None:
+    xp = checks.namespace_of("unique", x=x)
+    if checks.kind(xp, x.dtype) is None:
         raise TypeError(f"unique: x must have a data type of the standard, got {x.dtype}; convert it with `xp.astype`")
-    _arguments.known_shape("unique", "x", x)
-    axis = None if axis is None else _arguments.axis("unique", axis, x.ndim)
+    checks.known_shape("unique", "x", x)
+    axis = None if axis is None else checks.axis("unique", axis, x.ndim)
     for name, value in zip(
         ("return_index", "return_inverse", "return_counts"), (return_index, return_inverse, return_counts)
     ):
-        _arguments.boolean("unique", name, value)
+        checks.boolean("unique", name, value)
     if size is not None:
-        size = _arguments.integer("unique", "size", size, minimum=0)
+        size = checks.integer("unique", "size", size, minimum=0)
     elif fill_value is not None:
         raise ValueError("unique: fill_value is for what is missing up to size, which isn't given; give size too")
     if fill_value is not None:
         if not isinstance(fill_value, (bool, int, float, complex)):
             raise TypeError(f"unique: fill_value must be a Python scalar, got {fill_value!r}")
-        _arguments.castable("unique", "fill_value", xp, fill_value, x, "x")
+        checks.castable("unique", "fill_value", xp, fill_value, x, "x")
     return unique.native(x)(
         x,
         axis=axis,
@@ -277,14 +276,14 @@ def unique(
 
 def _real_valued(function: str, x: Array, axis: int) -> int:
     """Check the array and the axis of a function of one, and return the axis counted from the front."""
-    xp = _arguments.namespace_of(function, x=x)
-    _arguments.dtype(function, "x", xp, x, _arguments.REAL_VALUED)
-    _arguments.known_shape(function, "x", x)
-    return _arguments.axis(function, axis, x.ndim)
+    xp = checks.namespace_of(function, x=x)
+    checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
+    checks.known_shape(function, "x", x)
+    return checks.axis(function, axis, x.ndim)
 
 
 def _position(function: str, kth: int, size: int, axis: int) -> int:
-    kth = _arguments.integer(function, "kth", kth)
+    kth = checks.integer(function, "kth", kth)
     if not -size <= kth < size:
         takes = f"; takes {-size} to {size - 1}" if size else ""
         raise IndexError(f"{function}: kth={kth} is out of bounds for axis {axis} of size {size}{takes}")
@@ -293,7 +292,7 @@ def _position(function: str, kth: int, size: int, axis: int) -> int:
 
 def _same_leading_axes(x1: Array, x2: Array) -> None:
     """Check that the axes of two arrays before the last broadcast together, in shapes that are known."""
-    first, second = _arguments.known_shape("searchsorted", "x1", x1), _arguments.known_shape("searchsorted", "x2", x2)
+    first, second = checks.known_shape("searchsorted", "x1", x1), checks.known_shape("searchsorted", "x2", x2)
     pairs = zip(first[-2::-1], second[-2::-1])
     if not second or any(a != b and a != 1 and b != 1 for a, b in pairs):
         raise ValueError(

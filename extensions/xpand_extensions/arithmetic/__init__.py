@@ -5,8 +5,7 @@ Where the standard has the operation (`remainder` is floored, `nextafter`, `floo
 
 from typing import Any
 
-from xpand import _arguments
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks
 
 from .._dispatch import pluggable
 from ._operands import SCALARS, cast, no_array, together
@@ -41,17 +40,17 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
     >>> promote(np.asarray([1, 2]), np.asarray([0.5]), int_to_float=True)
     (array([1., 2.]), array([0.5]))
     """
-    _arguments.boolean("promote", "bool_to_int", bool_to_int)
-    _arguments.boolean("promote", "int_to_float", int_to_float)
+    checks.boolean("promote", "bool_to_int", bool_to_int)
+    checks.boolean("promote", "int_to_float", int_to_float)
     named: dict[str, Any] = {f"operand {number}": x for number, x in enumerate(operands)}
     arrays = {name: x for name, x in named.items() if type(x) not in SCALARS}
     if not arrays:
         no_array("promote", named)
-    xp = _arguments.namespace_of("promote", **arrays)
-    _arguments.one_device("promote", **arrays)
-    device = _arguments.device_of(next(iter(arrays.values())))
+    xp = checks.namespace_of("promote", **arrays)
+    checks.one_device("promote", **arrays)
+    device = checks.device_of(next(iter(arrays.values())))
     rank = {"bool": 0, "unsigned": 1, "signed": 1, "real": 2, "complex": 2}
-    ranks = {name: rank.get(_arguments.kind(xp, x.dtype) or "", 3) for name, x in arrays.items()}
+    ranks = {name: rank.get(checks.kind(xp, x.dtype) or "", 3) for name, x in arrays.items()}
     # What an option lets give way to a higher kind takes no part in finding the type.
     highest = max(ranks.values())
     lowest = highest
@@ -60,7 +59,7 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
     if bool_to_int and lowest <= 1:
         lowest = 0
     leading = {name: x for name, x in arrays.items() if ranks[name] == highest or not lowest <= ranks[name] < highest}
-    named |= zip(leading, _arguments.promote("promote", xp, **leading))
+    named |= zip(leading, checks.promote("promote", xp, **leading))
     target = named[next(iter(leading))]
     # The library's default types, asked for in a way that torch.compile takes too.
     if highest == 0 and bool_to_int:
@@ -97,7 +96,7 @@ def divide_no_nan(x: Array | Scalar, y: Array | Scalar, /) -> Array:
     >>> divide_no_nan(np.asarray([1.0, 2.0, 0.0]), np.asarray([2.0, 0.0, 0.0]))
     array([0.5, 0. , 0. ])
     """
-    x, y = together("divide_no_nan", _arguments.FLOATING, x=x, y=y)
+    x, y = together("divide_no_nan", checks.FLOATING, x=x, y=y)
     return divide_no_nan.native(x, y)(x, y)
 
 
@@ -125,7 +124,7 @@ def quotient(x: Array | Scalar, y: Array | Scalar, /) -> Array:
     >>> quotient(np.asarray([7, -7, 7, 7]), np.asarray([2, 2, -2, 0]))
     array([ 3, -3, -3,  0])
     """
-    x, y = together("quotient", _arguments.INTEGERS, x=x, y=y)
+    x, y = together("quotient", checks.INTEGERS, x=x, y=y)
     return quotient.native(x, y)(x, y)
 
 
@@ -155,5 +154,5 @@ def truncated_remainder(x: Array | Scalar, y: Array | Scalar, /) -> Array:
     >>> truncated_remainder(np.asarray([7.5, -7.5]), np.asarray([2.0, 2.0]))
     array([ 1.5, -1.5])
     """
-    x, y = together("truncated_remainder", _arguments.REAL_VALUED, x=x, y=y)
+    x, y = together("truncated_remainder", checks.REAL_VALUED, x=x, y=y)
     return truncated_remainder.native(x, y)(x, y)

@@ -2,14 +2,12 @@
 
 from typing import Any, Final, NoReturn
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace, checks, describe
 
 SCALARS: Final = (bool, int, float, complex)
 
 
-def together(function: str, kinds: frozenset[_arguments.Kind], /, **operands: Any) -> list[Array]:
+def together(function: str, kinds: frozenset[checks.Kind], /, **operands: Any) -> list[Array]:
     """Bring arrays and Python scalars, one array at least, to one data type of the given kinds.
 
     Raises:
@@ -19,15 +17,15 @@ def together(function: str, kinds: frozenset[_arguments.Kind], /, **operands: An
     arrays = {name: x for name, x in operands.items() if type(x) not in SCALARS}
     if not arrays:
         no_array(function, operands)
-    xp = _arguments.namespace_of(function, **arrays)
-    _arguments.one_device(function, **arrays)
+    xp = checks.namespace_of(function, **arrays)
+    checks.one_device(function, **arrays)
     for name, x in arrays.items():
-        _arguments.dtype(function, name, xp, x, kinds)
-    operands |= zip(arrays, _arguments.promote(function, xp, **arrays))
+        checks.dtype(function, name, xp, x, kinds)
+    operands |= zip(arrays, checks.promote(function, xp, **arrays))
     target = operands[next(iter(arrays))]
     result = [cast(function, name, xp, x, target) for name, x in operands.items()]
     if len(arrays) > 1:
-        _arguments.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
+        checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
     return result
 
 
@@ -40,8 +38,8 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
     """
     if type(value) not in SCALARS:
         return value if value.dtype == target.dtype else xp.astype(value, target.dtype)
-    _arguments.castable(function, name, xp, value, target, "the arrays")
-    return xp.asarray(value, dtype=target.dtype, device=_arguments.device_of(target))
+    checks.castable(function, name, xp, value, target, "the arrays")
+    return xp.asarray(value, dtype=target.dtype, device=checks.device_of(target))
 
 
 def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
@@ -52,13 +50,13 @@ def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
 
 def integer_width(xp: Namespace, dtype: DType) -> int:
     """Return the number of bits of an integer data type."""
-    low, high = _arguments.integer_range(xp, dtype)
+    low, high = checks.integer_range(xp, dtype)
     return (high - low).bit_length()
 
 
 def element_width(xp: Namespace, dtype: DType) -> int:
     """Return the number of bits of an element of a numeric data type."""
-    kind = _arguments.kind(xp, dtype)
-    if kind in _arguments.INTEGERS:
+    kind = checks.kind(xp, dtype)
+    if kind in checks.INTEGERS:
         return integer_width(xp, dtype)
     return int(xp.finfo(dtype).bits) * (2 if kind == "complex" else 1)

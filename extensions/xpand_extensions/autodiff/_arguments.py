@@ -6,9 +6,8 @@ from itertools import compress
 from operator import not_
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._transforms import ArraySpec, Flat, differentiable, is_floating, unflatten, values_of, without_arrays
 from .._transforms_patterns import Patterned, in_namespace_of
@@ -102,7 +101,7 @@ class Chosen:
         for i, x in enumerate(self.leaves):
             if i not in found:
                 xp = array_namespace(x)
-                found[i] = xp.zeros((*shape, *x.shape), dtype=x.dtype, device=_arguments.device_of(x))
+                found[i] = xp.zeros((*shape, *x.shape), dtype=x.dtype, device=checks.device_of(x))
         leaves = [found[i] for i in range(len(self.leaves))]
         if isinstance(self.structure, Patterned):
             return self.structure.tree(leaves, shape)
@@ -135,7 +134,7 @@ def check_callable(name: str, function: Any) -> None:
 def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums") -> tuple[int, ...]:
     """Check and list numbers of arguments."""
     given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-    return tuple(_arguments.integer(name, argument, number) for number in given)
+    return tuple(checks.integer(name, argument, number) for number in given)
 
 
 def positions_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "argnums") -> list[int]:
@@ -173,9 +172,9 @@ def check_scalar(name: str, flat: Flat, outs: Sequence[Array], holomorphic: bool
 def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real: bool) -> None:
     """Check that an array is complex if the function is holomorphic, or otherwise real where it must be."""
     xp = array_namespace(x)
-    if holomorphic and _arguments.kind(xp, x.dtype) != "complex":
+    if holomorphic and checks.kind(xp, x.dtype) != "complex":
         raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")
-    if not holomorphic and must_be_real and _arguments.kind(xp, x.dtype) != "real":
+    if not holomorphic and must_be_real and checks.kind(xp, x.dtype) != "real":
         if not is_floating(xp, x):
             remedy = "convert it with `xp.astype`"
         elif what == "the output":

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._transforms import arrays_of, differentiable, is_floating
 from .._where import clean_tracebacks
@@ -56,8 +55,8 @@ def check_grads(
         raise TypeError(f"check_grads: args must be a tuple or a list of arguments, got {describe(args)}")
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
     for mode in modes:
-        _arguments.choice("check_grads", "modes", mode, _MODES)
-    if _arguments.integer("check_grads", "order", order) < 1:
+        checks.choice("check_grads", "modes", mode, _MODES)
+    if checks.integer("check_grads", "order", order) < 1:
         raise ValueError(f"check_grads: order must be at least 1, got {order}")
     leaves, _ = arrays_of("check_grads", "args", tuple(args))
     differentiable("check_grads", "args", leaves)
@@ -107,12 +106,12 @@ class _Check:
                 return xp.zeros_like(x)
             count = math.prod(x.shape)
             real = [self.random.gauss(0.0, 1.0) for _ in range(count)]
-            is_complex = _arguments.kind(xp, x.dtype) == "complex"
+            is_complex = checks.kind(xp, x.dtype) == "complex"
             values = [complex(a, self.random.gauss(0.0, 1.0)) for a in real] if is_complex else real
-            return xp.reshape(xp.asarray(values, dtype=x.dtype, device=_arguments.device_of(x)), x.shape)
+            return xp.reshape(xp.asarray(values, dtype=x.dtype, device=checks.device_of(x)), x.shape)
 
         leaves, structure = trees.flatten(tree)
-        like = next((x for x in leaves if _arguments.is_array(x)), None)
+        like = next((x for x in leaves if checks.is_array(x)), None)
         if like is not None:
             leaves, structure = arrays_of("check_grads", "the function returned", tree)
         return trees.unflatten(structure, [random(x) for x in leaves])
@@ -155,7 +154,7 @@ def _map(function: Callable[..., Array], tree: trees.Tree, *rest: trees.Tree) ->
     """Map over floating-point arrays; leave others unchanged."""
 
     def of_floating(x: Any, *others: Any) -> Any:
-        if not _arguments.is_array(x):
+        if not checks.is_array(x):
             return function(x, *others) if isinstance(x, (float, complex)) else x
         return function(x, *others) if is_floating(array_namespace(x), x) else x
 
@@ -174,5 +173,5 @@ def _product(a: trees.Tree, b: trees.Tree) -> float:
         xp = array_namespace(x)
         if is_floating(xp, x):
             product = xp.sum(x * y)
-            total += float(xp.real(product) if _arguments.kind(xp, x.dtype) == "complex" else product)
+            total += float(xp.real(product) if checks.kind(xp, x.dtype) == "complex" else product)
     return total

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
-from xpand import _arguments, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks, describe
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
@@ -83,7 +82,7 @@ def checkpoint(
             found, of_result = trees.flatten(users[0](*given, **(named[0] if named else {})))
             if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
                 result.append(of_result)
-            like = next((x for x in (*found, *xs) if _arguments.is_array(x)), None)
+            like = next((x for x in (*found, *xs) if checks.is_array(x)), None)
             return tuple(as_array("checkpoint: the function returned", x, like) for x in found)
 
         # Without arrays nothing can be dropped: captured arrays are saved anyway.
@@ -123,4 +122,4 @@ def checkpoint_name(x: trees.Tree, /, name: str) -> trees.Tree:
     """
     if not isinstance(name, str):
         raise TypeError(f"checkpoint_name: name must be a string, got {describe(name)}")
-    return trees.map(lambda leaf: checkpoint_name.native(leaf)(leaf, name) if _arguments.is_array(leaf) else leaf, x)
+    return trees.map(lambda leaf: checkpoint_name.native(leaf)(leaf, name) if checks.is_array(leaf) else leaf, x)

@@ -4,8 +4,7 @@ from functools import wraps
 from typing import Any
 
 from xpand import trees
-from xpand._structures import same_structure
-from xpand._typing import Array
+from xpand.extend import Array, same_structure
 
 from .._captures import OfArrays
 from .._dispatch import pluggable

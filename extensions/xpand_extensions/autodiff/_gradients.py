@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from .._transformed import transformation
@@ -104,7 +104,7 @@ def _value_and_grad(
     direct = Direct(
         function,
         lambda args, checked: value_and_grad.native(*args)(checked, argnums),
-        lambda x: x.shape == () and _arguments.kind_of(x) == "real",
+        lambda x: x.shape == () and checks.kind_of(x) == "real",
     )
 
     differentiated: set[Any] = set()

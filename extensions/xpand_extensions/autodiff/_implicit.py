@@ -8,7 +8,7 @@ the Jacobian of `f`. Libraries differ in how they apply an operation with such a
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 Arrays: TypeAlias = tuple[Array, ...]
 Function: TypeAlias = Callable[..., Arrays]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from .._transformed import transformation
 from ..vmap import mapped
@@ -168,7 +168,7 @@ def _units(x: Array) -> Array:
     """Stack the unit arrays of the shape of `x`, with one element equal to one and the others zero."""
     xp = array_namespace(x)
     size = math.prod(x.shape)
-    found = xp.eye(size, dtype=x.dtype, device=_arguments.device_of(x))
+    found = xp.eye(size, dtype=x.dtype, device=checks.device_of(x))
     if type(x) is not type(found) and isinstance(
         x, type(found)
     ):  # made from `x`, so that it is distributed where `x` is

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace
+from xpand import array_namespace, trees
+from xpand.extend import Array, Namespace, checks, describe
 
 from .._dispatch import pluggable
 from .._transforms import ArraySpec, Flat, Structure, as_array, differentiable, values_of
@@ -92,13 +91,13 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
     """
     check_callable("linear_transpose", function)
     found, structure = flatten_values(primals)
-    like = next((x for x in found if _arguments.is_array(x)), None)
+    like = next((x for x in found if checks.is_array(x)), None)
     if like is not None:
         return _transposed(function, found, structure, like)
 
     def transposed(cotangents: trees.Tree) -> Any:
         # The library is that of the arguments, so that the function can't be transposed earlier.
-        given = next((x for x in trees.leaves(cotangents) if _arguments.is_array(x)), None)
+        given = next((x for x in trees.leaves(cotangents) if checks.is_array(x)), None)
         return _transposed(function, found, structure, as_array("", 0.0, given))(cotangents)
 
     for leaf in found:
@@ -119,7 +118,7 @@ def _transposed(
     def of_arrays(*arrays: Array) -> tuple[Array, ...]:
         outs, _ = flat(*arrays)
         differentiable("linear_transpose", "the output", outs)
-        device = _arguments.device_of(like)
+        device = checks.device_of(like)
         outputs[:] = [ArraySpec(xp, tuple(x.shape), x.dtype, device) for x in outs]
         return outs
 
@@ -136,13 +135,13 @@ def _check_template(x: Any) -> None:
 
 def _stand_in(xp: Namespace, x: Any, like: Array) -> Array:
     """Return an array, or make one with the shape and data type of another object."""
-    if _arguments.is_array(x):
+    if checks.is_array(x):
         return x
     _check_template(x)
     if not hasattr(x, "dtype"):
         return as_array("linear_transpose: primals holds", x, like)
     name = getattr(x.dtype, "name", None) or getattr(x.dtype, "__name__", None) or str(x.dtype).rpartition(".")[2]
-    return _zeros(xp, x.shape, getattr(xp, name), _arguments.device_of(like))
+    return _zeros(xp, x.shape, getattr(xp, name), checks.device_of(like))
 
 
 def _zeros(xp: Namespace, shape: Any, dtype: Any, device: Any) -> Array:

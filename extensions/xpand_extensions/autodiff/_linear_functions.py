@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 from .._transforms import ArraySpec, Structure, like_tree, unflatten

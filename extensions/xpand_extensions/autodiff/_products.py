@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from xpand import _arguments, trees
-from xpand._namespace import describe
+from xpand import trees
+from xpand.extend import checks, describe
 
 from .._dispatch import pluggable
 from .._transforms import ArraySpec, Flat, like_tree, values_of
@@ -33,7 +33,7 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
     """
 
     def stop(leaf: trees.Tree) -> trees.Tree:
-        return stop_gradient.native(leaf)(leaf) if _arguments.is_array(leaf) else leaf
+        return stop_gradient.native(leaf)(leaf) if checks.is_array(leaf) else leaf
 
     return trees.map(stop, x)
 

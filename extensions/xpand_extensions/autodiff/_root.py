@@ -5,8 +5,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from xpand import array_namespace, trees
-from xpand._arguments import device_of
-from xpand._typing import Array
+from xpand.extend import Array, device_of
 
 from .._captures import OfArrays
 from .._dispatch import pluggable

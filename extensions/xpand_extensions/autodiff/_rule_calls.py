@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from functools import partial, update_wrapper
 from typing import Any, cast
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._structures import same_structure
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe, same_structure
 
 from .._transforms import ArraySpec, Flat, Partial, arrays_and_numbers, as_array, unflatten
 from .._transforms_patterns import flatten_without_plans, pattern_positions, without_plans
@@ -157,7 +155,7 @@ class Call:
             raise TypeError(
                 f"{label} must return an output of the structure {self.result}, as the function does, got {structure}"
             )
-        like = self.specs[0].zeros() if not all(map(_arguments.is_array, found)) else None
+        like = self.specs[0].zeros() if not all(map(checks.is_array, found)) else None
         return tuple(as_array(f"{label} returned an output that holds", x, like) for x in found)
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
@@ -250,13 +249,13 @@ class _Reverse:
         if any(isinstance(x, CustomVJPPrimal) for x in (*values, *trees.leaves(output))):
             raise TypeError(f"{label} must not return a CustomVJPPrimal; return its `value`")
         if perturbed not in self.residuals:  # once: PyTorch's compiler lets nothing be changed when it is called again
-            self.residuals[perturbed] = [None if _arguments.is_array(x) else x for x in values], structure
+            self.residuals[perturbed] = [None if checks.is_array(x) else x for x in values], structure
         outs = self.call.outputs(output)
         if not self.specs:
             self.specs = [ArraySpec.of(x) for x in outs]
         # The patterns of the output are saved too, for the cotangent that `backward` takes.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
-        return outs, (*(x for x in values if _arguments.is_array(x)), *patterns)
+        return outs, (*(x for x in values if checks.is_array(x)), *patterns)
 
     def backward(
         self,

@@ -5,7 +5,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._captures import OfArrays
 from .._dispatch import pluggable

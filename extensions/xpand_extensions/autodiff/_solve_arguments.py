@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._structures import same_structure
-from xpand._typing import Array, DType
+from xpand import array_namespace, trees
+from xpand.extend import Array, DType, checks, describe, same_structure
 
 from .._transforms import as_array
 
@@ -23,8 +21,8 @@ class Arguments:
         if not isinstance(args, tuple):
             raise TypeError(f"{name}: args must be a tuple of further arguments, got {describe(args)}")
         leaves, self._structure = trees.flatten(args)
-        self.arrays: Arrays = tuple(x for x in leaves if _arguments.is_array(x))
-        self._static = [_HOLE if _arguments.is_array(x) else x for x in leaves]
+        self.arrays: Arrays = tuple(x for x in leaves if checks.is_array(x))
+        self._static = [_HOLE if checks.is_array(x) else x for x in leaves]
 
     def filled(self, arrays: Sequence[Array]) -> tuple[Any, ...]:
         """Return the arguments with other arrays."""
@@ -47,8 +45,8 @@ class Aux:
         """Split a tree into arrays and other objects; store the latter."""
         leaves, structure = trees.flatten(tree)
         if not self._found:  # once: PyTorch's compiler lets nothing be changed when it is called again
-            self._found.append(([_HOLE if _arguments.is_array(x) else x for x in leaves], structure))
-        return tuple(x for x in leaves if _arguments.is_array(x))
+            self._found.append(([_HOLE if checks.is_array(x) else x for x in leaves], structure))
+        return tuple(x for x in leaves if checks.is_array(x))
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Combine arrays with the other objects."""
@@ -83,7 +81,7 @@ class Form:
         found = []
         for leaf, (shape, dtype) in zip(leaves, self.kinds):
             x = as_array(f"{what} a tree of arrays like {like}; it holds", leaf, reference)
-            if not isinstance(leaf, complex) and not _arguments.is_array(leaf) and x.dtype != dtype:
+            if not isinstance(leaf, complex) and not checks.is_array(leaf) and x.dtype != dtype:
                 x = array_namespace(x).astype(x, dtype)
             if tuple(x.shape) != shape:
                 raise ValueError(f"{what} a tree like {like}, of the shape {shape}, got {tuple(x.shape)}")

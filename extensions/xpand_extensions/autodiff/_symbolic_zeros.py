@@ -5,8 +5,7 @@ from math import prod
 from typing import Any
 
 from xpand import trees
-from xpand._namespace import describe
-from xpand._typing import DType
+from xpand.extend import DType, describe
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from xpand._namespace import describe
+from xpand.extend import describe
 
 __all__ = [
     "checkpoint_dots",

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Final, Literal
 
 from xpand import is_cupy_array, is_torch_array, library_name, namespace, to_device, wrapped_libraries
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 from xpand_extensions._dispatch import third_party_plugins
 
 STRICT: Final = "array_api_strict"

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._dispatch import in_one_namespace, pluggable
 from .._transforms import as_array, is_python_number, weak_numbers
@@ -87,9 +86,9 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
     for number, branch in enumerate(branches):
         function_of("switch", f"branches[{number}]", branch)
     chosen: Any = index
-    known = not _arguments.is_array(chosen)
+    known = not checks.is_array(chosen)
     if known:
-        chosen = _arguments.integer("switch", "index", chosen)
+        chosen = checks.integer("switch", "index", chosen)
     elif tuple(chosen.shape) != () or not array_namespace(chosen).isdtype(chosen.dtype, "integral"):
         raise TypeError(f"switch: index must be an integer, or an array of one, got {described(chosen)}")
     arrays, form = _operands("switch", operands, () if known else (chosen,))

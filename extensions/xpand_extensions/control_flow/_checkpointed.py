@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..vmap._names import stepped_safely
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -136,13 +136,13 @@ def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:
     if isinstance(max_iter, (list, tuple, range)):
         if not max_iter:
             raise ValueError("while_loop: max_iter must name a number of steps or several, got an empty sequence")
-        return tuple([_arguments.integer("while_loop", "max_iter", each, minimum=0) for each in max_iter])
-    return _arguments.integer("while_loop", "max_iter", max_iter, minimum=0)
+        return tuple([checks.integer("while_loop", "max_iter", each, minimum=0) for each in max_iter])
+    return checks.integer("while_loop", "max_iter", max_iter, minimum=0)
 
 
 def _bound(name: str, value: Any) -> int | Array:
-    if not _arguments.is_array(value):
-        return _arguments.integer("fori_loop", name, value)
+    if not checks.is_array(value):
+        return checks.integer("fori_loop", name, value)
     xp = array_namespace(value)
     if tuple(value.shape) != () or not xp.isdtype(value.dtype, "integral"):
         raise TypeError(f"fori_loop: {name} must be an integer, or an array of one, got {described(value)}")

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
 from .._transforms import as_array
@@ -68,7 +67,7 @@ def scan(
     (6.0, array([1., 3., 6.]))
     """
     function_of("scan", "f", f)
-    _arguments.boolean("scan", "reverse", reverse)
+    checks.boolean("scan", "reverse", reverse)
     check_unroll("scan", unroll)
     xs = sliceable("scan", "xs", xs)
     parts, form = trees.leaves(xs), skeleton(xs)
@@ -126,7 +125,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     """
     function_of("map", "f", f)
     if batch_size is not None:
-        batch_size = _arguments.integer("map", "batch_size", batch_size, minimum=1)
+        batch_size = checks.integer("map", "batch_size", batch_size, minimum=1)
     xs = sliceable("map", "xs", xs)
     parts, form = trees.leaves(xs), skeleton(xs)
     if not parts:
@@ -168,13 +167,13 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
     array([ 1.,  2.,  6., 24.])
     """
     function_of("associative_scan", "fn", fn)
-    _arguments.boolean("associative_scan", "reverse", reverse)
+    checks.boolean("associative_scan", "reverse", reverse)
     parts, form = trees.leaves(elems), skeleton(elems)
     if not parts:
         raise TypeError("associative_scan: elems must hold an array, got none")
     parts = [as_array("associative_scan: elems holds", x, first_array(parts)) for x in parts]
     one_library("associative_scan", "elems", parts)
-    axes = [_arguments.axis("associative_scan", axis, x.ndim) for x in parts]
+    axes = [checks.axis("associative_scan", axis, x.ndim) for x in parts]
     _one_size("associative_scan", "elems", elems, [x.shape[k] for x, k in zip(parts, axes)])
 
     def combined(a: Arrays, b: Arrays) -> Arrays:
@@ -190,11 +189,11 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
 def _length(function: str, xs: trees.Tree, parts: list[Array], length: int | None) -> int:
     """Find the number of steps."""
     if length is not None:
-        length = _arguments.integer(function, "length", length, minimum=0)
+        length = checks.integer(function, "length", length, minimum=0)
     for i, x in enumerate(parts):
         if not len(x.shape):
             raise ValueError(f"{function}: {paths('xs', xs)[i]} is an array of shape (), which has no axis to go along")
-        _arguments.known_shape(function, "xs", x)
+        checks.known_shape(function, "xs", x)
     if not parts:
         if length is None:
             raise ValueError(f"{function}: with no arrays in xs, length must say how many steps to take")

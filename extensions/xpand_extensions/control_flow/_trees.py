@@ -10,10 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import optree
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._structures import same_structure
-from xpand._typing import Array, DType
+from xpand import array_namespace, trees
+from xpand.extend import Array, DType, checks, describe, same_structure
 
 from .._captures import Opaque
 from .._transforms import as_array, promoted_number, weak_numbers
@@ -47,9 +45,9 @@ class Carry(Opaque):
         self._is_empty = not found
         if self._is_empty:  # libraries don't accept loops without a carry
             found = [0]
-        given = [x for x in (*found, *others) if _arguments.is_array(x)]
+        given = [x for x in (*found, *others) if checks.is_array(x)]
         self._like = first_array(given)
-        self._weak = [not _arguments.is_array(leaf) for leaf in found]
+        self._weak = [not checks.is_array(leaf) for leaf in found]
         self._promoted: dict[int, DType] = {}
         self.arrays: Arrays = tuple([promoted_number(f"{function}: {name} holds", leaf, given) for leaf in found])
         self._numbers: dict[int, Any] = {}
@@ -112,9 +110,9 @@ class Carry(Opaque):
         result = trees.leaves(found)
         self._learn_library(result)
         for i, number in self._numbers.items():
-            if i < len(result) and _arguments.is_array(result[i]):
+            if i < len(result) and checks.is_array(result[i]):
                 x = result[i]
-                kind = _arguments.kind(array_namespace(x), x.dtype)
+                kind = checks.kind(array_namespace(x), x.dtype)
                 if x.dtype != self.arrays[i].dtype and _holds(kind, number):
                     self._promoted[i] = x.dtype
         if self._promoted:
@@ -159,7 +157,7 @@ class Carry(Opaque):
         return tuple(result)
 
     def _as_array(self, leaf: Any, x: Array) -> Array:
-        if _arguments.is_array(leaf):
+        if checks.is_array(leaf):
             return leaf
         array = as_array(f"{self.function}: {self.step} returned", leaf, x)
         return array_namespace(x).astype(array, x.dtype) if promotes(array, x.dtype) else array
@@ -250,8 +248,8 @@ def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
     """Check that arrays are of one library and on one device."""
     named = {f"{name}[{i}]": x for i, x in enumerate(arrays)}
     if named:
-        _arguments.namespace_of(function, **named)
-        _arguments.one_device(function, **named)
+        checks.namespace_of(function, **named)
+        checks.one_device(function, **named)
 
 
 def dispatched_by(arrays: Arrays) -> Arrays:
@@ -265,13 +263,13 @@ def dispatched_by(arrays: Arrays) -> Arrays:
 
 def first_array(values: Sequence[Any]) -> Array | None:
     """Find the first array among values."""
-    return next((x for x in values if _arguments.is_array(x)), None)
+    return next((x for x in values if checks.is_array(x)), None)
 
 
 def check_unroll(function: str, unroll: int | bool | None) -> None:
     """Check the number of steps to unroll; True means all, False one."""
     if unroll is not None and not isinstance(unroll, bool):
-        _arguments.integer(function, "unroll", unroll, minimum=0)
+        checks.integer(function, "unroll", unroll, minimum=0)
 
 
 def function_of(function: str, name: str, value: Any) -> None:
@@ -292,7 +290,7 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
     """
     if isinstance(value, bool):
         return as_array(f"{function}: {what}", value, like)
-    if not _arguments.is_array(value):
+    if not checks.is_array(value):
         raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
     if tuple(value.shape) != () or not array_namespace(value).isdtype(value.dtype, "bool"):
         remedy = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
@@ -310,7 +308,7 @@ def _holds(kind: str | None, number: Any) -> bool:
 def promotes(x: Array, dtype: DType) -> bool:
     """Tell whether a number, as an array, can be converted to a data type: by its kind, as Python numbers are."""
     xp = array_namespace(x)
-    before, after = _arguments.kind(xp, x.dtype), _arguments.kind(xp, dtype)
+    before, after = checks.kind(xp, x.dtype), checks.kind(xp, dtype)
     if before is None or after is None or "bool" in (before, after):
         return before == after
     return _RANKS[before] <= _RANKS[after]

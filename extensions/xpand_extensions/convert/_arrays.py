@@ -9,10 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments, array_namespace, library_name, trees
-from xpand._defaults import namespace_or_default
-from xpand._namespace import describe, library_of, namespace
-from xpand._typing import Array, Device, Namespace
+from xpand import array_namespace, library_name, namespace, trees
+from xpand.extend import Array, Device, Namespace, checks, describe, library_of, namespace_or_default
 
 from .. import devices
 from .._dispatch import OPERATIONS, pluggable
@@ -157,7 +155,7 @@ def _target(to: Namespace | str) -> Namespace:
 
 
 def _is_leaf(x: Any) -> bool:
-    return _arguments.is_array(x) or sparse.is_sparse(x) or _is_foreign(x)
+    return checks.is_array(x) or sparse.is_sparse(x) or _is_foreign(x)
 
 
 def _is_foreign(x: Any) -> bool:
@@ -180,7 +178,7 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
         return found
     if hasattr(x, "is_traced"):
         return _from_traced(x, to, xp)
-    if not _arguments.is_array(x):
+    if not checks.is_array(x):
         return partial(_from_foreign, xp)
     source = array_namespace(x)
     found = partial(_within, xp) if source is xp else _to(xp)

@@ -4,10 +4,8 @@ import math
 import sys
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._defaults import namespace_or_default
-from xpand._namespace import describe
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Device, DType, Namespace, checks, describe, namespace_or_default
 
 from .. import bits
 from .._dispatch import pluggable
@@ -45,9 +43,9 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
     >>> to_bytes(np.asarray([1, 258], dtype=np.int16), limit=1, byteorder="big")
     b'\x00\x01'
     """
-    _arguments.namespace_of("to_bytes", x=x)
+    checks.namespace_of("to_bytes", x=x)
     if limit is not None:
-        limit = _arguments.integer("to_bytes", "limit", limit, minimum=0)
+        limit = checks.integer("to_bytes", "limit", limit, minimum=0)
     order = _order("to_bytes", byteorder)
     x = _first(resolved(x), limit)
     xp, name = array_namespace(x), name_of(x.dtype)
@@ -110,7 +108,7 @@ def from_bytes(
         )
     if name == "bool" and memory.tobytes().translate(None, b"\0\1"):
         raise ValueError("from_bytes: a boolean is a byte of 0 or 1, and data has others")
-    shape = (count,) if shape is None else _arguments.shape("from_bytes", "shape", shape)
+    shape = (count,) if shape is None else checks.shape("from_bytes", "shape", shape)
     if math.prod(shape) != count:
         raise ValueError(
             f"from_bytes: an array of {name} of shape {shape} takes {math.prod(shape) * width} bytes, got {len(memory)}"
@@ -129,5 +127,5 @@ def _memory(data: Any) -> memoryview:
 
 def _order(function: str, byteorder: Any) -> Any:
     """Check the order of bytes, and say it without "native"."""
-    _arguments.choice(function, "byteorder", byteorder, _ORDERS)
+    checks.choice(function, "byteorder", byteorder, _ORDERS)
     return sys.byteorder if byteorder == "native" else byteorder

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._namespace import describe
+from xpand.extend import describe
 
 from ._dtypes import name_of
 

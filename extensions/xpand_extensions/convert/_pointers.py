@@ -3,10 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from xpand import _arguments
-from xpand._defaults import namespace_or_default
-from xpand._namespace import describe
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace, checks, describe, namespace_or_default
 
 from .._dispatch import pluggable
 from ..devices._list import library_under
@@ -47,22 +44,22 @@ class Pointer:
     def __post_init__(self) -> None:
         """Check the description, and normalize it."""
         name, width = checked("Pointer", self.dtype)
-        shape = _arguments.shape("Pointer", "shape", self.shape)
+        shape = checks.shape("Pointer", "shape", self.shape)
         strides: tuple[int, ...] | None = self.strides
         if strides is None:
             strides = _contiguous(shape, width)
         else:
-            strides = tuple(_arguments.integer("Pointer", "strides", each) for each in strides)
+            strides = tuple(checks.integer("Pointer", "strides", each) for each in strides)
             if len(strides) != len(shape):
                 raise ValueError(f"Pointer: strides must be as many as there are axes, {len(shape)}, got {strides}")
         if not isinstance(self.device, str):
             raise TypeError(f"Pointer: device must be a string such as 'cpu' or 'cuda:0', got {describe(self.device)}")
         checked_fields = {
-            "address": _arguments.integer("Pointer", "address", self.address, minimum=0),
+            "address": checks.integer("Pointer", "address", self.address, minimum=0),
             "shape": shape,
             "dtype": name,
             "strides": strides,
-            "read_only": _arguments.boolean("Pointer", "read_only", self.read_only),
+            "read_only": checks.boolean("Pointer", "read_only", self.read_only),
         }
         for key, value in checked_fields.items():
             object.__setattr__(self, key, value)
@@ -121,7 +118,7 @@ def pointer(x: Array, /) -> Pointer:
     >>> p.address == x.ctypes.data, p.shape, p.strides, p.dtype
     (True, (2, 3), (12, 4), 'float32')
     """
-    _arguments.namespace_of("pointer", x=x)
+    checks.namespace_of("pointer", x=x)
     x = resolved(x)
     return pointer.native(x)(x)
 

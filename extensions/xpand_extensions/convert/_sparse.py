@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Namespace
+from xpand.extend import Namespace
 
 from ..sparse._containers import Sparse
 from ..sparse._libraries import module_of, native_format

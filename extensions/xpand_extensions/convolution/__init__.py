@@ -7,8 +7,7 @@ reverses it first. Sums are taken in the data type of the result.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from ._geometry import PADDINGS, ConvolveMode, Method, Padding, span
@@ -72,8 +71,8 @@ def conv(
     (1, 1, 2)
     """
     x, kernel, n = _check_arrays("conv", x, kernel)
-    groups = _arguments.integer("conv", "feature_groups", feature_groups, minimum=1)
-    batch_groups = _arguments.integer("conv", "batch_groups", batch_groups, minimum=1)
+    groups = checks.integer("conv", "feature_groups", feature_groups, minimum=1)
+    batch_groups = checks.integer("conv", "batch_groups", batch_groups, minimum=1)
     out, into, *taps = kernel.shape[kernel.ndim - n - 2 :]
     if groups > 1 and batch_groups > 1:
         raise ValueError(f"conv: takes groups of features or of the batch, got {groups} and {batch_groups}")
@@ -153,7 +152,7 @@ def conv_transpose(
     array([[[10.,  1., 20.,  2.]]])
     """
     x, kernel, n = _check_arrays("conv_transpose", x, kernel)
-    groups = _arguments.integer("conv_transpose", "feature_groups", feature_groups, minimum=1)
+    groups = checks.integer("conv_transpose", "feature_groups", feature_groups, minimum=1)
     out, _, *taps = kernel.shape[kernel.ndim - n - 2 :]
     if x.shape[1] != out:
         raise ValueError(
@@ -248,14 +247,14 @@ def correlate(
 
 def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array, int]:
     """Check the arrays of `conv` and its transpose; return them of one data type, and the number of spatial axes."""
-    xp = _arguments.namespace_of(function, x=x, kernel=kernel)
-    _arguments.one_device(function, x=x, kernel=kernel)
-    _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    xp = checks.namespace_of(function, x=x, kernel=kernel)
+    checks.one_device(function, x=x, kernel=kernel)
+    checks.dtype(function, "x", xp, x, checks.NUMERIC)
     if x.dtype != kernel.dtype:
-        _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
-        x, kernel = _arguments.promote(function, xp, x=x, kernel=kernel)
-    shape = _arguments.known_shape(function, "x", x)
-    taps = _arguments.known_shape(function, "kernel", kernel)
+        checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
+        x, kernel = checks.promote(function, xp, x=x, kernel=kernel)
+    shape = checks.known_shape(function, "x", x)
+    taps = checks.known_shape(function, "kernel", kernel)
     n = len(shape) - 2
     if n < 0:
         raise ValueError(f"{function}: x must have the axes (batch, channels, *spatial), got the shape {shape}")
@@ -278,19 +277,19 @@ def _check_signals(
     function: str, x: Array, kernel: Array, mode: Any, axes: Any, method: Any
 ) -> tuple[Array, Array, ConvolveMode, tuple[int, ...], Method]:
     """Check the arguments of `convolve` and `correlate`; return them as implementations get them."""
-    xp = _arguments.namespace_of(function, x=x, kernel=kernel)
-    _arguments.one_device(function, x=x, kernel=kernel)
-    kind = _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    xp = checks.namespace_of(function, x=x, kernel=kernel)
+    checks.one_device(function, x=x, kernel=kernel)
+    kind = checks.dtype(function, "x", xp, x, checks.NUMERIC)
     if x.dtype != kernel.dtype:
-        _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
-        x, kernel = _arguments.promote(function, xp, x=x, kernel=kernel)
-    shape = _arguments.known_shape(function, "x", x)
-    taps = _arguments.known_shape(function, "kernel", kernel)
-    _arguments.choice(function, "mode", mode, PADDINGS)
-    _arguments.choice(function, "method", method, _METHODS)
+        checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
+        x, kernel = checks.promote(function, xp, x=x, kernel=kernel)
+    shape = checks.known_shape(function, "x", x)
+    taps = checks.known_shape(function, "kernel", kernel)
+    checks.choice(function, "mode", mode, PADDINGS)
+    checks.choice(function, "method", method, _METHODS)
     if len(shape) != len(taps):
         raise ValueError(f"{function}: x and kernel must have as many axes, got the shapes {shape} and {taps}")
-    if method == "fft" and kind in _arguments.INTEGERS:
+    if method == "fft" and kind in checks.INTEGERS:
         raise TypeError(
             f"{function}: method='fft' takes floating-point data types, got {x.dtype}; take 'direct', or convert both"
         )
@@ -311,7 +310,7 @@ def _axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(ndim))
     given = axes if isinstance(axes, Sequence) else (axes,)
-    found = [_arguments.axis(function, axis, ndim, "axes") for axis in given]
+    found = [checks.axis(function, axis, ndim, "axes") for axis in given]
     if len(set(found)) < len(found):
         raise ValueError(f"{function}: axes={axes} names an axis twice")
     return tuple(sorted(found))
@@ -327,10 +326,10 @@ def _per_axis(function: str, name: str, value: Any, n: int, minimum: int) -> tup
     if type(value) is int and value >= minimum:
         return (value,) * n
     if not isinstance(value, Sequence):
-        return (_arguments.integer(function, name, value, minimum=minimum),) * n
+        return (checks.integer(function, name, value, minimum=minimum),) * n
     if len(value) != n:
         raise ValueError(f"{function}: {name} must be one number, or one for each of {n} spatial axes, got {value}")
-    return tuple([_arguments.integer(function, name, entry, minimum=minimum) for entry in value])
+    return tuple([checks.integer(function, name, entry, minimum=minimum) for entry in value])
 
 
 def _padding(
@@ -339,7 +338,7 @@ def _padding(
     """Check padding; return a pair for each spatial axis, or None for "same", which depends on more."""
     n = len(taps)
     if isinstance(padding, str) or not isinstance(padding, Sequence):
-        _arguments.choice(function, "padding", padding, PADDINGS)
+        checks.choice(function, "padding", padding, PADDINGS)
         if padding == "valid":
             return ((0, 0),) * n
         if padding == "same":
@@ -350,7 +349,7 @@ def _padding(
             f"{function}: padding must be {', '.join(map(repr, PADDINGS))} or a pair (low, high) for each of "
             f"{n} spatial axes, got {padding!r}"
         )
-    low_high = [[_arguments.integer(function, "padding", entry) for entry in pair] for pair in padding]
+    low_high = [[checks.integer(function, "padding", entry) for entry in pair] for pair in padding]
     return tuple([(low, high) for low, high in low_high])
 
 

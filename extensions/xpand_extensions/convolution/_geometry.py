@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 Padding: TypeAlias = Literal["valid", "same", "full"] | Sequence[tuple[int, int]]
 """By how much the input is extended with zeros at the two ends of each spatial axis; negative numbers cut it."""
@@ -184,7 +184,7 @@ def _batch_to_features(x: Array, groups: int) -> Array:
 
 
 def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
-    return array_namespace(x).zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+    return array_namespace(x).zeros(shape, dtype=x.dtype, device=checks.device_of(x))
 
 
 def part_of(mode: str, size: int, taps: int) -> tuple[int, int]:

@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions.convolution._geometry import Geometry
 
 # What an element and doubling of the size costs in one of the three transforms, in products of a direct convolution.
@@ -81,7 +81,7 @@ def padded(xp: Namespace, x: Array, padding: Sequence[tuple[int, int]]) -> Array
 
 
 def new_zeros(xp: Namespace, x: Array, shape: tuple[int, ...]) -> Array:
-    return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+    return xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
 
 
 def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str, cost: float = _FFT_COST) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
-from xpand import _arguments, trees
+from xpand import trees
+from xpand.extend import checks
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -42,7 +43,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
     (6.0, 3.0)
     """
     if not callable(function):
-        raise TypeError(f"callback: takes a function, got {_arguments.describe(function)}")
+        raise TypeError(f"callback: takes a function, got {checks.describe(function)}")
     _call("callback", function, args, kwargs, ordered, None)
 
 
@@ -73,7 +74,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     array([2, 4])
     """
     if not isinstance(fmt, str):
-        raise TypeError(f"print: fmt must be a format string such as 'x = {{}}', got {_arguments.describe(fmt)}")
+        raise TypeError(f"print: fmt must be a format string such as 'x = {{}}', got {checks.describe(fmt)}")
     _check_fields(fmt, args, kwargs)
 
     def show(*args: Any, **kwargs: Any) -> None:
@@ -90,9 +91,9 @@ def _call(
     ordered: bool,
     lazily: Callable[[], None] | None,
 ) -> None:
-    _arguments.boolean(name, "ordered", ordered)
+    checks.boolean(name, "ordered", ordered)
     leaves, structure = trees.flatten((args, kwargs))
-    is_value = [_arguments.is_array(x) or isinstance(x, (bool, int, float, complex)) for x in leaves]
+    is_value = [checks.is_array(x) or isinstance(x, (bool, int, float, complex)) for x in leaves]
     others = [x for x, each in zip(leaves, is_value) if not each]
 
     def called(*values: Any) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from xpand._namespace import imported_libraries
-from xpand._typing import Namespace
+from xpand.extend import Namespace, imported_libraries
 
 from .._dispatch import pluggable
 

@@ -2,8 +2,7 @@
 
 from contextlib import AbstractContextManager
 
-from xpand._defaults import namespace_or_default
-from xpand._typing import Device, Namespace
+from xpand.extend import Device, Namespace, namespace_or_default
 
 from .._dispatch import pluggable
 from ._info import DeviceInfo

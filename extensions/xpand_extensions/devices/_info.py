@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xpand._typing import Device
+from xpand.extend import Device
 
 from . import _host as host
 

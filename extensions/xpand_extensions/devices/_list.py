@@ -3,11 +3,8 @@
 from typing import Any, Final
 
 from xpand import array_namespace, library_name
-from xpand._arguments import is_array
-from xpand._defaults import namespace_or_default
-from xpand._namespace import describe
-from xpand._typing import Array, Device, Namespace
 from xpand.common import device as device_of_array
+from xpand.extend import Array, Device, Namespace, describe, is_array, namespace_or_default
 
 from .._dispatch import pluggable
 from ._info import DeviceInfo

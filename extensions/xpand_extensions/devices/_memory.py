@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NoReturn
 
-from xpand._typing import Device, Namespace
+from xpand.extend import Device, Namespace
 
 from .._dispatch import pluggable
 from ._info import DeviceInfo, MemoryStats

@@ -2,9 +2,8 @@
 
 from typing import Any, TypeVar
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe
-from xpand._typing import Array, Device
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, Device, checks, describe
 
 from .._dispatch import pluggable
 from ._info import DeviceInfo
@@ -46,14 +45,14 @@ def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None =
     True
     """
     if copy is not None:
-        _arguments.boolean("to_device", "copy", copy)
-    _arguments.boolean("to_device", "donate", donate)
+        checks.boolean("to_device", "copy", copy)
+    checks.boolean("to_device", "donate", donate)
 
     def moved(leaf: Any) -> Any:
-        return _moved(leaf, device, copy, donate) if _arguments.is_array(leaf) else leaf
+        return _moved(leaf, device, copy, donate) if checks.is_array(leaf) else leaf
 
     # torch.compile traces no tree here.
-    result: T = moved(x) if _arguments.is_array(x) else trees.map(moved, x)
+    result: T = moved(x) if checks.is_array(x) else trees.map(moved, x)
     return result
 
 
@@ -68,7 +67,7 @@ def _moved(x: Array, device: Device | DeviceInfo | str, copy: bool | None, donat
             raise
         raise_memory_error("to_device", error, info)
     # On one device the two may have one memory.
-    if donate and (copy or _arguments.device_of(result) != _arguments.device_of(x)):
+    if donate and (copy or checks.device_of(result) != checks.device_of(x)):
         free(x)
     return result
 
@@ -99,7 +98,7 @@ def synchronize(x: T, /) -> T:
     [array([1., 1.]), None]
     """
     for leaf in trees.leaves(x):
-        if _arguments.is_array(leaf) and is_concrete(leaf):
+        if checks.is_array(leaf) and is_concrete(leaf):
             try:
                 wait.native(leaf)(leaf)
             except (MemoryError, RuntimeError) as error:
@@ -110,7 +109,7 @@ def synchronize(x: T, /) -> T:
 
 
 def _place(x: Array) -> DeviceInfo | None:
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     # Spread over several devices there is none to name.
     return (
         None if device is None or hasattr(device, "device_set") else resolve("synchronize", device, array_namespace(x))
@@ -162,6 +161,6 @@ def free(x: Array, /) -> bool:
     >>> free(np.ones(2))
     False
     """
-    if not _arguments.is_array(x):
+    if not checks.is_array(x):
         raise TypeError(f"free: x must be an array, got {describe(x)}; of a tree free each leaf")
     return is_concrete(x) and free.native(x)(x)

@@ -1,6 +1,6 @@
 """The processes that a computation runs in."""
 
-from xpand._typing import Namespace
+from xpand.extend import Namespace
 
 from .._dispatch import pluggable
 

@@ -11,10 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from xpand import array_namespace, is_concrete, trees
-from xpand._arguments import broadcast, is_array
-from xpand._imports import trace_instead
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand.extend import Array, checks, describe, is_array, trace_instead
 
 from .._dispatch import Operation, Pluggable, operation_of, plugin_package
 from .._dispatch import import_if_present as _import
@@ -249,7 +246,7 @@ def _holds_arrays(argument: Any) -> bool:
 
 def _broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
     try:
-        return broadcast(tuple(shape), tuple(target)) == tuple(target)
+        return checks.broadcast(tuple(shape), tuple(target)) == tuple(target)
     except ValueError:
         return False
 

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Final
 
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 
 BLOCK: Final = 1 << 16
 """Elements in a block."""

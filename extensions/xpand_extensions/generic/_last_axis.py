@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 
 def to_last(xp: Namespace, x: Array, axis: int) -> Array:

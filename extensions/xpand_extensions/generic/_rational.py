@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def polynomial(x: Array, coefficients: Sequence[float]) -> Array:

@@ -1,7 +1,7 @@
 """The largest or smallest few, once it is known which value is the last of them: no sort but of these few."""
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 from xpand_extensions._bounds import index_dtype
 
 
@@ -20,7 +20,7 @@ def select(x: Array, threshold: Array, k: int, *, largest: bool) -> Array:
     xp = array_namespace(x)
     ahead = ~(x <= threshold) if largest else x < threshold
     equal = x == threshold
-    dtype = index_dtype(xp, _arguments.device_of(x))
+    dtype = index_dtype(xp, checks.device_of(x))
     if x.ndim == 1:
         # The usual case: few are equal, and counting all would take longer than all the rest.
         (beyond,) = xp.nonzero(ahead)

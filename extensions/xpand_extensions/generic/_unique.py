@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array, Namespace, Scalar
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, Namespace, Scalar, checks
 from xpand_extensions import sorting
 from xpand_extensions._bounds import index_dtype
 
@@ -29,7 +29,7 @@ def unique(
         )
     xp = array_namespace(x)
     slices = xp.reshape(x, (-1,)) if axis is None else xp.moveaxis(x, axis, 0)
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     dtype = index_dtype(xp, device)
     number = slices.shape[0]
     order, new = _sorted(xp, slices)
@@ -67,7 +67,7 @@ def unique(
 def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
     """Sort slices along the first axis; return their order and which differ from the one before."""
     number = slices.shape[0]
-    device = _arguments.device_of(slices)
+    device = checks.device_of(slices)
     order = xp.arange(number, dtype=index_dtype(xp, device), device=device)
     new = xp.arange(number, dtype=index_dtype(xp, device), device=device) < 1
     width = math.prod(slices.shape[1:])
@@ -87,7 +87,7 @@ def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
 def _columns(xp: Namespace, table: Array) -> list[Array]:
     """List the keys that compare rows: one sequence of real numbers after the other."""
     columns = [table[:, i] for i in range(table.shape[1])]
-    kind = _arguments.kind(xp, table.dtype)
+    kind = checks.kind(xp, table.dtype)
     if kind == "bool":
         return [xp.astype(column, xp.uint8) for column in columns]
     if kind == "complex":
@@ -106,12 +106,12 @@ def _first(xp: Namespace, order: Array, start: Array, present: Array) -> Array:
 def _values(xp: Namespace, slices: Array, first: Array, present: Array, fill_value: Scalar | None) -> Array:
     if not slices.shape[0]:
         fill = fill_value or 0
-        if _arguments.kind(xp, slices.dtype) == "bool":
+        if checks.kind(xp, slices.dtype) == "bool":
             fill = bool(fill)
         shape = (first.shape[0], *slices.shape[1:])
-        return xp.full(shape, fill, dtype=slices.dtype, device=_arguments.device_of(slices))
+        return xp.full(shape, fill, dtype=slices.dtype, device=checks.device_of(slices))
     values = xp.take(slices, first, axis=0)
     if fill_value is None:
         return values
-    fill = xp.full((), fill_value, dtype=slices.dtype, device=_arguments.device_of(slices))
+    fill = xp.full((), fill_value, dtype=slices.dtype, device=checks.device_of(slices))
     return xp.where(xp.reshape(present, (-1, *(1 for _ in slices.shape[1:]))), values, fill)

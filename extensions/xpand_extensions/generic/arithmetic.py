@@ -1,7 +1,7 @@
 """Division with the standard alone."""
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 
 def divide_no_nan(x: Array, y: Array, /) -> Array:
@@ -18,20 +18,20 @@ def quotient(x: Array, y: Array, /) -> Array:
 
 def truncated_remainder(x: Array, y: Array, /) -> Array:
     xp = array_namespace(x)
-    if _arguments.kind(xp, x.dtype) != "real":
+    if checks.kind(xp, x.dtype) != "real":
         return _truncated(xp, x, y)[1]
     size = xp.abs(x)
     defined = xp.isfinite(size) & (y != 0) & ~xp.isnan(y)
     bounded = defined & ~xp.isinf(y)
     part = xp.remainder(xp.where(bounded, size, xp.zeros_like(size)), xp.where(bounded, xp.abs(y), xp.ones_like(y)))
-    nan = xp.full((), float("nan"), dtype=x.dtype, device=_arguments.device_of(x))
+    nan = xp.full((), float("nan"), dtype=x.dtype, device=checks.device_of(x))
     return xp.where(defined, xp.copysign(xp.where(bounded, part, size), x), nan)
 
 
 def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:
     """Divide integers; zeros and -1 as divisors are set aside, since libraries warn, raise or trap at them."""
     zero = xp.equal(y, xp.zeros_like(y))
-    if _arguments.kind(xp, x.dtype) == "unsigned":
+    if checks.kind(xp, x.dtype) == "unsigned":
         divisor = xp.where(zero, xp.ones_like(y), y)
         whole, rest = xp.floor_divide(x, divisor), xp.remainder(x, divisor)
     else:
@@ -42,7 +42,7 @@ def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:
         whole = whole + xp.astype(rounded_down, whole.dtype)
         rest = xp.where(rounded_down, rest - divisor, rest)
         # The smallest number, whose negative overflows, stays.
-        smallest = _arguments.integer_range(xp, x.dtype)[0]
+        smallest = checks.integer_range(xp, x.dtype)[0]
         negated = -xp.where(x == smallest, xp.zeros_like(x), x)
         whole = xp.where(minus_one, xp.where(x == smallest, x, negated), whole)
     return xp.where(zero, xp.zeros_like(whole), whole), xp.where(zero, x, rest)

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions.arithmetic._operands import integer_width
 
 from ._last_axis import from_last, to_last
@@ -28,7 +28,7 @@ def _mask(bits: int, shift: int) -> int:
 
 
 def _constant(xp: Namespace, x: Array, value: int) -> Array:
-    return xp.full((), value, dtype=x.dtype, device=_arguments.device_of(x))
+    return xp.full((), value, dtype=x.dtype, device=checks.device_of(x))
 
 
 def count_leading_zeros(x: Array, /) -> Array:
@@ -54,18 +54,18 @@ def shift_right(x: Array, n: Array, /) -> Array:
     inside, positions = _positions(xp, x, n)
     last = _constant(xp, n, integer_width(xp, n.dtype) - 1)
     shifted = xp.bitwise_right_shift(x, xp.where(inside, positions, last))
-    if _arguments.kind(xp, x.dtype) == "signed":
+    if checks.kind(xp, x.dtype) == "signed":
         return shifted
     return xp.where(inside, shifted, xp.zeros_like(shifted))
 
 
 def shift_right_logical(x: Array, n: Array, /) -> Array:
     xp = array_namespace(x)
-    if _arguments.kind(xp, x.dtype) == "unsigned":
+    if checks.kind(xp, x.dtype) == "unsigned":
         return shift_right(x, n)
     inside, positions = _positions(xp, x, n)
     # One place first, and the sign taken off; the rest as for any positive number.
-    largest = _constant(xp, x, _arguments.integer_range(xp, x.dtype)[1])
+    largest = _constant(xp, x, checks.integer_range(xp, x.dtype)[1])
     once = xp.bitwise_and(xp.bitwise_right_shift(x, xp.ones_like(x)), largest)
     more = xp.bitwise_right_shift(once, xp.where(positions > 0, positions - 1, positions))
     shifted = xp.where(positions == 0, x, more)
@@ -75,7 +75,7 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
 def _positions(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
     """Tell which numbers of positions are within the width of the type, and make those that aren't 0."""
     inside = xp.less(n, _constant(xp, n, integer_width(xp, n.dtype)))
-    if _arguments.kind(xp, n.dtype) == "signed":
+    if checks.kind(xp, n.dtype) == "signed":
         inside = inside & (n >= 0)
     return inside, xp.where(inside, n, xp.zeros_like(n))
 
@@ -87,7 +87,7 @@ def packbits(x: Array, /, *, axis: int | None = None, bitorder: Any = "big") -> 
     *rest, size = x.shape
     missing = -size % 8
     if missing:
-        x = xp.concat([x, xp.zeros((*rest, missing), dtype=x.dtype, device=_arguments.device_of(x))], axis=-1)
+        x = xp.concat([x, xp.zeros((*rest, missing), dtype=x.dtype, device=checks.device_of(x))], axis=-1)
     bits = xp.astype(xp.reshape(x, (*rest, (size + missing) // 8, 8)), xp.uint8)
     packed = xp.sum(xp.bitwise_left_shift(bits, _order(xp, bits, bitorder)), axis=-1, dtype=xp.uint8)
     return packed if axis is None else from_last(xp, packed, axis)
@@ -102,12 +102,12 @@ def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None
     if count is not None and count <= 8 * size:
         bits = bits[..., :count]
     elif count is not None:
-        zeros = xp.zeros((*rest, count - 8 * size), dtype=x.dtype, device=_arguments.device_of(x))
+        zeros = xp.zeros((*rest, count - 8 * size), dtype=x.dtype, device=checks.device_of(x))
         bits = xp.concat([bits, zeros], axis=-1)
     return bits if axis is None else from_last(xp, bits, axis)
 
 
 def _order(xp: Namespace, x: Array, bitorder: str) -> Array:
     """Return by how many positions the first to the eighth bit of a byte are shifted."""
-    positions = xp.arange(8, dtype=xp.uint8, device=_arguments.device_of(x))
+    positions = xp.arange(8, dtype=xp.uint8, device=checks.device_of(x))
     return positions if bitorder == "little" else xp.flip(positions)

@@ -5,8 +5,7 @@ from typing import Any
 
 import xpand_extensions.convert as capability
 from xpand import UnsupportedError, array_namespace, is_concrete, library_name, namespace
-from xpand._namespace import describe
-from xpand._typing import Array, Device, DType, Namespace
+from xpand.extend import Array, Device, DType, Namespace, describe
 from xpand_extensions import bits
 from xpand_extensions.convert import ByteOrder, Pointer
 from xpand_extensions.convert._dtypes import integer_of, is_short, name_of

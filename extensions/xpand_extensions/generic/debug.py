@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..tracing._core import leaks_checked as traces_checked
 from ..tracing._host import io_callback

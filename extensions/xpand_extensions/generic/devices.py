@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from xpand import UnsupportedError, library_name
+from xpand import UnsupportedError, array_namespace, library_name
 from xpand import to_device as standard_to_device
-from xpand._arguments import device_of
-from xpand._defaults import namespace_or_default
-from xpand._namespace import array_namespace
-from xpand._typing import Array, Device, Namespace
+from xpand.extend import Array, Device, Namespace, device_of, namespace_or_default
 
 from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..jit._ahead import Lowering
 from ..jit._calls import traced_with

@@ -1,7 +1,7 @@
 """Order among values with the standard alone: stable sorts, and bisection of all values at once."""
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.sorting import Side, TopK
 
@@ -29,7 +29,7 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 def _argsort(xp: Namespace, x: Array, axis: int, *, descending: bool = False) -> Array:
     """Sort stably with NaN as the largest, which the standard leaves open."""
     order = xp.argsort(x, axis=axis, descending=descending, stable=True)
-    if _arguments.kind(xp, x.dtype) != "real":
+    if checks.kind(xp, x.dtype) != "real":
         return order
     missing = xp.take_along_axis(xp.astype(xp.isnan(x), xp.uint8), order, axis=axis)
     return xp.take_along_axis(order, xp.argsort(missing, axis=axis, descending=descending, stable=True), axis=axis)
@@ -39,7 +39,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     """Halve the interval of every value at once: the steps depend on nothing but the size."""
     xp = array_namespace(x1, x2)
     if sorter is not None:
-        x1 = xp.take_along_axis(x1, xp.astype(sorter, index_dtype(xp, _arguments.device_of(x1)), copy=False), axis=-1)
+        x1 = xp.take_along_axis(x1, xp.astype(sorter, index_dtype(xp, checks.device_of(x1)), copy=False), axis=-1)
     size = x1.shape[-1]
     if x1.ndim == 1:
         return xp.reshape(_bisect(xp, x1, xp.reshape(x2, (-1,)), size, side), x2.shape)
@@ -49,7 +49,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
 
 
 def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array:
-    device = _arguments.device_of(x2)
+    device = checks.device_of(x2)
     dtype = index_dtype(xp, device)
     # All positions up to `low` are known to be before the value, and those from `low + length` on not to be.
     low = xp.zeros_like(x2, dtype=dtype)
@@ -67,7 +67,7 @@ def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array
 
 def _before(xp: Namespace, element: Array, value: Array, side: Side) -> Array:
     """Tell whether an element of the sorted values lies before the position of a value."""
-    if _arguments.kind(xp, value.dtype) != "real":
+    if checks.kind(xp, value.dtype) != "real":
         return element < value if side == "left" else element <= value
     if side == "left":
         return (element < value) | (xp.isnan(value) & ~xp.isnan(element))

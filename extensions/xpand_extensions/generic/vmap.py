@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, default_namespace
-from xpand._typing import Array
+from xpand import array_namespace, default_namespace
+from xpand.extend import Array, checks
 
 from ..devices import to_device
 from ..tracing import traced_namespace
@@ -93,7 +93,7 @@ def pmap(
     donate_argnums: int | Iterable[int] = (),
 ) -> Callable[..., Any]:
     def alone(*leaves: Any) -> Any:
-        arrays = [x for x in leaves if _arguments.is_array(x)]
+        arrays = [x for x in leaves if checks.is_array(x)]
         (device,) = devices_of_replicas(size, devices, backend, array_namespace(*arrays), arrays[0], most=1)
         return mapped(*to_device(leaves, device))
 
@@ -134,7 +134,7 @@ def pmin(x: Array, /, axis_name: Any) -> Array:
 def _extreme(function: str, x: Array, axis_name: Any, of_booleans: str, of_numbers: str) -> Array:
     everything = gathered(function, x, axis_name, 0, False)
     xp = array_namespace(everything)
-    reduce = of_booleans if _arguments.kind(xp, x.dtype) == "bool" else of_numbers
+    reduce = of_booleans if checks.kind(xp, x.dtype) == "bool" else of_numbers
     found: Array = getattr(xp, reduce)(everything, axis=0)
     return found
 

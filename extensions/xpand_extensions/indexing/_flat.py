@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand.extend import Array, checks, describe
 
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
@@ -43,7 +41,7 @@ def unravel_index(
     """
     check_indices("unravel_index", indices, indices, mode)
     sizes = _sizes("unravel_index", shape)
-    fill_value = _arguments.integer("unravel_index", "fill_value", fill_value)
+    fill_value = checks.integer("unravel_index", "fill_value", fill_value)
     return unravel_index.native(indices)(indices, sizes, mode=mode, fill_value=fill_value)
 
 
@@ -79,25 +77,25 @@ def ravel_multi_index(
     """
     _check_parts(multi_index)
     names = {f"multi_index[{i}]": part for i, part in enumerate(multi_index)}
-    xp = _arguments.namespace_of("ravel_multi_index", **names)
-    _arguments.one_device("ravel_multi_index", **names)
+    xp = checks.namespace_of("ravel_multi_index", **names)
+    checks.one_device("ravel_multi_index", **names)
     for name, part in names.items():
-        _arguments.dtype("ravel_multi_index", name, xp, part, _arguments.INTEGERS)
-    _arguments.choice("ravel_multi_index", "mode", mode, MODES)
+        checks.dtype("ravel_multi_index", name, xp, part, checks.INTEGERS)
+    checks.choice("ravel_multi_index", "mode", mode, MODES)
     sizes = _sizes("ravel_multi_index", shape)
     if len(sizes) != len(multi_index):
         raise ValueError(
             f"ravel_multi_index: multi_index must hold an array for each of the {len(sizes)} axes of shape "
             f"{tuple(shape)}, got {len(multi_index)}"
         )
-    shapes = [_arguments.known_shape("ravel_multi_index", name, part) for name, part in names.items()]
+    shapes = [checks.known_shape("ravel_multi_index", name, part) for name, part in names.items()]
     try:
-        _arguments.broadcast(*shapes)
+        checks.broadcast(*shapes)
     except ValueError:
         raise ValueError(
             f"ravel_multi_index: the shapes of the arrays in multi_index do not broadcast: {shapes}"
         ) from None
-    fill_value = _arguments.integer("ravel_multi_index", "fill_value", fill_value)
+    fill_value = checks.integer("ravel_multi_index", "fill_value", fill_value)
     return ravel_multi_index.native(*multi_index)(tuple(multi_index), sizes, mode=mode, fill_value=fill_value)
 
 
@@ -112,4 +110,4 @@ def _check_parts(multi_index: Any) -> None:
 def _sizes(function: str, shape: Any) -> tuple[int, ...]:
     if not isinstance(shape, Sequence):
         raise TypeError(f"{function}: shape must be a sequence of integers, got {shape!r}")
-    return tuple([_arguments.integer(function, f"shape[{i}]", size, minimum=0) for i, size in enumerate(shape)])
+    return tuple([checks.integer(function, f"shape[{i}]", size, minimum=0) for i, size in enumerate(shape)])

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, is_concrete
-from xpand._namespace import library_name
-from xpand._typing import Array, Namespace, Scalar
+from xpand import is_concrete, library_name
+from xpand.extend import Array, Namespace, Scalar, checks
 
 from .._dispatch import pluggable
 from ._take import check_scalar
@@ -49,17 +48,17 @@ def boolean_mask(
     >>> boolean_mask(x, mask, size=4)
     array([1., 4., 0., 0.])
     """
-    xp = _arguments.namespace_of("boolean_mask", x=x, mask=mask)
-    _arguments.one_device("boolean_mask", x=x, mask=mask)
-    if _arguments.kind(xp, mask.dtype) != "bool":
+    xp = checks.namespace_of("boolean_mask", x=x, mask=mask)
+    checks.one_device("boolean_mask", x=x, mask=mask)
+    if checks.kind(xp, mask.dtype) != "bool":
         raise TypeError(
             f"boolean_mask: mask must be boolean, got {mask.dtype}; write a comparison, such as `mask != 0`"
         )
     if mask.ndim == 0:
         raise ValueError("boolean_mask: mask must have one or more axes, got a 0-dimensional array")
-    shape = _arguments.known_shape("boolean_mask", "x", x)
-    axis = _arguments.axis("boolean_mask", axis, x.ndim)
-    if shape[axis : axis + mask.ndim] != _arguments.known_shape("boolean_mask", "mask", mask):
+    shape = checks.known_shape("boolean_mask", "x", x)
+    axis = checks.axis("boolean_mask", axis, x.ndim)
+    if shape[axis : axis + mask.ndim] != checks.known_shape("boolean_mask", "mask", mask):
         raise ValueError(
             f"boolean_mask: mask of shape {tuple(mask.shape)} must have the sizes that x has from axis {axis} on; "
             f"its shape is {shape}"
@@ -120,17 +119,17 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 def _check_nonzero(function: str, x: Array, size: Any, fill_value: Any) -> tuple[int | None, int]:
-    xp = _arguments.namespace_of(function, x=x)
+    xp = checks.namespace_of(function, x=x)
     if x.ndim == 0:
         raise ValueError(f"{function}: x must have one or more axes, got a 0-dimensional array; reshape it to (1,)")
-    _arguments.known_shape(function, "x", x)
+    checks.known_shape(function, "x", x)
     size = _check_size(function, "x", xp, x, size)
-    return size, _arguments.integer(function, "fill_value", fill_value)
+    return size, checks.integer(function, "fill_value", fill_value)
 
 
 def _check_size(function: str, name: str, xp: Namespace, x: Array, size: Any) -> int | None:
     if size is not None:
-        return _arguments.integer(function, "size", size, minimum=0)
+        return checks.integer(function, "size", size, minimum=0)
     # Dask has arrays of unknown size, the only library that does.
     if not is_concrete(x) and library_name(xp) != "dask":
         raise ValueError(

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import eager, library_name
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, library_name
+from xpand.extend import Array, checks, eager
 
 from .._bounds import index_dtype
 from .._dispatch import pluggable
@@ -58,7 +57,7 @@ def dynamic_slice(
     """
     name = "dynamic_slice"
     _check_starts(name, x, starts, mode)
-    shape = _arguments.known_shape(name, "x", x)
+    shape = checks.known_shape(name, "x", x)
     sizes = _one_for_each_axis(name, "sizes", sizes, x.ndim, minimum=0)
     steps = (1,) * x.ndim if strides is None else _one_for_each_axis(name, "strides", strides, x.ndim, minimum=1)
     spans = tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps)])
@@ -99,12 +98,12 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     array([0., 0., 1., 2., 0.])
     """
     name = "put_slice"
-    xp = _arguments.namespace_of(name, x=x, values=values)
-    _arguments.one_device(name, x=x, values=values)
-    _arguments.castable(name, "values", xp, values, x, "x")
+    xp = checks.namespace_of(name, x=x, values=values)
+    checks.one_device(name, x=x, values=values)
+    checks.castable(name, "values", xp, values, x, "x")
     _check_starts(name, x, starts, mode)
-    shape = _arguments.known_shape(name, "x", x)
-    spans = _arguments.known_shape(name, "values", values)
+    shape = checks.known_shape(name, "x", x)
+    spans = checks.known_shape(name, "values", values)
     if len(spans) != x.ndim:
         raise ValueError(f"{name}: values must have as many axes as x, {x.ndim}, got {len(spans)}; reshape them")
     _check_spans(name, shape, spans)
@@ -142,14 +141,14 @@ def repeat(
     >>> repeat(np.asarray([1, 2, 3]), np.asarray([2, 0, 1]), total_repeat_length=5)
     array([1, 1, 3, 3, 3])
     """
-    xp = _arguments.namespace_of("repeat", x=x)
-    shape = _arguments.known_shape("repeat", "x", x)
+    xp = checks.namespace_of("repeat", x=x)
+    shape = checks.known_shape("repeat", "x", x)
     if axis is None:
         x, axis = xp.reshape(x, (math.prod(shape),)), 0
-    axis = _arguments.axis("repeat", axis, x.ndim)
+    axis = checks.axis("repeat", axis, x.ndim)
     size = x.shape[axis]
     if total_repeat_length is not None:
-        total_repeat_length = _arguments.integer("repeat", "total_repeat_length", total_repeat_length, minimum=0)
+        total_repeat_length = checks.integer("repeat", "total_repeat_length", total_repeat_length, minimum=0)
         if total_repeat_length and not size:
             raise ValueError(
                 f"repeat: total_repeat_length={total_repeat_length} must be 0 where x has no elements along axis {axis}"
@@ -157,7 +156,7 @@ def repeat(
     if hasattr(repeats, "dtype"):
         _check_repeats(x, repeats, axis, total_repeat_length)
     else:
-        repeats = _arguments.integer("repeat", "repeats", repeats, minimum=0)
+        repeats = checks.integer("repeat", "repeats", repeats, minimum=0)
     return repeat.native(x, repeats)(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
 
 
@@ -167,8 +166,8 @@ def _traced(starts: Sequence[int | Array]) -> list[Array]:
 
 
 def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
-    xp = _arguments.namespace_of(function, x=x)
-    _arguments.choice(function, "mode", mode, _MODES)
+    xp = checks.namespace_of(function, x=x)
+    checks.choice(function, "mode", mode, _MODES)
     if not isinstance(starts, Sequence):
         raise TypeError(
             f"{function}: starts must be a sequence of integers and integer arrays of shape (), got {starts!r}"
@@ -179,12 +178,12 @@ def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
         )
     for i, start in enumerate(starts):
         if not hasattr(start, "dtype"):
-            _arguments.integer(function, f"starts[{i}]", start)
+            checks.integer(function, f"starts[{i}]", start)
             continue
         name = f"starts[{i}]"
-        _arguments.namespace_of(function, **{"x": x, name: start})
-        _arguments.one_device(function, **{"x": x, name: start})
-        _arguments.dtype(function, name, xp, start, _arguments.INTEGERS)
+        checks.namespace_of(function, **{"x": x, name: start})
+        checks.one_device(function, **{"x": x, name: start})
+        checks.dtype(function, name, xp, start, checks.INTEGERS)
         if tuple(start.shape) != ():
             raise ValueError(f"{function}: {name} must have the shape (), got {tuple(start.shape)}")
         if mode == "raise" and not is_concrete(start):
@@ -201,7 +200,7 @@ def _one_for_each_axis(function: str, name: str, values: Any, ndim: int, *, mini
         raise ValueError(
             f"{function}: {name} must hold one integer for each of the {ndim} axes of x, got {len(values)}"
         )
-    return tuple([_arguments.integer(function, f"{name}[{i}]", v, minimum=minimum) for i, v in enumerate(values)])
+    return tuple([checks.integer(function, f"{name}[{i}]", v, minimum=minimum) for i, v in enumerate(values)])
 
 
 def _check_spans(function: str, shape: tuple[int, ...], spans: tuple[int, ...]) -> None:
@@ -231,32 +230,32 @@ def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, m
 def _number(start: Any) -> int:
     """Read a start; in two halves where PyTorch, which reads signed numbers only, might fail."""
     xp = array_namespace(start) if hasattr(start, "dtype") else None
-    if xp is None or _arguments.integer_range(xp, start.dtype)[1] < 2**63:
+    if xp is None or checks.integer_range(xp, start.dtype)[1] < 2**63:
         return int(start)
-    two = xp.full((), 2, dtype=start.dtype, device=_arguments.device_of(start))
+    two = xp.full((), 2, dtype=start.dtype, device=checks.device_of(start))
     return 2 * int(xp.floor_divide(start, two)) + int(xp.remainder(start, two))
 
 
 def _resolve_unknown_start(start: Array, size: int, span: int, mode: SliceMode | None) -> Array:
     xp = array_namespace(start)
-    dtype = index_dtype(xp, _arguments.device_of(start))
-    high = _arguments.integer_range(xp, start.dtype)[1]
-    if high > _arguments.integer_range(xp, dtype)[1]:
+    dtype = index_dtype(xp, checks.device_of(start))
+    high = checks.integer_range(xp, start.dtype)[1]
+    if high > checks.integer_range(xp, dtype)[1]:
         # uint64: the conversion would make the largest negative.
-        cap = xp.full((), max(size, 1), dtype=start.dtype, device=_arguments.device_of(start))
+        cap = xp.full((), max(size, 1), dtype=start.dtype, device=checks.device_of(start))
         start = xp.remainder(start, cap) if mode == "wrap" else xp.minimum(start, cap)
     start = xp.astype(start, dtype, copy=False)
     if mode == "wrap":
-        return xp.remainder(start, xp.full((), max(size, 1), dtype=dtype, device=_arguments.device_of(start)))
+        return xp.remainder(start, xp.full((), max(size, 1), dtype=dtype, device=checks.device_of(start)))
     start = xp.where(start < 0, start + size, start)
     return xp.clip(start, 0, size - span)
 
 
 def _check_repeats(x: Array, repeats: Array, axis: int, total: int | None) -> None:
-    xp = _arguments.namespace_of("repeat", x=x, repeats=repeats)
-    _arguments.one_device("repeat", x=x, repeats=repeats)
-    _arguments.dtype("repeat", "repeats", xp, repeats, _arguments.INTEGERS)
-    if _arguments.known_shape("repeat", "repeats", repeats) not in ((), (1,), (x.shape[axis],)):
+    xp = checks.namespace_of("repeat", x=x, repeats=repeats)
+    checks.one_device("repeat", x=x, repeats=repeats)
+    checks.dtype("repeat", "repeats", xp, repeats, checks.INTEGERS)
+    if checks.known_shape("repeat", "repeats", repeats) not in ((), (1,), (x.shape[axis],)):
         raise ValueError(
             f"repeat: repeats must have the shape (), (1,) or ({x.shape[axis]},), the size of axis {axis}, got "
             f"{tuple(repeats.shape)}"

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments
-from xpand._typing import Array, Namespace, Scalar
+from xpand.extend import Array, Namespace, Scalar, checks
 
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
@@ -54,7 +53,7 @@ def take(
         if x.ndim != 1:
             raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
         axis = 0
-    axis = _arguments.axis("take", axis, x.ndim)
+    axis = checks.axis("take", axis, x.ndim)
     return take.native(x, indices, fill_value)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
@@ -92,7 +91,7 @@ def take_along_axis(
     [[1.0, 3.0], [5.0, 5.0]]
     """
     check_reading("take_along_axis", x, indices, mode, fill_value)
-    axis = _arguments.axis("take_along_axis", axis, x.ndim)
+    axis = checks.axis("take_along_axis", axis, x.ndim)
     lines = [(*array.shape[:axis], 1, *array.shape[axis + 1 :]) for array in (x, indices)]
     if x.ndim != indices.ndim or not _broadcast_together(*lines):
         raise ValueError(
@@ -203,12 +202,12 @@ def gather_nd(
 
 def check_indices(function: str, x: Array, indices: Array, mode: Any) -> Namespace:
     """Check an array, integer indices into it, and the mode; return their namespace."""
-    xp = _arguments.namespace_of(function, x=x, indices=indices)
-    _arguments.one_device(function, x=x, indices=indices)
-    _arguments.dtype(function, "indices", xp, indices, _arguments.INTEGERS)
-    _arguments.choice(function, "mode", mode, MODES)
-    _arguments.known_shape(function, "x", x)
-    _arguments.known_shape(function, "indices", indices)
+    xp = checks.namespace_of(function, x=x, indices=indices)
+    checks.one_device(function, x=x, indices=indices)
+    checks.dtype(function, "indices", xp, indices, checks.INTEGERS)
+    checks.choice(function, "mode", mode, MODES)
+    checks.known_shape(function, "x", x)
+    checks.known_shape(function, "indices", indices)
     return xp
 
 
@@ -222,17 +221,17 @@ def check_reading(function: str, x: Array, indices: Array, mode: Any, fill_value
 def check_scalar(function: str, name: str, xp: Namespace, value: Any, x: Array) -> None:
     """Check a value that is to be written into an array of the type of `x`: a Python scalar, or an array of one."""
     if type(value) not in (bool, int, float, complex):
-        _arguments.namespace_of(function, x=x, **{name: value})
-        _arguments.one_device(function, x=x, **{name: value})
+        checks.namespace_of(function, x=x, **{name: value})
+        checks.one_device(function, x=x, **{name: value})
         if tuple(value.shape) != ():
             raise ValueError(f"{function}: {name} must be a scalar or have the shape (), got {tuple(value.shape)}")
-    _arguments.castable(function, name, xp, value, x, "x")
+    checks.castable(function, name, xp, value, x, "x")
 
 
 def check_gather(function: str, x: Array, indices: Array, axis: Any, batch_dims: Any) -> tuple[int, int]:
     """Check the axis and the number of batch axes; return them, counted from the front."""
-    axis = _arguments.axis(function, axis, x.ndim)
-    batch_dims = _arguments.integer(function, "batch_dims", batch_dims, minimum=0)
+    axis = checks.axis(function, axis, x.ndim)
+    batch_dims = checks.integer(function, "batch_dims", batch_dims, minimum=0)
     if batch_dims > axis or batch_dims > indices.ndim:
         raise ValueError(
             f"{function}: batch_dims={batch_dims} must be at most axis={axis} and the {indices.ndim} axes of indices"
@@ -244,7 +243,7 @@ def check_multi_index(
     function: str, x: Array, indices: Array, batch_dims: Any, axes: Any
 ) -> tuple[int, tuple[int, ...]]:
     """Check the number of batch axes and the indexed axes; return them, the latter counted from the front."""
-    batch_dims = _arguments.integer(function, "batch_dims", batch_dims, minimum=0)
+    batch_dims = checks.integer(function, "batch_dims", batch_dims, minimum=0)
     if batch_dims > x.ndim or batch_dims > indices.ndim - 1:
         raise ValueError(
             f"{function}: batch_dims={batch_dims} must be at most the {x.ndim} axes of x, and less than the "
@@ -260,7 +259,7 @@ def check_multi_index(
         return batch_dims, tuple(range(batch_dims, batch_dims + k))
     if not isinstance(axes, Sequence):
         raise TypeError(f"{function}: axes must be a sequence of integers or None, got {axes!r}")
-    found = tuple([_arguments.axis(function, axis, x.ndim, "axes") for axis in axes])
+    found = tuple([checks.axis(function, axis, x.ndim, "axes") for axis in axes])
     if len(found) != k or len(set(found)) != k or any(axis < batch_dims for axis in found):
         raise ValueError(
             f"{function}: axes={tuple(axes)} must be {k} different axes, one for each index along the last axis of "
@@ -273,7 +272,7 @@ def _broadcast_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     if one == other:
         return True
     try:
-        _arguments.broadcast(one, other)
+        checks.broadcast(one, other)
     except ValueError:
         return False
     return True

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import ref
 
 from xpand import trees
-from xpand._namespace import describe, library_of
 from xpand._precision import MATMUL, PRECISION, compiled_for
+from xpand.extend import describe, library_of
 
 from .._captures import INLINED
 from .._dispatch import pluggable

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from xpand import trees
-from xpand._namespace import describe
+from xpand.extend import describe
 
 from .._where import clean_tracebacks
 

@@ -14,9 +14,8 @@ from functools import partial, wraps
 from threading import Lock
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from xpand import _arguments, choose_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import choose_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._captures import Opaque
 from .._transforms import as_array
@@ -202,7 +201,7 @@ class Statics:
         """
         self._name = name
         given = () if argnums is None else argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-        numbers = [_arguments.integer(name, argument, number) for number in given]
+        numbers = [checks.integer(name, argument, number) for number in given]
         if not (argnames is None or isinstance(argnames, Iterable)):
             raise TypeError(f"{name}: static_argnames must be a name or names, got {describe(argnames)}")
         names = [argnames] if isinstance(argnames, str) else list(argnames or ())
@@ -225,7 +224,7 @@ class Statics:
             ValueError: The function doesn't take one, or it is static.
         """
         given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-        numbers = [_arguments.integer(self._name, "donate_argnums", number) for number in given]
+        numbers = [checks.integer(self._name, "donate_argnums", number) for number in given]
         numbers = self._check_numbers("donate_argnums", numbers)
         both = sorted({*numbers}.intersection(self._numbers))
         if both:
@@ -262,7 +261,7 @@ class Statics:
         """
         for key, _, value in statics:
             what = f"argument {key}" if isinstance(key, int) else f"argument {key!r}"
-            if _arguments.is_array(value):
+            if checks.is_array(value):
                 raise TypeError(
                     f"{self._name}: the static {what} must not be an array, got {describe(value)}; don't declare it "
                     "static, so that it is traced"
@@ -379,9 +378,9 @@ class Flat:
             else:
                 kwargs[key] = value
         result = self._function(*args, **kwargs)
-        if _arguments.is_array(result):
+        if checks.is_array(result):
             return result
-        like = next((x for x in (*trees.leaves(result), *leaves) if _arguments.is_array(x)), None)
+        like = next((x for x in (*trees.leaves(result), *leaves) if checks.is_array(x)), None)
         returned = f"{self._name}: the function returned"
         return trees.map(lambda leaf: as_array(returned, leaf, like), result)
 
@@ -417,7 +416,7 @@ def check_leaves(name: str, traced: tuple[tuple[Any, ...], dict[str, Any]]) -> N
     args, kwargs = traced
     for key, tree in (*enumerate(args), *kwargs.items()):
         for leaf in trees.leaves(tree):
-            if type(leaf) in NUMBERS or _arguments.is_array(leaf):
+            if type(leaf) in NUMBERS or checks.is_array(leaf):
                 continue
             part = "" if leaf is tree else "a part of "
             what = f"argument {key!r}" if isinstance(key, str) else f"argument {key} of those that are traced"

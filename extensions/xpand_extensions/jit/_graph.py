@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from xpand import _arguments, array_namespace, default_namespace, library_name, namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace, default_namespace, library_name, namespace, trees
+from xpand.extend import Array, DType, Namespace, checks, describe
 
 from .._dispatch import OPERATIONS, pluggable
 from .._transformed import transformation
@@ -30,7 +29,7 @@ class ShapeDtype:
 
     def __post_init__(self) -> None:
         """Check the shape."""
-        object.__setattr__(self, "shape", _arguments.shape("ShapeDtype", "shape", self.shape))
+        object.__setattr__(self, "shape", checks.shape("ShapeDtype", "shape", self.shape))
 
     @property
     def ndim(self) -> int:
@@ -198,7 +197,7 @@ def _of_one_library(name: str, leaves: Sequence[Any], traced: trees.Tree) -> tup
 
 
 def _stands_for_array(x: Any) -> bool:
-    return hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, type) and not _arguments.is_array(x)
+    return hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, type) and not checks.is_array(x)
 
 
 def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:
@@ -240,7 +239,7 @@ def dtype_of(function: str, dtype: DType, xp: Namespace) -> DType:
 
 
 def _check_dtype(function: str, dtype: DType) -> None:
-    if library_of_dtype(dtype) == "builtins" and not (isinstance(dtype, str) and _arguments.is_dtype_name(dtype)):
+    if library_of_dtype(dtype) == "builtins" and not (isinstance(dtype, str) and checks.is_dtype_name(dtype)):
         what = repr(dtype) if isinstance(dtype, str) else describe(dtype)
         raise TypeError(
             f"{function}: what stands for an array must have a data type of a library, or the name of one, such as "

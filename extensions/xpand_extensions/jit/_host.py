@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from xpand import _arguments, array_namespace, choose_namespace, is_concrete, namespace, trees
-from xpand._namespace import describe
-from xpand._structures import same_structure
+from xpand import array_namespace, choose_namespace, is_concrete, namespace, trees
+from xpand.extend import checks, describe, same_structure
 
 from .._dispatch import pluggable
 from .._transformed import transformation
@@ -45,7 +44,7 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     known = name_of(function) if name is None else name
 
     def named(*args: Any, **kwargs: Any) -> Any:
-        array = next((x for x in trees.leaves((args, kwargs)) if _arguments.is_array(x)), None)
+        array = next((x for x in trees.leaves((args, kwargs)) if checks.is_array(x)), None)
         if array is None:
             return function(*args, **kwargs)
         return named_call.native(array)(function, name=known)(*args, **kwargs)
@@ -98,7 +97,7 @@ def pure_callback(
     >>> pure_callback(lambda x: np.cumsum(x[::-1]), ShapeDtype((2,), torch.float32), x)
     tensor([4., 7.])
     """
-    _arguments.choice("pure_callback", "vmap_method", vmap_method, ("sequential", "expand_dims", "broadcast_all"))
+    checks.choice("pure_callback", "vmap_method", vmap_method, ("sequential", "expand_dims", "broadcast_all"))
     host, native, arrays, of_result = prepared("pure_callback", function, result_shape_dtypes, args, kwargs)
     found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
     return trees.unflatten(of_result, found)
@@ -141,7 +140,7 @@ def io_callback(
     >>> seen
     [3.0]
     """
-    _arguments.boolean("io_callback", "ordered", ordered)
+    checks.boolean("io_callback", "ordered", ordered)
     host, native, arrays, of_result = prepared("io_callback", function, result_shape_dtypes, args, kwargs)
     found = io_callback.native(*arrays)(host, native, *arrays, ordered=ordered)
     return trees.unflatten(of_result, found)
@@ -217,23 +216,23 @@ def lazy_apply(
     """
     if not callable(func):
         raise TypeError(f"lazy_apply: takes a function, got {describe(func)}")
-    arrays = {f"args[{i}]": x for i, x in enumerate(args) if _arguments.is_array(x)}
+    arrays = {f"args[{i}]": x for i, x in enumerate(args) if checks.is_array(x)}
     if not arrays:
         raise TypeError("lazy_apply: an argument must be an array, got none")
-    xp = _arguments.namespace_of("lazy_apply", **arrays)
+    xp = checks.namespace_of("lazy_apply", **arrays)
     host = namespace("numpy")
     several = isinstance(shape, list) or isinstance(dtype, list)
     if all(map(is_concrete, arrays.values())):
         if not as_numpy:
             return func(*args, **kwargs)
-        found = func(*[to_numpy(x) if _arguments.is_array(x) else x for x in args], **kwargs)
-        device = _arguments.device_of(next(iter(arrays.values())))
+        found = func(*[to_numpy(x) if checks.is_array(x) else x for x in args], **kwargs)
+        device = checks.device_of(next(iter(arrays.values())))
         if isinstance(found, (tuple, list)):
             return tuple([xp.asarray(host.asarray(x), device=device) for x in found])
         return xp.asarray(host.asarray(found), device=device)
     count = len(dtype) if isinstance(dtype, list) else len(shape) if isinstance(shape, list) else 1
     if shape is None:
-        shape = _arguments.broadcast(*[tuple(x.shape) for x in arrays.values()])
+        shape = checks.broadcast(*[tuple(x.shape) for x in arrays.values()])
     if dtype is None:
         dtype = xp.result_type(*arrays.values())
     shapes = shape if isinstance(shape, list) else [shape] * count
@@ -244,7 +243,7 @@ def lazy_apply(
 
     def call(*values: Any) -> tuple[Any, ...]:
         given = iter(values)
-        found = func(*[next(given) if _arguments.is_array(x) else x for x in args], **kwargs)
+        found = func(*[next(given) if checks.is_array(x) else x for x in args], **kwargs)
         return tuple(map(host.asarray, found if several else (found,)))
 
     results = pure_callback(call, declared, *arrays.values())

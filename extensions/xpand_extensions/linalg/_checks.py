@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from xpand import _arguments, array_namespace
-from xpand._arguments import Kind
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Kind, Namespace, checks
 from xpand_extensions._width import is_narrow
 
 from .._dispatch import in_one_namespace
@@ -22,17 +21,17 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
         TypeError: No array, arrays of two libraries, data types of another kind or that don't promote.
         ValueError: Arrays on two devices, or a shape not known yet.
     """
-    xp = _arguments.namespace_of(function, **arrays)
-    _arguments.one_device(function, **arrays)
+    xp = checks.namespace_of(function, **arrays)
+    checks.one_device(function, **arrays)
     for name, x in arrays.items():
-        _arguments.known_shape(function, name, x)
-        _arguments.dtype(function, name, xp, x, kinds)
-    return list(in_one_namespace(*_arguments.promote(function, xp, **arrays)))
+        checks.known_shape(function, name, x)
+        checks.dtype(function, name, xp, x, kinds)
+    return list(in_one_namespace(*checks.promote(function, xp, **arrays)))
 
 
 def narrow(xp: Namespace, dtype: DType) -> bool:
     """Tell whether a data type is float16 or bfloat16, which LAPACK doesn't know and libraries refuse."""
-    return _arguments.kind(xp, dtype) == "real" and is_narrow(xp, dtype)
+    return checks.kind(xp, dtype) == "real" and is_narrow(xp, dtype)
 
 
 def computed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,7 +1,7 @@
 """Functions of square matrices: the exponential and the logarithm."""
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
 from . import _checks as checks

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace
-from xpand._imports import import_module
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, import_module
+from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
 from . import _checks as checks

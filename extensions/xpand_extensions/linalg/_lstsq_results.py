@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from xpand import _arguments
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
+from xpand.extend import checks as _arguments
 
 from .._bounds import index_dtype
 from . import _checks as checks

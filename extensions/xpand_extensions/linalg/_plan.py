@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any, Final, TypeAlias
 
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand.extend import Array, describe
 
 from .._optional import import_optional
 

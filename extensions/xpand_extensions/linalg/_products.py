@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
 from . import _checks as checks

@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks, describe
 
 AXES = (-2, -1)
 """The axes along which the vectors of a right-hand side may lie."""
@@ -55,7 +54,7 @@ def stack_of(
         raise ValueError(
             f"{function}: {name} must have the shape {takes} for A of shape {tuple(matrices)}, got {tuple(shape)}{hint}"
         )
-    return _arguments.broadcast_shapes(function, **{"A": stack, name: () if is_one else tuple(shape[:axis])})
+    return checks.broadcast_shapes(function, **{"A": stack, name: () if is_one else tuple(shape[:axis])})
 
 
 class Columns(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple, TypeAlias
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 from .. import scatter, sparse
 from .._optional import import_optional

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace, check
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, check
+from xpand.extend import Array, checks, describe
 
 from .._dispatch import in_one_namespace
 from ..linalg._right_hand_sides import stack_of
@@ -35,17 +34,17 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
     matrix = operator.values
     values = matrix.values if isinstance(matrix, Sparse) else matrix
     given = {"A": values, "b": b} | ({} if x0 is None else {"x0": x0})
-    xp = _arguments.namespace_of("solve", **given)
-    _arguments.one_device("solve", **given)
+    xp = checks.namespace_of("solve", **given)
+    checks.one_device("solve", **given)
     whole = tuple(matrix.shape)
     rows, columns = whole[-2:]
     for name, size in (("b", rows), ("x0", columns))[: len(given) - 1]:
         x = given[name]
-        _arguments.dtype("solve", name, xp, x, _arguments.FLOATING)
+        checks.dtype("solve", name, xp, x, checks.FLOATING)
         # A guess has the layout of the solution.
         along = axis if name == "b" or len(b.shape) > 1 else -1
-        stack_of("solve", name, whole, _arguments.known_shape("solve", name, x), along, size)
-    promoted = _arguments.promote("solve", xp, **given)
+        stack_of("solve", name, whole, checks.known_shape("solve", name, x), along, size)
+    promoted = checks.promote("solve", xp, **given)
     if not isinstance(matrix, Sparse):  # whose known pattern stays as it is
         promoted = in_one_namespace(*promoted)
     if promoted[0] is not values:
@@ -57,7 +56,7 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
         turned = [x if x.ndim == 1 else array_namespace(x).matrix_transpose(x) for x in promoted[1:]]
         promoted = (promoted[0], *turned)
     shapes = {name: tuple(x.shape[:-1]) for name, x in zip(list(given)[1:], promoted[1:])}
-    batch = _arguments.broadcast_shapes("solve", A=stack, **shapes)
+    batch = checks.broadcast_shapes("solve", A=stack, **shapes)
     if batch_ndim not in (0, len(batch)):
         raise ValueError(
             f"solve: batch_ndim is for A that is a function; with matrices the axes of the batch are those of b, here "
@@ -83,7 +82,7 @@ def problem_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_
     if not may_be_rectangular:
         return LinearProblem(operator, flat, rows.flat("solve: x0 must be", x0), rows, rows)
     start, columns = vectors_of("solve", "x0", x0, batch_ndim)
-    _arguments.namespace_of("solve", b=flat, x0=start)
+    checks.namespace_of("solve", b=flat, x0=start)
     if columns.dtype != rows.dtype or columns.batch != rows.batch:
         raise ValueError(
             f"solve: x0 must have the data type and the batch of b, {rows.dtype} and {rows.batch}, got "
@@ -103,10 +102,10 @@ def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
     real = xp.abs(b[..., :0]).dtype
     if value is None:
         value = default
-    if _arguments.is_array(value):
-        _arguments.namespace_of("solve", b=b, **{name: value})
-        _arguments.dtype("solve", name, xp, value, _arguments.REAL)
-        _arguments.broadcast_shapes("solve", batch=tuple(b.shape[:-1]), **{name: tuple(value.shape)})
+    if checks.is_array(value):
+        checks.namespace_of("solve", b=b, **{name: value})
+        checks.dtype("solve", name, xp, value, checks.REAL)
+        checks.broadcast_shapes("solve", batch=tuple(b.shape[:-1]), **{name: tuple(value.shape)})
         if len(value.shape) > b.ndim - 1:
             raise ValueError(
                 f"solve: {name} must be a number, or of a shape that broadcasts to the batch {tuple(b.shape[:-1])}, "
@@ -118,7 +117,7 @@ def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
         raise TypeError(f"solve: {name} must be a number or an array of them, got {value!r} of {describe(value)}")
     if not value >= 0:
         raise ValueError(f"solve: {name} must be at least 0, got {value}")
-    return xp.asarray(float(value), dtype=real, device=_arguments.device_of(b))
+    return xp.asarray(float(value), dtype=real, device=checks.device_of(b))
 
 
 def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
@@ -133,8 +132,8 @@ def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
     if isinstance(max_steps, (list, tuple, range)):
         if not max_steps:
             raise ValueError("solve: max_steps must name a number of steps or several, got an empty sequence")
-        return tuple([_arguments.integer("solve", "max_steps", each, minimum=0) for each in max_steps])
-    return (_arguments.integer("solve", "max_steps", max_steps, minimum=0),)
+        return tuple([checks.integer("solve", "max_steps", each, minimum=0) for each in max_steps])
+    return (checks.integer("solve", "max_steps", max_steps, minimum=0),)
 
 
 def basis_of(nullspace: Any, problem: LinearProblem) -> Array | None:
@@ -148,9 +147,9 @@ def basis_of(nullspace: Any, problem: LinearProblem) -> Array | None:
         return None
     xp, size = array_namespace(problem.b), problem.b.shape[-1]
     if isinstance(nullspace, str):
-        _arguments.choice("solve", "nullspace", nullspace, ("constant",))
+        checks.choice("solve", "nullspace", nullspace, ("constant",))
         value = 1.0 / max(size, 1) ** 0.5
-        return xp.full((1, size), value, dtype=problem.b.dtype, device=_arguments.device_of(problem.b))
+        return xp.full((1, size), value, dtype=problem.b.dtype, device=checks.device_of(problem.b))
     vectors: Sequence[Any] = nullspace if isinstance(nullspace, list) else [nullspace]
     space = Vectors(problem.columns.tree(problem.b), problem.columns.shapes, (), problem.columns.dtype)
     rows = [

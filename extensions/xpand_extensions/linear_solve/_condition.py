@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from xpand import _arguments
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace, checks
 
 from .._bounds import index_dtype
 from .._solver_status import Status
@@ -32,7 +31,7 @@ def estimate(
     """
     size = sums.shape[-1]
     if size == 0:
-        return xp.zeros(sums.shape[:-1], dtype=sums.dtype, device=_arguments.device_of(sums))
+        return xp.zeros(sums.shape[:-1], dtype=sums.dtype, device=checks.device_of(sums))
     starts = starts_of(xp, sums, dtype) if starts is None else starts
     scale = xp.astype(sums, dtype)[..., None]
     starts = xp.broadcast_to(starts, (*sums.shape[:-1], size, 2))
@@ -89,5 +88,5 @@ def verdict(xp: Namespace, condition: Array, finite: Array, factored: Array, fai
 
 
 def _positions(xp: Namespace, sums: Array) -> Array:
-    device = _arguments.device_of(sums)
+    device = checks.device_of(sums)
     return xp.arange(sums.shape[-1], dtype=index_dtype(xp, device), device=device)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from xpand import array_namespace, library_name
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .. import linalg
 from ._factorization import Factorization, conjugate

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array, checks
 
 from .. import autodiff
 from ..sparse._containers import Sparse
@@ -65,10 +64,10 @@ def factorize(
     ('lu (numpy)', 0)
     """
     A = any_sparse("factorize", "A", A)
-    _arguments.choice("factorize", "method", method, METHODS)
+    checks.choice("factorize", "method", method, METHODS)
     for name, value in (("positive_definite", positive_definite), ("symmetric", symmetric)):
         if value is not None:
-            _arguments.boolean("factorize", name, value)
+            checks.boolean("factorize", name, value)
     if isinstance(A, Sparse):
         return _sparse(A, method, bool(symmetric or positive_definite))
     check_square("factorize", A)

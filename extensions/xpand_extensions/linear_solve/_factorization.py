@@ -2,8 +2,9 @@
 
 from typing import Any, Final, cast
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .. import autodiff
 from .._dispatch import in_one_namespace

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
 from ..linalg import _checks as checks

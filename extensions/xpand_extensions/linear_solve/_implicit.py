@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, checks
 
 from .. import autodiff
 from .._solver_status import ConvergenceError, Status
@@ -189,4 +189,4 @@ def _zeros(b: Array, size: int) -> Array:
     xp = array_namespace(b)
     if b.shape[-1] == size:
         return xp.zeros_like(b)
-    return xp.zeros((*b.shape[:-1], size), dtype=b.dtype, device=_arguments.device_of(b))
+    return xp.zeros((*b.shape[:-1], size), dtype=b.dtype, device=checks.device_of(b))

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from xpand import array_namespace, trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .. import autodiff
 from .._dispatch import pluggable

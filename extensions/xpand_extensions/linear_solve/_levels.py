@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace, library_name
-from xpand._typing import Array
+from xpand import array_namespace, library_name
+from xpand.extend import Array, checks
 
 from .. import autodiff, devices, sparse
 from .._dispatch import in_one_namespace, pluggable
@@ -96,7 +96,7 @@ def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
     # For the values alone: a pattern that passes through JAX's jit becomes abstract.
     constant = part.with_values(autodiff.stop_gradient(part.values))
     values, size = constant.values, part.shape[-1]
-    xp, device = array_namespace(values), _arguments.device_of(values)
+    xp, device = array_namespace(values), checks.device_of(values)
     diagonal = sparse.diagonal(constant)
     least = float(xp.finfo(values.dtype).smallest_normal)
     finite = xp.all(xp.isfinite(values), axis=-1)
@@ -135,7 +135,7 @@ def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int,
 
 def _is_far(x: Array) -> bool:
     """Tell whether the host would have to copy values from their device, or from the default one if it is unknown."""
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     # Arrays that JAX distributes over several devices have no single one.
     is_known = device is not None and not hasattr(device, "device_set")
     info = devices.device_info(x) if is_known else devices.device_info(xp=array_namespace(x))

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import array_namespace, namespace, trees
+from xpand.extend import Array, Device, DType, Namespace, checks, describe
 
 from .. import sparse
 from .._where import clean_tracebacks
@@ -59,20 +58,20 @@ def matrix_from_function(
     """
     if not callable(function):
         raise TypeError(f"matrix_from_function: takes a function, got {describe(function)}")
-    _arguments.choice("matrix_from_function", "format", format, FORMATS)
+    checks.choice("matrix_from_function", "format", format, FORMATS)
     leaves, structure = trees.flatten(example)
     base = _namespace(leaves)
     host = namespace("numpy")
-    avals = [Aval(tuple(x.shape), x.dtype, _arguments.device_of(x)) for x in leaves]
+    avals = [Aval(tuple(x.shape), x.dtype, checks.device_of(x)) for x in leaves]
     width = sum(aval.size for aval in avals)
-    is_complex = any(_arguments.kind(base, x.dtype) == "complex" for x in avals)
+    is_complex = any(checks.kind(base, x.dtype) == "complex" for x in avals)
     with Affine(traced_namespace(base), host, width, is_complex) as trace:
         firsts = [sum(aval.size for aval in avals[:i]) for i in range(len(avals))]
         given = [trace.argument(aval, first) for aval, first in zip(avals, firsts)]
         result = function(trees.unflatten(structure, given), *args)
         outs = trees.leaves(result)
         for x in outs:
-            if not _arguments.is_array(bare(x)):
+            if not checks.is_array(bare(x)):
                 raise TypeError(f"matrix_from_function: the function must return arrays, got {describe(x)}")
         found = [trace.combination(x) for x in outs]
     dtype = base.result_type(*[x.dtype for x in avals], *[x.dtype for x in outs])
@@ -92,10 +91,10 @@ def _namespace(leaves: Sequence[Any]) -> Namespace:
                 f"matrix_from_function: example must be a tree of arrays, or of what has a shape and a data type, got "
                 f"{describe(x)}"
             )
-    arrays = {f"example[{i}]": x for i, x in enumerate(leaves) if _arguments.is_array(x)}
-    found = _arguments.namespace_of("matrix_from_function", **arrays) if arrays else namespace_with(leaves[0].dtype)
+    arrays = {f"example[{i}]": x for i, x in enumerate(leaves) if checks.is_array(x)}
+    found = checks.namespace_of("matrix_from_function", **arrays) if arrays else namespace_with(leaves[0].dtype)
     for i, x in enumerate(leaves):
-        _arguments.dtype("matrix_from_function", f"example[{i}]", found, x, _arguments.FLOATING)
+        checks.dtype("matrix_from_function", f"example[{i}]", found, x, checks.FLOATING)
     return found
 
 

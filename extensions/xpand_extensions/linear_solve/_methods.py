@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
-from xpand._namespace import describe
+from xpand.extend import describe
 
 DIRECT: Final = ("direct", "lu", "cholesky", "qr", "lower", "upper")
 LEAST_SQUARES: Final = ("lsqr", "lsmr")

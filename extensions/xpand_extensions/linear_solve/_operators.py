@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .. import autodiff
 from .._transforms_patterns import in_namespace_of
@@ -60,8 +59,8 @@ class LinearOperator:
             function_of("LinearOperator", "transposed", transposed)
         if not isinstance(args, tuple):
             raise TypeError(f"LinearOperator: args must be a tuple, got {describe(args)}; write `args=(a,)` for one")
-        _arguments.boolean("LinearOperator", "symmetric", symmetric)
-        _arguments.boolean("LinearOperator", "positive_definite", positive_definite)
+        checks.boolean("LinearOperator", "symmetric", symmetric)
+        checks.boolean("LinearOperator", "positive_definite", positive_definite)
         self.function, self.transposed, self.args = function, transposed, args
         self.symmetric, self.positive_definite = symmetric or positive_definite, positive_definite
 
@@ -99,7 +98,7 @@ class Matrix:
 
     def transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
         """Multiply by the transposed matrices."""
-        if _arguments.is_array(self.values):
+        if checks.is_array(self.values):
             return times(array_namespace(self.values).matrix_transpose(self.values), y)
         return times(self.values.mT, y)
 
@@ -155,7 +154,7 @@ def times(matrix: Any, x: Array) -> Array:
     if x.ndim == 1 and matrix.ndim == 2:
         return matrix @ x
     xp = array_namespace(x)
-    is_plain = isinstance(matrix, Sparse) or _arguments.is_array(matrix)  # and not a layout of a plug-in
+    is_plain = isinstance(matrix, Sparse) or checks.is_array(matrix)  # and not a layout of a plug-in
     if is_plain and matrix.ndim > 2 and matrix.shape[-3] == 1 and x.ndim > 1:
         # One matrix for all vectors along the axis before the last: one product.
         return xp.matrix_transpose((matrix @ xp.matrix_transpose(x)[..., None, :, :])[..., 0, :, :])
@@ -213,7 +212,7 @@ def operator_of(
     """Make an operator on flat vectors from the argument `A`."""
     for name, value in zip(_FLAGS, (symmetric, positive_definite)):
         if value is not None:
-            _arguments.boolean(function, name, value)
+            checks.boolean(function, name, value)
     if not isinstance(args, tuple):
         raise TypeError(f"{function}: args must be a tuple, got {describe(args)}; write `args=(a,)` for one")
     definite = bool(positive_definite)
@@ -223,7 +222,7 @@ def operator_of(
             raise ValueError(f"{function}: args are for A that is a function; an operator has its own")
         flags = a.symmetric or hermitian, a.positive_definite or definite
         return Map(_unflatten((a.function, a.transposed, *flags), (a.args,)))
-    if not _arguments.is_array(a) and callable(a):
+    if not checks.is_array(a) and callable(a):
         return Map(LinearOperator(a, args=args, symmetric=hermitian, positive_definite=definite))
     if isinstance(a, (list, tuple)):
         raise TypeError(
@@ -234,7 +233,7 @@ def operator_of(
         raise ValueError(f"{function}: args are for A that is a function, got {describe(a)} and {len(args)} of them")
     matrix = any_sparse(function, "A", a)
     values = matrix.values if isinstance(matrix, Sparse) else matrix
-    _arguments.dtype(function, "A", array_namespace(values), values, _arguments.FLOATING)
+    checks.dtype(function, "A", array_namespace(values), values, checks.FLOATING)
     if matrix.ndim < 2:
         raise ValueError(f"{function}: A must hold matrices, (..., m, n), got the shape {tuple(matrix.shape)}")
     return Matrix(matrix, hermitian, definite)

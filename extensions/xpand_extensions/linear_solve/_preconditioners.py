@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, Namespace, checks, describe
 
 from .. import sparse
 from ..linalg._right_hand_sides import axis_of, columns_of, stack_of
@@ -72,10 +71,10 @@ class Preconditioner:
         raise NotImplementedError
 
     def _of_columns(self, function: str, r: Any, axis: int, transposed: bool) -> Array:
-        if not _arguments.is_array(r):
+        if not checks.is_array(r):
             raise TypeError(f"{function}: r must be an array, got {describe(r)}")
         axis_of(function, axis)
-        stack_of(function, "r", (*self.stack, self.size, self.size), _arguments.known_shape(function, "r", r), axis)
+        stack_of(function, "r", (*self.stack, self.size, self.size), checks.known_shape(function, "r", r), axis)
         if r.ndim == 1 and not self.stack:
             return self._applied(r, transposed)
         columns = columns_of(r, axis, is_one_matrix=not self.stack)
@@ -216,7 +215,7 @@ def block_jacobi(A: Any, /, block_size: int) -> BlockJacobi:
     """
     xp, A = matrix_of("block_jacobi", A)
     size = A.shape[-1]
-    k = _arguments.integer("block_jacobi", "block_size", block_size, minimum=1)
+    k = checks.integer("block_jacobi", "block_size", block_size, minimum=1)
     if k > max(size, 1):
         raise ValueError(f"block_jacobi: block_size={k} is more than the {size} rows of A")
     count = size // k
@@ -267,7 +266,7 @@ def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
     A = any_sparse(function, "A", A)
     values = A.values if isinstance(A, sparse.Sparse) else A
     xp = array_namespace(values)
-    _arguments.dtype(function, "A", xp, values, _arguments.FLOATING)
+    checks.dtype(function, "A", xp, values, checks.FLOATING)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2] or (isinstance(A, sparse.Sparse) and A.sparse_ndim != 2):
         raise ValueError(f"{function}: A must hold square matrices, (..., n, n), got the shape {tuple(A.shape)}")
     return xp, A
@@ -299,7 +298,7 @@ def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
     """
     xp = array_namespace(inverse)
     n = inverse.shape[-1]
-    numbers = xp.arange(1, n + 1, dtype=xp.float64, device=_arguments.device_of(inverse))
+    numbers = xp.arange(1, n + 1, dtype=xp.float64, device=checks.device_of(inverse))
     # Unordered values, the same at each call, so that no eigenvector is orthogonal to them.
     start = xp.astype(0.5 + (numbers * 0.6180339887498949) % 1.0, inverse.dtype)
     x = xp.broadcast_to(start, inverse.shape)
@@ -309,7 +308,7 @@ def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
         size, length = xp.linalg.vector_norm(x, axis=-1), xp.linalg.vector_norm(y, axis=-1)
         found = length / size
         x = y / xp.where(length > 0, length, xp.ones_like(length))[..., None]
-    sums = times(abs(A), xp.ones(inverse.shape, dtype=found.dtype, device=_arguments.device_of(inverse)))
+    sums = times(abs(A), xp.ones(inverse.shape, dtype=found.dtype, device=checks.device_of(inverse)))
     bound = xp.max(xp.abs(inverse) * sums, axis=-1)
     return xp.minimum(1.1 * found, bound)
 
@@ -324,6 +323,6 @@ def on_device(xp: Any, like: Array, tree: Any) -> Any:
 
     def moved(x: Array) -> Array:
         dtype = None if numbers.isdtype(x.dtype, "integral") else like.dtype
-        return xp.asarray(numbers.asarray(x, copy=True), dtype=dtype, device=_arguments.device_of(like))
+        return xp.asarray(numbers.asarray(x, copy=True), dtype=dtype, device=checks.device_of(like))
 
     return trees.map(moved, tree)

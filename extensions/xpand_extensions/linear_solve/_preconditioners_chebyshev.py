@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from .. import sparse
 from ._preconditioners import Preconditioner, as_tree, diagonal_of, largest_eigenvalue, matrix_of
@@ -94,7 +94,7 @@ def chebyshev(A: Any, /, degree: int = 4, *, bounds: tuple[float, float] | None 
     True
     """
     _, A = matrix_of("chebyshev", A)
-    degree = _arguments.integer("chebyshev", "degree", degree, minimum=0)
+    degree = checks.integer("chebyshev", "degree", degree, minimum=0)
     inverse = 1.0 / diagonal_of("chebyshev", A)
     high = largest_eigenvalue(A, inverse)
     low = high / 30.0

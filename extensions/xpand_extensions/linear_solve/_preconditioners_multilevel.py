@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete, namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, namespace, trees
+from xpand.extend import Array, checks
 
 from .. import sparse
 from ..tracing._host import on_host
@@ -98,8 +98,8 @@ def multilevel(
     xp, A = matrix_of("multilevel", A)
     if A.ndim != 2:
         raise ValueError(f"multilevel: A must be one matrix, got a batch of shape {tuple(A.shape)}; build one for each")
-    _arguments.choice("multilevel", "builder", builder, ("own", "pyamg"))
-    coarsest = _arguments.integer("multilevel", "coarsest", coarsest, minimum=1)
+    checks.choice("multilevel", "builder", builder, ("own", "pyamg"))
+    coarsest = checks.integer("multilevel", "coarsest", coarsest, minimum=1)
     if not 0.0 <= strength < 1.0:
         raise ValueError(f"multilevel: strength must be from 0 to below 1, got {strength}")
     if not all(map(is_concrete, trees.leaves(A))):
@@ -120,7 +120,7 @@ def multilevel(
 
 
 def _candidate(candidate: Any, size: int) -> Array:
-    if not _arguments.is_array(candidate) or tuple(candidate.shape) != (size,):
+    if not checks.is_array(candidate) or tuple(candidate.shape) != (size,):
         raise ValueError(f"multilevel: candidate must be an array of shape ({size},)")
     return on_host(candidate)
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, is_concrete, trees
-from xpand._typing import Array, Namespace
+from xpand import is_concrete, trees
+from xpand.extend import Array, Namespace, checks
 
 from .. import sparse
 from ..tracing._host import on_host
@@ -79,7 +79,7 @@ def _off_diagonal_times(xp: Namespace, A: Any, factor: float) -> Any:
         coo = sparse.tocoo(A)
         rows, columns = coo.coords
         return coo.with_values(xp.where(rows == columns, coo.values, factor * coo.values))
-    here = xp.eye(A.shape[-1], dtype=xp.bool, device=_arguments.device_of(A))
+    here = xp.eye(A.shape[-1], dtype=xp.bool, device=checks.device_of(A))
     return xp.where(here, A, factor * A)
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, checks, describe
 
 from .. import autodiff, linalg
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
@@ -132,9 +131,9 @@ def solve(
             return small
     operator = operator_of("solve", A, args, symmetric, positive_definite)
     axis_of("solve", axis)
-    batch_ndim = _arguments.integer("solve", "batch_ndim", batch_ndim, minimum=0)
+    batch_ndim = checks.integer("solve", "batch_ndim", batch_ndim, minimum=0)
     wanted = methods.method_of(method)
-    _arguments.boolean("solve", "throw", throw)
+    checks.boolean("solve", "throw", throw)
     if isinstance(operator, Matrix):
         problem = arguments.problem_of_matrix(operator, b, x0, axis, batch_ndim)
         operator = problem.operator
@@ -260,7 +259,7 @@ def _iterative(
     before: tuple[int, ...] = ()
     if is_trajectory:
         if len(stops) > 1:
-            index = xp.asarray([stops.index(n) for n in steps], dtype=xp.int64, device=_arguments.device_of(b))
+            index = xp.asarray([stops.index(n) for n in steps], dtype=xp.int64, device=checks.device_of(b))
             fields = tuple([xp.take(each, index, axis=0) for each in fields])
         else:
             fields = tuple([xp.stack([each] * len(steps)) for each in fields])

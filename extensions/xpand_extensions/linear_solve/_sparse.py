@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar, NamedTuple
 
-from xpand import _arguments, array_namespace, library_name
-from xpand._typing import Array
+from xpand import array_namespace, library_name
+from xpand.extend import Array, checks
 
 from ..sparse._containers import Sparse
 from . import _factors as factors
@@ -17,7 +17,7 @@ def square_container(name: str, a: Sparse) -> None:
         TypeError: Another data type.
         ValueError: Another shape.
     """
-    _arguments.dtype(name, "A", array_namespace(a.values), a.values, _arguments.FLOATING)
+    checks.dtype(name, "A", array_namespace(a.values), a.values, checks.FLOATING)
     if a.sparse_ndim != 2 or a.dense_ndim or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"{name}: A must hold square matrices, (..., n, n), got {a!r}")
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 _SHORT = 4
 """A row of fewer entries is never cut."""

@@ -2,8 +2,8 @@
 
 from typing import ClassVar, NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete, library_name
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, library_name
+from xpand.extend import Array, checks
 
 from .. import autodiff, linalg
 from ..sparse._containers import COO, Sparse
@@ -121,7 +121,7 @@ def solve_triangular(
     """
     A = any_sparse("solve_triangular", "A", A)
     for name, value in {"lower": lower, "unit_diagonal": unit_diagonal, "transposed": transposed}.items():
-        _arguments.boolean("solve_triangular", name, value)
+        checks.boolean("solve_triangular", name, value)
     if isinstance(A, Sparse):
         square_container("solve_triangular", A)
         found = triangular(A, lower=lower, unit_diagonal=unit_diagonal)
@@ -150,7 +150,7 @@ def _triangle(a: Array, lower: bool, unit_diagonal: bool) -> Array:
     xp = array_namespace(a)
     if not unit_diagonal:
         return xp.tril(a) if lower else xp.triu(a)
-    one = xp.eye(a.shape[-1], dtype=a.dtype, device=_arguments.device_of(a))
+    one = xp.eye(a.shape[-1], dtype=a.dtype, device=checks.device_of(a))
     return (xp.tril(a, k=-1) if lower else xp.triu(a, k=1)) + one
 
 
@@ -165,8 +165,8 @@ def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
     values = xp.where(in_triangle, a.values, xp.zeros_like(a.values))
     if unit_diagonal:
         size = a.shape[-1]
-        position = xp.arange(size, dtype=rows.dtype, device=_arguments.device_of(rows))
-        values = _extended(values, xp.ones(size, dtype=values.dtype, device=_arguments.device_of(values)))
+        position = xp.arange(size, dtype=rows.dtype, device=checks.device_of(rows))
+        values = _extended(values, xp.ones(size, dtype=values.dtype, device=checks.device_of(values)))
         rows, columns = _extended(rows, position), _extended(columns, position)
     return COO(values, (rows, columns), a.shape, check=False)
 

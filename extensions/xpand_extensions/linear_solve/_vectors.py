@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._structures import same_structure
-from xpand._typing import Array, DType
+from xpand import array_namespace, trees
+from xpand.extend import Array, DType, checks, same_structure
 
 from .._transforms import as_array
 from ..control_flow._trees import one_library, paths, skeleton
@@ -89,7 +88,7 @@ class Vectors:
     def example(self, like: Array) -> trees.Tree:
         """Make a vector, of zeros."""
         xp = array_namespace(like)
-        return self.tree(xp.zeros((*self.batch, self.size), dtype=self.dtype, device=_arguments.device_of(like)))
+        return self.tree(xp.zeros((*self.batch, self.size), dtype=self.dtype, device=checks.device_of(like)))
 
 
 def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> tuple[Array, Vectors]:
@@ -104,8 +103,8 @@ def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> t
         raise TypeError(f"{function}: {name} must hold an array, got none")
     named = paths(name, tree)
     for key, x in zip(named, leaves):
-        xp = _arguments.namespace_of(function, **{key: x})
-        _arguments.dtype(function, key, xp, x, _arguments.FLOATING)
+        xp = checks.namespace_of(function, **{key: x})
+        checks.dtype(function, key, xp, x, checks.FLOATING)
         if x.dtype != leaves[0].dtype:
             raise TypeError(
                 f"{function}: the arrays of {name} must have one data type, got {leaves[0].dtype} and {x.dtype}; "
@@ -114,7 +113,7 @@ def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> t
         if x.ndim < batch_ndim:
             raise ValueError(f"{function}: {key} must have batch_ndim={batch_ndim} axes or more, got {tuple(x.shape)}")
     one_library(function, name, leaves)
-    shapes = [_arguments.known_shape(function, key, x) for key, x in zip(named, leaves)]
+    shapes = [checks.known_shape(function, key, x) for key, x in zip(named, leaves)]
     batch = shapes[0][:batch_ndim]
     if any(shape[:batch_ndim] != batch for shape in shapes):
         raise ValueError(f"{function}: the first {batch_ndim} axes of all of {name} are the batch, got shapes {shapes}")

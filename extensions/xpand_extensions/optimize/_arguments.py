@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._structures import same_structure
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace, trees
+from xpand.extend import Array, DType, Namespace, checks, describe, same_structure
 
 from .._transforms import arrays_of, as_array, is_number, without_arrays
 from ..control_flow._trees import paths
@@ -31,14 +29,14 @@ class Vectors:
         """Take a tree of arrays whose first `batch_ndim` axes are independent problems."""
         self.function, self.name, self.tree = function, name, tree
         leaves, self.structure = arrays_of(function, name, tree, others)
-        _arguments.one_device(function, **{f"{name}[{i}]": x for i, x in enumerate(leaves)})
+        checks.one_device(function, **{f"{name}[{i}]": x for i, x in enumerate(leaves)})
         self.xp = array_namespace(*leaves)
         self.batch_ndim = batch_ndim
         self.like = leaves[0]
-        self.shapes = [_arguments.known_shape(function, name, x) for x in leaves]
+        self.shapes = [checks.known_shape(function, name, x) for x in leaves]
         self.dtypes = [x.dtype for x in leaves]
         for position, x in zip(paths(name, tree), leaves):
-            if _arguments.kind(self.xp, x.dtype) not in _arguments.FLOATING:
+            if checks.kind(self.xp, x.dtype) not in checks.FLOATING:
                 raise TypeError(
                     f"{function}: {position} must have a floating-point data type, real or complex, got {x.dtype}; "
                     "convert it with `xp.astype` first"
@@ -84,7 +82,7 @@ class Vectors:
         for shape, dtype, size in zip(self.shapes, self.dtypes, self.sizes):
             part = x[..., start : start + size]
             start += size
-            if _arguments.kind(xp, dtype) == "complex":
+            if checks.kind(xp, dtype) == "complex":
                 imaginary = x[..., start : start + size]
                 start += size
                 part = xp.astype(part, dtype) + 1j * xp.astype(imaginary, dtype)
@@ -97,7 +95,7 @@ class Vectors:
         for x in arrays:
             xp = array_namespace(x)
             flat = xp.reshape(x, (*x.shape[: self.batch_ndim], math.prod(x.shape[self.batch_ndim :])))
-            is_complex = _arguments.kind(xp, x.dtype) == "complex"
+            is_complex = checks.kind(xp, x.dtype) == "complex"
             for part in (xp.real(flat), xp.imag(flat)) if is_complex else (flat,):
                 parts.append(part if part.dtype == self.dtype else xp.astype(part, self.dtype))
         return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=-1)
@@ -110,7 +108,7 @@ class Vectors:
             raise TypeError(f"{self.function}: {what} {numbers}, got {found}")
         x = as_array(f"{self.function}: {what}", value, self.like)
         xp = array_namespace(x)
-        if _arguments.kind(xp, x.dtype) != "real":
+        if checks.kind(xp, x.dtype) != "real":
             raise TypeError(f"{self.function}: {what} real floating-point numbers, got {x.dtype}")
         if tuple(x.shape) != self.batch:
             remedy = "; reduce it, for example with `xp.sum`" if len(x.shape) > len(self.batch) else ""
@@ -122,14 +120,14 @@ class Vectors:
 
 def real_dtype(xp: Namespace, dtype: DType) -> DType:
     """Return the data type of the real part of numbers."""
-    if _arguments.kind(xp, dtype) != "complex":
+    if checks.kind(xp, dtype) != "complex":
         return dtype
     return xp.float32 if xp.finfo(dtype).bits == 32 else xp.float64
 
 
 def _converted(function: str, what: str, x: Array, dtype: DType) -> Array:
     xp = array_namespace(x)
-    before, after = _arguments.kind(xp, x.dtype), _arguments.kind(xp, dtype)
+    before, after = checks.kind(xp, x.dtype), checks.kind(xp, dtype)
     if before in ("bool", None) or (before == "complex" and after != "complex"):
         raise TypeError(f"{function}: {what} must have the data type {dtype}, got {x.dtype}")
     return xp.astype(x, dtype)
@@ -162,12 +160,12 @@ def limits_of(
     if isinstance(max_steps, (list, tuple, range)):
         if not max_steps:
             raise ValueError(f"{function}: max_steps must name a number of steps or several, got an empty sequence")
-        checkpoints = tuple([_arguments.integer(function, "max_steps", each, minimum=0) for each in max_steps])
+        checkpoints = tuple([checks.integer(function, "max_steps", each, minimum=0) for each in max_steps])
         steps = max(checkpoints)
     elif max_steps is None:
         steps = default
     else:
-        steps = _arguments.integer(function, "max_steps", max_steps, minimum=0)
+        steps = checks.integer(function, "max_steps", max_steps, minimum=0)
     return Limits(function, found[0], found[1], steps, max_steps is not None, checkpoints)
 
 

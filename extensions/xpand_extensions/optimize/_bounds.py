@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe, eager
-from xpand._structures import same_structure
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, checks, describe, eager, same_structure
 
 from .._solver_status import Status
 from .._transforms import as_array
@@ -29,7 +27,7 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
             f"{function}: bounds must be a pair (lower, upper), each a number, a tree like x0 or None, got "
             f"{describe(bounds)}"
         )
-    if any(_arguments.kind(vectors.xp, dtype) == "complex" for dtype in vectors.dtypes):
+    if any(checks.kind(vectors.xp, dtype) == "complex" for dtype in vectors.dtypes):
         raise TypeError(f"{function}: bounds are for real variables, and x0 holds complex ones")
     lower, upper = (_vector(function, name, each, vectors) for name, each in zip(("lower", "upper"), bounds))
     for name, bound in (("lower", lower), ("upper", upper)):
@@ -67,7 +65,7 @@ def _vector(function: str, name: str, bound: Any, vectors: Vectors) -> Array | N
     structure = vectors.structure
     leaves, found = trees.flatten(bound)
     if not same_structure(found, structure):
-        if len(leaves) != 1 or _arguments.is_array(leaves[0]) or leaves[0] is not bound:
+        if len(leaves) != 1 or checks.is_array(leaves[0]) or leaves[0] is not bound:
             raise TypeError(
                 f"{function}: the {name} bound must be a number or a tree like x0, of the structure {structure}, got "
                 f"{found}"
@@ -77,7 +75,7 @@ def _vector(function: str, name: str, bound: Any, vectors: Vectors) -> Array | N
     for leaf, shape, dtype in zip(leaves, vectors.shapes, vectors.dtypes):
         x = as_array(f"{function}: bounds hold", leaf, vectors.like)
         xp = array_namespace(x)
-        if _arguments.kind(xp, x.dtype) not in _arguments.REAL_VALUED:
+        if checks.kind(xp, x.dtype) not in checks.REAL_VALUED:
             raise TypeError(f"{function}: the {name} bound must be real, got {x.dtype}")
         x = x if x.dtype == dtype else xp.astype(x, dtype)
         try:

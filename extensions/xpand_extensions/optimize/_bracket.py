@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks
 
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import Status, throw_unless_converged
@@ -154,9 +154,9 @@ def _bracketed(
     callable_of(name, "f", f)
     if callback is not None:
         callable_of(name, "callback", callback)
-    _arguments.boolean(name, "throw", throw)
+    checks.boolean(name, "throw", throw)
     parameters = args_of(name, args)
-    _arguments.choice(name, "method", method, tuple(_METHODS))
+    checks.choice(name, "method", method, tuple(_METHODS))
     left, right = _ends(name, a, b, parameters)
     vectors = Vectors(name, "a", left, left.ndim)
     info = vectors.xp.finfo(vectors.dtype)
@@ -200,21 +200,21 @@ def _divided(linear: Callable[[Array], Array], y: Array) -> Array:
 
 def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array, Array]:
     """Check both ends, and convert them to one shape and data type."""
-    like = next((x for x in (a, b, *trees.leaves(parameters)) if _arguments.is_array(x)), None)
+    like = next((x for x in (a, b, *trees.leaves(parameters)) if checks.is_array(x)), None)
     ends = [as_array(f"{name}: {each} is", x, like) for each, x in (("a", a), ("b", b))]
-    xp = _arguments.namespace_of(name, a=ends[0], b=ends[1])
-    _arguments.one_device(name, a=ends[0], b=ends[1])
+    xp = checks.namespace_of(name, a=ends[0], b=ends[1])
+    checks.one_device(name, a=ends[0], b=ends[1])
     for each, x, given in (("a", ends[0], a), ("b", ends[1], b)):
-        if not _arguments.is_array(given) and isinstance(given, int) and not isinstance(given, bool):
+        if not checks.is_array(given) and isinstance(given, int) and not isinstance(given, bool):
             ends[0 if each == "a" else 1] = as_array(f"{name}: {each} is", float(given), like)
         else:
-            _arguments.dtype(name, each, xp, x, _arguments.REAL)
-    numbers = [not _arguments.is_array(x) for x in (a, b)]
+            checks.dtype(name, each, xp, x, checks.REAL)
+    numbers = [not checks.is_array(x) for x in (a, b)]
     if numbers[0] != numbers[1]:
         dtype = ends[numbers.index(False)].dtype
         ends = [x if x.dtype == dtype else xp.astype(x, dtype) for x in ends]
-    left, right = _arguments.promote(name, xp, a=ends[0], b=ends[1])
-    shape = _arguments.broadcast_shapes(name, a=tuple(left.shape), b=tuple(right.shape))
+    left, right = checks.promote(name, xp, a=ends[0], b=ends[1])
+    shape = checks.broadcast_shapes(name, a=tuple(left.shape), b=tuple(right.shape))
     return xp.broadcast_to(left, shape), xp.broadcast_to(right, shape)
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand import _arguments, trees
+from xpand import trees
+from xpand.extend import checks
 
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
@@ -70,8 +71,8 @@ def fixed_point(
     """
     callable_of("fixed_point", "f", f)
     parameters = args_of("fixed_point", args)
-    _arguments.choice("fixed_point", "method", method, _METHODS)
-    batch_ndim = _arguments.integer("fixed_point", "batch_ndim", batch_ndim, minimum=0)
+    checks.choice("fixed_point", "method", method, _METHODS)
+    batch_ndim = checks.integer("fixed_point", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("fixed_point", "x0", x0, batch_ndim, parameters)
     limits = limits_of("fixed_point", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=1000)
     memory, amount = mixing_of("fixed_point", method, history, mixing)

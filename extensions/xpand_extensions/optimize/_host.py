@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete, is_cupy_array, namespace, to_device
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, is_cupy_array, namespace, to_device
+from xpand.extend import Array, checks
 
 from .._optional import import_optional
 from .._solver_status import Status
@@ -110,7 +110,7 @@ class _Host:
         """Convert an array of all problems to the library and device of the caller."""
         xp = array_namespace(self.like)
         shape = (*self.batch, *x.shape[1:])
-        device = _arguments.device_of(self.like)
+        device = checks.device_of(self.like)
         return xp.asarray(self.host.reshape(x, shape), dtype=dtype or self.like.dtype, device=device)
 
     def at(self, x: Any) -> Array:

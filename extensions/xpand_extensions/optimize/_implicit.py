@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 from ..autodiff._root import custom_root

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -59,7 +58,7 @@ def iterate(
     if not (callback is None or callable(callback)):
         raise TypeError(f"iterate: callback must be a function or None, got {describe(callback)}")
     if lazy_steps is not None:
-        lazy_steps = _arguments.integer("iterate", "lazy_steps", lazy_steps, minimum=0)
+        lazy_steps = checks.integer("iterate", "lazy_steps", lazy_steps, minimum=0)
     like = first_array(trees.leaves(state))
     if like is None:
         raise TypeError(f"iterate: state must be a tree of arrays, got {describe(state)}")

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand import _arguments, trees
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks
 
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
@@ -92,10 +92,10 @@ def least_squares(
     callable_of("least_squares", "f", f)
     if callback is not None:
         callable_of("least_squares", "callback", callback)
-    _arguments.boolean("least_squares", "throw", throw)
+    checks.boolean("least_squares", "throw", throw)
     parameters = args_of("least_squares", args)
-    _arguments.choice("least_squares", "method", method, _METHODS)
-    batch_ndim = _arguments.integer("least_squares", "batch_ndim", batch_ndim, minimum=0)
+    checks.choice("least_squares", "method", method, _METHODS)
+    batch_ndim = checks.integer("least_squares", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("least_squares", "x0", x0, batch_ndim, parameters)
     limits = limits_of("least_squares", atol, rtol, max_steps, vectors, powers=(1 / 2, 0.75), default=500)
     first_damping = _damping(method, damping)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks
 
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
@@ -152,8 +152,8 @@ def minimize(
         callable_of("minimize", "gradient", gradient)
     if callback is not None:
         callable_of("minimize", "callback", callback)
-    _arguments.boolean("minimize", "throw", throw)
-    batch_ndim = _arguments.integer("minimize", "batch_ndim", batch_ndim, minimum=0)
+    checks.boolean("minimize", "throw", throw)
+    batch_ndim = checks.integer("minimize", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("minimize", "x0", x0, batch_ndim, parameters)
     chosen = _method(method, bounds is not None)
     given = {
@@ -336,7 +336,7 @@ def _method(method: Any, bounded: bool) -> str:
     name = method.lower() if isinstance(method, str) else method
     if isinstance(name, str) and f"scipy-{name}" in SCIPY_METHODS and name not in _OWN:
         name = f"scipy-{name}"
-    chosen: str = _arguments.choice("minimize", "method", name, (*_OWN, *SCIPY_METHODS))
+    chosen: str = checks.choice("minimize", "method", name, (*_OWN, *SCIPY_METHODS))
     if bounded and chosen not in (*_BOUNDED, *SCIPY_BOUNDED):
         takes = ", ".join(map(repr, (*_BOUNDED, *SCIPY_BOUNDED)))
         raise ValueError(f"minimize: the method {chosen!r} takes no bounds; those that do are {takes}")
@@ -361,7 +361,7 @@ def _options(method: str, given: dict[str, Any], n: int) -> _Options:
         return value
 
     history, products = (
-        None if given[name] is None else _arguments.integer("minimize", name, given[name], minimum=1)
+        None if given[name] is None else checks.integer("minimize", name, given[name], minimum=1)
         for name in ("history", "max_products")
     )
     return _Options(

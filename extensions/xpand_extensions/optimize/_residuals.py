@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks
 
 from .. import autodiff
 from .._transforms import without_arrays
@@ -76,6 +76,6 @@ class Residuals:
 def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:
     """Compute the matrices of a linear function, of shape `(*batch, m, n)`, from its values for unit vectors."""
     xp = array_namespace(like)
-    units = xp.eye(like.shape[-1], dtype=like.dtype, device=_arguments.device_of(like))
+    units = xp.eye(like.shape[-1], dtype=like.dtype, device=checks.device_of(like))
     columns = vmap(lambda unit: linear(unit + xp.zeros_like(like)))(units)
     return array_namespace(columns).moveaxis(columns, 0, -1)

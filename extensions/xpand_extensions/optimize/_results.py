@@ -3,7 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._solver_status import Status, codes_of, summary
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand import _arguments, trees
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks
 
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
@@ -91,8 +91,8 @@ def root(
     """
     callable_of("root", "f", f)
     parameters = args_of("root", args)
-    _arguments.choice("root", "method", method, _METHODS)
-    vectors = Vectors("root", "x0", x0, _arguments.integer("root", "batch_ndim", batch_ndim, minimum=0), parameters)
+    checks.choice("root", "method", method, _METHODS)
+    vectors = Vectors("root", "x0", x0, checks.integer("root", "batch_ndim", batch_ndim, minimum=0), parameters)
     limits = limits_of(
         "root", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=100 if method == "newton" else 1000
     )
@@ -113,7 +113,7 @@ def mixing_of(function: str, method: str, history: Any, amount: Any) -> tuple[in
             raise ValueError(f"{function}: mixing must not be zero, since then nothing changes")
     if method == "iteration":
         return 0, amount
-    return (5 if history is None else _arguments.integer(function, "history", history, minimum=1)), amount
+    return (5 if history is None else checks.integer(function, "history", history, minimum=1)), amount
 
 
 def solved(
@@ -130,7 +130,7 @@ def solved(
     name = residuals.name
     if callback is not None:
         callable_of(name, "callback", callback)
-    _arguments.boolean(name, "throw", throw)
+    checks.boolean(name, "throw", throw)
     is_root = name == "root"
 
     def solve(start: Array, *given: Any) -> tuple[Array, Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, trees
-from xpand._typing import Array
+from xpand import UnsupportedError, array_namespace, is_concrete, trees
+from xpand.extend import Array, checks
 
 from .._lazy import is_lazy
 from .._solver_status import Status
@@ -132,7 +132,7 @@ def _numbers(like: Array, checkpoints: tuple[int, ...] | None) -> Array | None:
     if checkpoints is None:
         return None
     xp = array_namespace(like)
-    return xp.asarray(checkpoints, dtype=xp.int32, device=_arguments.device_of(like))
+    return xp.asarray(checkpoints, dtype=xp.int32, device=checks.device_of(like))
 
 
 def _spread(record: Record, numbers: Array) -> Record:
@@ -143,7 +143,7 @@ def _spread(record: Record, numbers: Array) -> Record:
         xp = array_namespace(x)
         shape = (*x.shape[:batch_ndim], numbers.shape[0], *x.shape[batch_ndim:])
         # Added to zeros, so that it is a full array and not a view that repeats its elements.
-        return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
 
     found: Record = trees.map(repeated, record)
     return found

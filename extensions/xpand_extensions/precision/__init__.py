@@ -8,12 +8,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, get_args
 
-from xpand import _arguments, default_namespace
+from xpand import default_namespace
 from xpand._defaults import _as_namespace
-from xpand._namespace import describe
 from xpand._precision import MATMUL, PRECISION, DefaultKind, Precision, current, precision_of
-from xpand._precision import default_dtype as _default_dtype
-from xpand._typing import Device, DType, Namespace
+from xpand.extend import Device, DType, Namespace, checks, describe
+from xpand.extend import default_dtype as _default_dtype
 
 from ._casts import to_complex, to_float, to_int
 
@@ -159,7 +158,7 @@ def default_dtype(
     ...     default_dtype("complex floating", xp="numpy")
     dtype('complex64')
     """
-    _arguments.choice("default_dtype", "kind", kind, get_args(DefaultKind))
+    checks.choice("default_dtype", "kind", kind, get_args(DefaultKind))
     return _default_dtype(_namespace("default_dtype", xp), kind, device)
 
 
@@ -185,7 +184,7 @@ def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
     ...     get_matmul_precision()
     'high'
     """
-    return MATMUL.block(_arguments.choice("matmul_precision", "level", level, (*get_args(MatmulPrecision), None)))
+    return MATMUL.block(checks.choice("matmul_precision", "level", level, (*get_args(MatmulPrecision), None)))
 
 
 def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
@@ -200,7 +199,7 @@ def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
     >>> set_matmul_precision("high")
     >>> set_matmul_precision(None)
     """
-    MATMUL.set(_arguments.choice("set_matmul_precision", "level", level, (*get_args(MatmulPrecision), None)))
+    MATMUL.set(checks.choice("set_matmul_precision", "level", level, (*get_args(MatmulPrecision), None)))
 
 
 def get_matmul_precision() -> MatmulPrecision | None:

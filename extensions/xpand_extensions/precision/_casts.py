@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._precision import PRECISION, current, default_dtype
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace, trees
+from xpand._precision import PRECISION, current
+from xpand.extend import Array, DType, Namespace, checks, default_dtype
 
 from .._transforms import as_array
 from .._transforms_patterns import flatten_values, unflatten
@@ -87,12 +87,12 @@ def to_int(tree: trees.Tree, /) -> trees.Tree:
 
 def _converted(function: str, tree: trees.Tree, target: _Target) -> trees.Tree:
     leaves, structure = flatten_values(tree)
-    like = next((leaf for leaf in leaves if _arguments.is_array(leaf)), None)
+    like = next((leaf for leaf in leaves if checks.is_array(leaf)), None)
 
     def convert(leaf: Any) -> Array:
         x = as_array(f"{function}: the tree holds", leaf, like)
         xp = array_namespace(x)
-        kind = _arguments.kind(xp, x.dtype)
+        kind = checks.kind(xp, x.dtype)
         if kind is None or (kind == "complex" and target is not _complex_for):
             raise TypeError(
                 f"{function}: takes real, integer and boolean arrays, got {x.dtype}; take `xp.real(x)` of complex "
@@ -109,18 +109,18 @@ def _is_set() -> bool:
 
 
 def _float_for(xp: Namespace, x: Array, kind: Any) -> DType:
-    return x.dtype if kind == "real" and not _is_set() else default_dtype(xp, "real floating", _arguments.device_of(x))
+    return x.dtype if kind == "real" and not _is_set() else default_dtype(xp, "real floating", checks.device_of(x))
 
 
 def _complex_for(xp: Namespace, x: Array, kind: Any) -> DType:
-    if kind in _arguments.FLOATING and not _is_set():
+    if kind in checks.FLOATING and not _is_set():
         if kind == "complex":
             return x.dtype
         return xp.complex128 if x.dtype == xp.float64 else xp.complex64
-    return default_dtype(xp, "complex floating", _arguments.device_of(x))
+    return default_dtype(xp, "complex floating", checks.device_of(x))
 
 
 def _int_for(xp: Namespace, x: Array, kind: Any) -> DType:
-    if kind in _arguments.INTEGERS and not _is_set():
+    if kind in checks.INTEGERS and not _is_set():
         return x.dtype
-    return default_dtype(xp, "integral", _arguments.device_of(x))
+    return default_dtype(xp, "integral", checks.device_of(x))

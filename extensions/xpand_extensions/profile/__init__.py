@@ -12,9 +12,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from xpand import _arguments, library_name, namespace
-from xpand._namespace import describe
-from xpand._typing import Namespace
+from xpand import library_name, namespace
+from xpand.extend import Namespace, checks, describe
 
 from .._modules import make_callable
 from ..jit._calls import name_of
@@ -88,7 +87,7 @@ def profile(
         ("synchronize", synchronize),
         ("memory", memory),
     ):
-        _arguments.boolean("profile", name, value)
+        checks.boolean("profile", name, value)
     if save is not None:
         check_writeable("profile", save)
     options = {"trace": trace, "subtract": subtract_trace_time, "synchronize": synchronize}
@@ -140,9 +139,9 @@ def profile_function(
     """
     if not callable(function):
         raise TypeError(f"profile_function: takes a function, got {describe(function)}")
-    _arguments.boolean("profile_function", "retime", retime)
-    warmup = _arguments.integer("profile_function", "warmup", warmup, minimum=0)
-    repeats = _arguments.integer("profile_function", "repeats", repeats, minimum=1)
+    checks.boolean("profile_function", "retime", retime)
+    warmup = checks.integer("profile_function", "warmup", warmup, minimum=0)
+    repeats = checks.integer("profile_function", "repeats", repeats, minimum=1)
     named = dict(kwargs or {})
     given = tuple(args)
     block = profile(

@@ -11,7 +11,8 @@ from time import perf_counter_ns as clock
 from types import FrameType
 from typing import Any, Final
 
-from xpand import _arguments, is_concrete, trees, wrapped_libraries
+from xpand import is_concrete, trees, wrapped_libraries
+from xpand.extend import checks
 
 from ..devices import wait
 from ._entries import Frames, Label, Written, read
@@ -266,7 +267,7 @@ def _finish(result: Any) -> Callable[[Any], bool]:
     """Find how to wait for what is of the type of a result."""
     if isinstance(result, (tuple, list)):
         return _all_finished
-    if not _arguments.is_array(result):
+    if not checks.is_array(result):
         return _tree_finished
     # What every call pays is kept short: a class that tells more than the library's general function asks.
     if hasattr(result, "block_until_ready"):

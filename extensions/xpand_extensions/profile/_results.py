@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any, TypeAlias
 
-from xpand import _arguments
-from xpand._namespace import describe
+from xpand.extend import checks, describe
 
 from .._optional import import_optional
 from . import _files as files
@@ -124,7 +123,7 @@ class Profile:
             ValueError: An unknown `by`.
         """
         entries = self._own_entries("table")
-        _arguments.choice("Profile.table", "by", by, GROUPINGS)
+        checks.choice("Profile.table", "by", by, GROUPINGS)
         return table(entries, by)
 
     def save(self, file: str | os.PathLike[str], /) -> None:

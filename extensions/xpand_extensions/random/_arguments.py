@@ -13,15 +13,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._precision import current, default_dtype
-from xpand._typing import Array, Device, DType, Namespace
+from xpand._precision import current
+from xpand.extend import Array, Device, DType, Namespace, checks, default_dtype, describe
 
 from ..arithmetic._operands import integer_width
 
-_SIGNED: Final[frozenset[_arguments.Kind]] = frozenset({"signed", "real", "complex"})
-_UNSIGNED: Final[frozenset[_arguments.Kind]] = frozenset({"unsigned"})
+_SIGNED: Final[frozenset[checks.Kind]] = frozenset({"signed", "real", "complex"})
+_UNSIGNED: Final[frozenset[checks.Kind]] = frozenset({"unsigned"})
 
 
 def is_typed(key: Array) -> bool:
@@ -37,13 +35,13 @@ def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
         TypeError: It is no array, or not one of keys.
         ValueError: It is not one key.
     """
-    if not _arguments.is_array(key):
+    if not checks.is_array(key):
         seed = key if isinstance(key, int) and not isinstance(key, bool) else "seed"
         raise TypeError(
             f"{function}: key must be a key, an array of uint32 of shape (2,), got {describe(key)}; make one with "
             f"`random.key({seed})`"
         )
-    xp = _arguments.namespace_of(function, key=key)
+    xp = checks.namespace_of(function, key=key)
     shape: tuple[int, ...] = tuple(key.shape)
     one: tuple[int, ...] = (2,)
     if key.dtype != xp.uint32:
@@ -72,8 +70,8 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
     shapes = [tuple(x.shape) for x in arrays_of(*params)]
     if shape is None:
         named = {f"parameter {i}": each for i, each in enumerate(shapes)}
-        return _arguments.broadcast_shapes(function, **named) if named else ()
-    found = _arguments.shape(function, "shape", shape)
+        return checks.broadcast_shapes(function, **named) if named else ()
+    found = checks.shape(function, "shape", shape)
     for each in shapes:
         fits = len(each) <= len(found) and all(n in (1, m) for n, m in zip(reversed(each), reversed(found)))
         if not fits:
@@ -86,7 +84,7 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
 
 def _dtype(
     default: str,
-    kinds: frozenset[_arguments.Kind],
+    kinds: frozenset[checks.Kind],
     takes: str,
     function: str,
     xp: Namespace,
@@ -100,9 +98,9 @@ def _dtype(
     """
     if dtype is None:
         return _default(default, xp, key)
-    dtype = _arguments.named_dtype(function, xp, dtype)
+    dtype = checks.named_dtype(function, xp, dtype)
     try:
-        found = _arguments.kind(xp, dtype)
+        found = checks.kind(xp, dtype)
     except (TypeError, AttributeError, ValueError):
         found = None
     if found not in kinds:
@@ -112,16 +110,16 @@ def _dtype(
 
 def _default(kind: str, xp: Namespace, key: Array) -> DType:
     if kind != "unsigned":
-        return default_dtype(xp, "real floating" if kind == "real" else "integral", _arguments.device_of(key))
+        return default_dtype(xp, "real floating" if kind == "real" else "integral", checks.device_of(key))
     # As wide as the default integers.
     width = integer_width(xp, _default("integer", xp, key))
     return plain_dtype(xp, xp.uint64 if width == 64 else xp.uint32)
 
 
 # Each for a function's name, the namespace, a data type or None, and the key.
-float_dtype = partial(_dtype, "real", _arguments.REAL, "a real floating-point data type")
-inexact_dtype = partial(_dtype, "real", _arguments.FLOATING, "a floating-point data type")
-integer_dtype = partial(_dtype, "integer", _arguments.INTEGERS, "an integer data type")
+float_dtype = partial(_dtype, "real", checks.REAL, "a real floating-point data type")
+inexact_dtype = partial(_dtype, "real", checks.FLOATING, "a floating-point data type")
+integer_dtype = partial(_dtype, "integer", checks.INTEGERS, "an integer data type")
 number_dtype = partial(_dtype, "integer", _SIGNED, "a numeric data type that isn't unsigned")
 unsigned_dtype = partial(_dtype, "unsigned", _UNSIGNED, "an unsigned integer data type")
 
@@ -131,7 +129,7 @@ def probability_dtype(xp: Namespace, p: Any) -> DType:
 
     That of an array; for a number float64, whatever a library's default, so that all agree, or that of the precision.
     """
-    if _arguments.is_array(p):
+    if checks.is_array(p):
         return p.dtype
     return plain_dtype(xp, xp.float64) if current() is None else default_dtype(xp, "real floating")
 
@@ -159,7 +157,7 @@ def as_array(
     key: Array,
     dtype: DType | None,
     values: Mapping[str, Any],
-    kinds: frozenset[_arguments.Kind],
+    kinds: frozenset[checks.Kind],
 ) -> list[Any]:
     """Check parameters: numbers, returned as they are, or arrays of the key's library, returned in a data type, or
     in their own.
@@ -172,31 +170,31 @@ def as_array(
     numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
     arrays = {name: value for name, value in values.items() if name not in numbers}
     for name, value in values.items():
-        if isinstance(value, bool) or (name in arrays and not _arguments.is_array(value)):
+        if isinstance(value, bool) or (name in arrays and not checks.is_array(value)):
             raise TypeError(
                 f"{function}: {name} must be a real number or an array of such, got {value!r} of {describe(value)}"
             )
     if arrays:
-        _arguments.namespace_of(function, key=key, **arrays)
-        _arguments.one_device(function, key=key, **arrays)
+        checks.namespace_of(function, key=key, **arrays)
+        checks.one_device(function, key=key, **arrays)
     found: list[Any] = []
     for name, value in values.items():
         if name in numbers:
             found.append(value if isinstance(value, int) else float(value))
             continue
-        _arguments.dtype(function, name, xp, value, kinds)
+        checks.dtype(function, name, xp, value, kinds)
         found.append(value if dtype is None or value.dtype == dtype else xp.astype(value, dtype))
     return found
 
 
 def arrays_of(*values: Any) -> list[Array]:
     """Return those of the parameters that are arrays."""
-    return [x for x in values if _arguments.is_array(x)]
+    return [x for x in values if checks.is_array(x)]
 
 
 def in_device(xp: Namespace, key: Array, value: Any, dtype: DType) -> Array:
     """Make an array of a number on the key's device; an array stays unchanged."""
-    if _arguments.is_array(value):
+    if checks.is_array(value):
         return value
-    device: Device = _arguments.device_of(key)
+    device: Device = checks.device_of(key)
     return xp.asarray(value, dtype=dtype, device=device)

@@ -3,8 +3,8 @@
 import math
 from typing import Any, Literal
 
-from xpand import _arguments, check, is_concrete
-from xpand._typing import Array
+from xpand import check, is_concrete
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from ._arguments import arrays_of, as_array, float_dtype, key_of
@@ -37,14 +37,14 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
     array([0, 1, 4, 3, 2])
     """
     _, key = key_of("permutation", key)
-    _arguments.boolean("permutation", "independent", independent)
+    checks.boolean("permutation", "independent", independent)
     x = _number_or_array(x)
-    if not _arguments.is_array(x):
-        number = _arguments.integer("permutation", "x", x, minimum=0)
-        _arguments.axis("permutation", axis, 1)
+    if not checks.is_array(x):
+        number = checks.integer("permutation", "x", x, minimum=0)
+        checks.axis("permutation", axis, 1)
         return permutation.native(key)(key, number, 0, True)
     axes = len(_population("permutation", key, x))
-    axis = _arguments.axis("permutation", axis, axes)
+    axis = checks.axis("permutation", axis, axes)
     return permutation.native(key, x)(key, x, axis, independent or axes == 1)
 
 
@@ -111,17 +111,17 @@ def choice(
     array([10, 30, 30, 30])
     """
     _, key = key_of("choice", key)
-    _arguments.boolean("choice", "replace", replace)
-    _arguments.choice("choice", "mode", mode, ("low", "high", "highest", None))
-    shape = _arguments.shape("choice", "shape", shape)
+    checks.boolean("choice", "replace", replace)
+    checks.choice("choice", "mode", mode, ("low", "high", "highest", None))
+    shape = checks.shape("choice", "shape", shape)
     a = _number_or_array(a)
-    if _arguments.is_array(a):
+    if checks.is_array(a):
         sizes = _population("choice", key, a)
-        axis = _arguments.axis("choice", axis, len(sizes))
+        axis = checks.axis("choice", axis, len(sizes))
         number = sizes[axis]
     else:
-        number = a = _arguments.integer("choice", "a", a, minimum=0)
-        axis = _arguments.axis("choice", axis, 1)
+        number = a = checks.integer("choice", "a", a, minimum=0)
+        axis = checks.axis("choice", axis, 1)
     drawn = math.prod(shape)
     if drawn and not number:
         raise ValueError("choice: a has nothing to choose from; pass at least one element, or an empty shape")
@@ -135,12 +135,7 @@ def choice(
 
 def _number_or_array(x: Any) -> Any:
     """Return the number of an integer array without axes, such as one of NumPy's integers, and other things as is."""
-    if (
-        not _arguments.is_array(x)
-        or x.ndim
-        or not is_concrete(x)
-        or _arguments.kind_of(x) not in ("signed", "unsigned")
-    ):
+    if not checks.is_array(x) or x.ndim or not is_concrete(x) or checks.kind_of(x) not in ("signed", "unsigned"):
         return x
     return int(x)
 
@@ -148,22 +143,22 @@ def _number_or_array(x: Any) -> Any:
 def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:
     """Check an array to order or to choose from, and return its shape."""
     name = "x" if function == "permutation" else "a"
-    _arguments.namespace_of(function, **{"key": key, name: x})
-    _arguments.one_device(function, **{"key": key, name: x})
+    checks.namespace_of(function, **{"key": key, name: x})
+    checks.one_device(function, **{"key": key, name: x})
     if not x.ndim:
         raise ValueError(f"{function}: {name} must have at least one axis; for a range pass a Python integer")
-    return _arguments.known_shape(function, name, x)
+    return checks.known_shape(function, name, x)
 
 
 def _probabilities(key: Array, p: Array, number: int) -> Array:
-    if not _arguments.is_array(p):
+    if not checks.is_array(p):
         raise TypeError(f"choice: p must be an array, got {p!r}; turn lists into arrays with `xp.asarray`")
     key_of("choice", key)
-    xp = _arguments.namespace_of("choice", key=key, p=p)
+    xp = checks.namespace_of("choice", key=key, p=p)
     dtype = float_dtype("choice", xp, None, key)
-    if _arguments.kind(xp, p.dtype) == "real":
+    if checks.kind(xp, p.dtype) == "real":
         dtype = p.dtype
-    (p,) = as_array("choice", xp, key, dtype, {"p": p}, _arguments.REAL_VALUED)
+    (p,) = as_array("choice", xp, key, dtype, {"p": p}, checks.REAL_VALUED)
     if tuple(p.shape) != (number,):
         raise ValueError(f"choice: p must have a probability for each of {number}, got the shape {tuple(p.shape)}")
     check(xp.all(p >= 0.0), "choice: p must hold probabilities, not below 0")

@@ -2,8 +2,7 @@
 
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
 from ._parameters import plain
@@ -65,7 +64,7 @@ def gumbel(key: Array, /, shape: Any = (), dtype: DType | None = None, mode: Gum
     >>> random.gumbel(random.key(0), (2,)).round(4)
     array([ 0.1379, -0.426 ])
     """
-    _arguments.choice("gumbel", "mode", mode, (*GUMBEL_MODES, None))
+    checks.choice("gumbel", "mode", mode, (*GUMBEL_MODES, None))
     draw = plain("gumbel", key, shape, dtype)
     return gumbel.native(draw.key)(draw.key, draw.shape, draw.dtype, mode or "low")
 

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, check
-from xpand._typing import Array, DType
+from xpand import check
+from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
 from ._arguments import integer_dtype, key_of
@@ -55,13 +55,13 @@ def categorical(
     array([2, 3, 4, 0, 1])
     """
     xp, key = key_of("categorical", key)
-    _arguments.namespace_of("categorical", key=key, logits=logits)
-    _arguments.one_device("categorical", key=key, logits=logits)
-    _arguments.dtype("categorical", "logits", xp, logits, _arguments.REAL)
-    _arguments.boolean("categorical", "replace", replace)
-    _arguments.choice("categorical", "mode", mode, (*GUMBEL_MODES, None))
-    sizes = list(_arguments.known_shape("categorical", "logits", logits))
-    axis = _arguments.axis("categorical", axis, len(sizes))
+    checks.namespace_of("categorical", key=key, logits=logits)
+    checks.one_device("categorical", key=key, logits=logits)
+    checks.dtype("categorical", "logits", xp, logits, checks.REAL)
+    checks.boolean("categorical", "replace", replace)
+    checks.choice("categorical", "mode", mode, (*GUMBEL_MODES, None))
+    sizes = list(checks.known_shape("categorical", "logits", logits))
+    axis = checks.axis("categorical", axis, len(sizes))
     categories = sizes.pop(axis)
     if not categories:
         raise ValueError(f"categorical: logits must have a category along axis {axis}, got the shape {logits.shape}")

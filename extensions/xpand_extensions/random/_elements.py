@@ -1,6 +1,6 @@
 """New keys of each of many keys: for distributions whose elements have a key each."""
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 

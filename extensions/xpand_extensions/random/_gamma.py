@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 from .._dispatch import pluggable
 from ._parameters import Real, drawn, not_negative, positive, rows_drawn

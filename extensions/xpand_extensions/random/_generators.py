@@ -5,9 +5,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from xpand import UnsupportedError, _arguments, library_name
-from xpand._defaults import namespace_or_default
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import UnsupportedError, library_name
+from xpand.extend import Array, Device, DType, Namespace, checks, namespace_or_default
 
 from .._dispatch import pluggable
 from ._arguments import is_typed, key_of
@@ -43,7 +42,7 @@ class Generator:
 
     def __init__(self, seed: Array | int, *, xp: Namespace | str | None = None, device: Device | None = None) -> None:
         """Start from a seed."""
-        if getattr(seed, "ndim", 0) or (_arguments.is_array(seed) and is_typed(seed)):
+        if getattr(seed, "ndim", 0) or (checks.is_array(seed) and is_typed(seed)):
             _, self._key = key_of("Generator", seed)
         else:
             self._key = key(seed, xp=xp, device=device)
@@ -66,7 +65,7 @@ class Generator:
         Raises:
             TypeError, ValueError: As `random.split`.
         """
-        number = _arguments.integer("split", "num", num, minimum=0)
+        number = checks.integer("split", "num", num, minimum=0)
         keys = split_key(self.next_key(), number)
         return [Generator(keys[i, ...]) for i in range(number)]
 
@@ -208,7 +207,7 @@ def native_generator(
     >>> native_generator(0).uniform((2,)).shape
     (2,)
     """
-    seed = _arguments.integer("native_generator", "seed", seed, minimum=0)
+    seed = checks.integer("native_generator", "seed", seed, minimum=0)
     return native_generator.native_for(xp)(seed, xp=xp, device=device)
 
 

@@ -3,10 +3,8 @@
 from numbers import Integral
 from typing import Any
 
-from xpand import _arguments, to_device
-from xpand._defaults import namespace_or_default
-from xpand._namespace import describe
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import to_device
+from xpand.extend import Array, Device, DType, Namespace, checks, describe, namespace_or_default
 
 from .._dispatch import pluggable
 from ._arguments import is_typed, key_of, unsigned_dtype
@@ -38,14 +36,14 @@ def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Devi
         xp is not None and isinstance(seed, Integral) and not isinstance(seed, bool)
     ):  # a number, also NumPy's, belongs to any library
         seed = int(seed)
-    if not _arguments.is_array(seed):
-        return _key_of_int(_arguments.integer("key", "seed", seed), namespace_or_default(xp, "key"), device)
+    if not checks.is_array(seed):
+        return _key_of_int(checks.integer("key", "seed", seed), namespace_or_default(xp, "key"), device)
     return _key_of_array(seed, xp, device)
 
 
 def _key_of_array(seed: Array, xp: Namespace | str | None, device: Device | None) -> Array:
-    library = _arguments.namespace_of("key", seed=seed)
-    _arguments.dtype("key", "seed", library, seed, _arguments.INTEGERS)
+    library = checks.namespace_of("key", seed=seed)
+    checks.dtype("key", "seed", library, seed, checks.INTEGERS)
     if xp is not None and namespace_or_default(xp, "key") is not library:
         raise TypeError(f"key: seed is {describe(seed)}, and xp another library; convert the seed first")
     if seed.ndim:
@@ -89,7 +87,7 @@ def split(key: Array, /, num: Any = 2) -> Array:
     array([1797259609, 2579123966], dtype=uint32)
     """
     _, key = key_of("split", key)
-    return split.native(key)(key, _arguments.shape("split", "num", num))
+    return split.native(key)(key, checks.shape("split", "num", num))
 
 
 @pluggable
@@ -115,19 +113,19 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     array([2716826189,  292468403], dtype=uint32)
     """
     _, key = key_of("fold_in", key)
-    if _arguments.is_array(data):
+    if checks.is_array(data):
         _check_data(key, data)
         return fold_in.native(key, data)(key, data)
-    number = _arguments.integer("fold_in", "data", data)
+    number = checks.integer("fold_in", "data", data)
     if not 0 <= number < 2**32:
         raise OverflowError(f"fold_in: data must be from 0 to 2**32 - 1, got {number}")
     return fold_in.native(key)(key, number)
 
 
 def _check_data(key: Array, data: Array) -> None:
-    xp = _arguments.namespace_of("fold_in", key=key, data=data)
-    _arguments.one_device("fold_in", key=key, data=data)
-    _arguments.dtype("fold_in", "data", xp, data, _arguments.INTEGERS)
+    xp = checks.namespace_of("fold_in", key=key, data=data)
+    checks.one_device("fold_in", key=key, data=data)
+    checks.dtype("fold_in", "data", xp, data, checks.INTEGERS)
     if data.ndim:
         raise ValueError(f"fold_in: takes one number, got data of shape {tuple(data.shape)}; for several use `vmap`")
 
@@ -158,7 +156,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     array([4070199207, 4202968722], dtype=uint32)
     """
     xp, key = key_of("bits", key)
-    shape = _arguments.shape("bits", "shape", shape)
+    shape = checks.shape("bits", "shape", shape)
     return bits.native(key)(key, shape, unsigned_dtype("bits", xp, dtype, key))
 
 
@@ -181,7 +179,7 @@ def key_data(key: Array, /) -> Array:
     >>> key_data(key(3))
     array([0, 3], dtype=uint32)
     """
-    xp = _arguments.namespace_of("key_data", key=key)
+    xp = checks.namespace_of("key_data", key=key)
     if not is_typed(key) and (key.dtype != xp.uint32 or not key.ndim or key.shape[-1] != 2):
         raise TypeError(
             f"key_data: key must hold keys, an array of uint32 of shape (…, 2), got {key.dtype} of shape "

@@ -2,9 +2,8 @@
 
 from typing import Any, Final, Literal
 
-from xpand import _arguments, check, is_concrete
-from xpand._imports import import_module
-from xpand._typing import Array, DType
+from xpand import check, is_concrete
+from xpand.extend import Array, DType, checks, import_module
 
 from .._dispatch import pluggable
 from .._solver_status import Status
@@ -59,11 +58,11 @@ def multivariate_normal(
     """
     _, key = key_of("multivariate_normal", key)
     arrays = {"mean": mean, "cov": cov}
-    xp = _arguments.namespace_of("multivariate_normal", key=key, **arrays)
-    _arguments.one_device("multivariate_normal", key=key, **arrays)
+    xp = checks.namespace_of("multivariate_normal", key=key, **arrays)
+    checks.one_device("multivariate_normal", key=key, **arrays)
     for name, x in arrays.items():
-        _arguments.dtype("multivariate_normal", name, xp, x, _arguments.REAL)
-    _arguments.choice("multivariate_normal", "method", method, METHODS)
+        checks.dtype("multivariate_normal", name, xp, x, checks.REAL)
+    checks.choice("multivariate_normal", "method", method, METHODS)
     if mean.ndim < 1:
         raise ValueError("multivariate_normal: mean must be a vector or a stack of them, got a number")
     size = mean.shape[-1]
@@ -72,7 +71,7 @@ def multivariate_normal(
             f"multivariate_normal: cov must have the shape (..., {size}, {size}) for vectors of {size}, got "
             f"{tuple(cov.shape)}"
         )
-    mean, cov = _arguments.promote("multivariate_normal", xp, **arrays)
+    mean, cov = checks.promote("multivariate_normal", xp, **arrays)
     dtype = mean.dtype if dtype is None else float_dtype("multivariate_normal", xp, dtype, key)
     batch = batch_shape("multivariate_normal", shape, mean=tuple(mean.shape[:-1]), cov=tuple(cov.shape[:-2]))
     transposed = xp.matrix_transpose(cov)
@@ -116,8 +115,8 @@ def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = Non
     array([[-0.1126, -0.9936],
            [ 0.9936, -0.1126]])
     """
-    rows = _arguments.integer("orthogonal", "n", n, minimum=0)
-    columns = rows if m is None else _arguments.integer("orthogonal", "m", m, minimum=0)
+    rows = checks.integer("orthogonal", "n", n, minimum=0)
+    columns = rows if m is None else checks.integer("orthogonal", "m", m, minimum=0)
     draw = plain("orthogonal", key, shape, dtype, may_be_complex=True)
     return orthogonal.native(draw.key)(draw.key, rows, draw.shape, draw.dtype, columns)
 
@@ -150,7 +149,7 @@ def ball(key: Array, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | N
     array([[-0.8702, -0.4547],
            [ 0.0791, -0.1801]])
     """
-    size = _arguments.integer("ball", "d", d, minimum=0)
+    size = checks.integer("ball", "d", d, minimum=0)
     draw = drawn("ball", key, shape, dtype, p=p)
     (exponent,) = draw.parameters
     if exponent.ndim:

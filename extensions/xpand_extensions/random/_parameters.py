@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
-from xpand import _arguments, check
-from xpand._typing import Array, DType, Namespace
+from xpand import check
+from xpand.extend import Array, DType, Namespace, checks
 
 from ._arguments import as_array, float_dtype, in_device, inexact_dtype, key_of, shape_of, wide_dtype
 
@@ -50,7 +50,7 @@ def drawn(
     dtype = _real_dtype(function, xp, key, dtype, arrays)
     wide = dtype
     if computed_in is not None:
-        is_real = _arguments.is_array(computed_in) and _arguments.kind(xp, computed_in.dtype) == "real"
+        is_real = checks.is_array(computed_in) and checks.kind(xp, computed_in.dtype) == "real"
         wide = computed_in.dtype if is_real else wide_dtype(function, xp, key)
     shape = shape_of(function, shape, *arrays.values())
     return Draw(key, _converted(function, xp, key, wide, parameters), shape, dtype)
@@ -85,9 +85,9 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
         ValueError: A negative size, or shapes that don't broadcast to it.
     """
     if shape is None:
-        return _arguments.broadcast_shapes(function, **shapes)
-    found = _arguments.shape(function, "shape", shape)
-    together = _arguments.broadcast_shapes(function, **shapes, shape=found)
+        return checks.broadcast_shapes(function, **shapes)
+    found = checks.shape(function, "shape", shape)
+    together = checks.broadcast_shapes(function, **shapes, shape=found)
     if together != found:
         raise ValueError(f"{function}: shape={found} must have the shape {together} of the parameters, or broadcast it")
     return found
@@ -95,9 +95,9 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
 
 def _arrays(function: str, key: Array, parameters: dict[str, Any]) -> dict[str, Array]:
     """Return the arrays among parameters; they must be of the key's library."""
-    arrays = {name: value for name, value in parameters.items() if _arguments.is_array(value)}
+    arrays = {name: value for name, value in parameters.items() if checks.is_array(value)}
     if arrays:
-        _arguments.namespace_of(function, key=key, **arrays)
+        checks.namespace_of(function, key=key, **arrays)
     return arrays
 
 
@@ -106,15 +106,15 @@ def _real_dtype(function: str, xp: Namespace, key: Array, dtype: DType | None, a
     found = float_dtype(function, xp, dtype, key)
     if dtype is not None:
         return found
-    others = [x.dtype for x in arrays.values() if _arguments.kind(xp, x.dtype) == "real" and x.dtype != found]
+    others = [x.dtype for x in arrays.values() if checks.kind(xp, x.dtype) == "real" and x.dtype != found]
     return xp.result_type(found, *others) if others else found
 
 
 def _converted(function: str, xp: Namespace, key: Array, dtype: DType, parameters: dict[str, Any]) -> tuple[Array, ...]:
     # Parameters that are traced have a namespace of their own.
     arrays = _arrays(function, key, parameters)
-    traced = _arguments.namespace_of(function, key=key, **arrays)
-    found = as_array(function, traced, key, dtype, parameters, _arguments.REAL_VALUED)
+    traced = checks.namespace_of(function, key=key, **arrays)
+    found = as_array(function, traced, key, dtype, parameters, checks.REAL_VALUED)
     return tuple([in_device(xp, key, x, dtype) for x in found])
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace, check
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 from .._dispatch import pluggable
 from ._arguments import shape_of

@@ -2,8 +2,8 @@
 
 from typing import Any, Final, Literal
 
-from xpand import _arguments, check
-from xpand._typing import Array, DType
+from xpand import check
+from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
 from ._arguments import (
@@ -56,7 +56,7 @@ def uniform(
     """
     xp, key = key_of("uniform", key)
     dtype = float_dtype("uniform", xp, dtype, key)
-    minval, maxval = as_array("uniform", xp, key, dtype, {"minval": minval, "maxval": maxval}, _arguments.REAL_VALUED)
+    minval, maxval = as_array("uniform", xp, key, dtype, {"minval": minval, "maxval": maxval}, checks.REAL_VALUED)
     shape = shape_of("uniform", shape, minval, maxval)
     return uniform.native(key, *arrays_of(minval, maxval))(key, shape, dtype, minval, maxval)
 
@@ -87,7 +87,7 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """
     xp, key = key_of("normal", key)
     dtype = inexact_dtype("normal", xp, dtype, key)
-    return normal.native(key)(key, _arguments.shape("normal", "shape", shape), dtype)
+    return normal.native(key)(key, checks.shape("normal", "shape", shape), dtype)
 
 
 @pluggable
@@ -121,9 +121,9 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
     dtype = integer_dtype("randint", xp, dtype, key)
     bounds = {"minval": minval, "maxval": maxval}
     for name, value in bounds.items():
-        if not _arguments.is_array(value):
-            bounds[name] = _arguments.integer("randint", name, value)
-    minval, maxval = as_array("randint", xp, key, None, bounds, _arguments.INTEGERS)
+        if not checks.is_array(value):
+            bounds[name] = checks.integer("randint", name, value)
+    minval, maxval = as_array("randint", xp, key, None, bounds, checks.INTEGERS)
     shape = shape_of("randint", shape, minval, maxval)
     return randint.native(key, *arrays_of(minval, maxval))(key, shape, minval, maxval, dtype)
 
@@ -156,9 +156,9 @@ def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: Li
     """
     xp, key = key_of("bernoulli", key)
     dtype = probability_dtype(xp, p)
-    (p,) = as_array("bernoulli", xp, key, dtype, {"p": p}, _arguments.REAL)
-    _arguments.choice("bernoulli", "mode", mode, ("low", "high"))
-    check(~((p < 0.0) | (p > 1.0)) if _arguments.is_array(p) else not (p < 0.0 or p > 1.0), _PROBABILITY)
+    (p,) = as_array("bernoulli", xp, key, dtype, {"p": p}, checks.REAL)
+    checks.choice("bernoulli", "mode", mode, ("low", "high"))
+    check(~((p < 0.0) | (p > 1.0)) if checks.is_array(p) else not (p < 0.0 or p > 1.0), _PROBABILITY)
     shape = shape_of("bernoulli", shape, p)
     return bernoulli.native(key, *arrays_of(p))(key, p, shape, mode)
 
@@ -191,4 +191,4 @@ def rademacher(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Ar
     """
     xp, key = key_of("rademacher", key)
     dtype = number_dtype("rademacher", xp, dtype, key)
-    return rademacher.native(key)(key, _arguments.shape("rademacher", "shape", shape), dtype)
+    return rademacher.native(key)(key, checks.shape("rademacher", "shape", shape), dtype)

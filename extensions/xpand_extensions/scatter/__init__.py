@@ -7,9 +7,8 @@ vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the val
 
 from typing import TYPE_CHECKING, Any, Final
 
-from xpand import _arguments, is_concrete
-from xpand._namespace import eager
-from xpand._typing import Array
+from xpand import is_concrete
+from xpand.extend import Array, checks, eager
 
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
@@ -39,11 +38,11 @@ __all__ = [
 ]
 
 _KINDS: Final = {
-    "segment_sum": _arguments.NUMERIC,
-    "segment_prod": _arguments.NUMERIC,
-    "segment_min": _arguments.ORDERED,
-    "segment_max": _arguments.ORDERED,
-    "segment_mean": _arguments.FLOATING,
+    "segment_sum": checks.NUMERIC,
+    "segment_prod": checks.NUMERIC,
+    "segment_min": checks.ORDERED,
+    "segment_max": checks.ORDERED,
+    "segment_mean": checks.FLOATING,
 }
 
 
@@ -209,14 +208,14 @@ def _check(
     mode: Any,
 ) -> tuple[int, int, SegmentMode]:
     """Check the arguments of a segment reduction; return num_segments, axis, mode as implementations get them."""
-    xp = _arguments.namespace_of(function, values=values, segment_ids=segment_ids)
-    _arguments.one_device(function, values=values, segment_ids=segment_ids)
-    _arguments.dtype(function, "values", xp, values, _KINDS[function])
-    _arguments.dtype(function, "segment_ids", xp, segment_ids, _arguments.INTEGERS)
-    axis = _arguments.axis(function, axis, values.ndim)
-    _arguments.boolean(function, "indices_are_sorted", indices_are_sorted)
-    _arguments.choice(function, "mode", mode, MODES)
-    _arguments.known_shape(function, "values", values)
+    xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)
+    checks.one_device(function, values=values, segment_ids=segment_ids)
+    checks.dtype(function, "values", xp, values, _KINDS[function])
+    checks.dtype(function, "segment_ids", xp, segment_ids, checks.INTEGERS)
+    axis = checks.axis(function, axis, values.ndim)
+    checks.boolean(function, "indices_are_sorted", indices_are_sorted)
+    checks.choice(function, "mode", mode, MODES)
+    checks.known_shape(function, "values", values)
     size = values.shape[axis]
     if tuple(segment_ids.shape) != (size,):
         raise ValueError(
@@ -225,7 +224,7 @@ def _check(
         )
     concrete = is_concrete(segment_ids)
     if num_segments is not None:
-        num_segments = _arguments.integer(function, "num_segments", num_segments, minimum=0)
+        num_segments = checks.integer(function, "num_segments", num_segments, minimum=0)
     elif not concrete:
         raise ValueError(
             f"{function}: num_segments must be given where the values of segment_ids aren't known (under jit or vmap, "

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import describe, eager
-from xpand._typing import Array, Scalar
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, Scalar, checks, describe, eager
 
 from .._bounds import MODES, Mode
 from .._dispatch import in_one_namespace, pluggable
@@ -19,13 +18,13 @@ Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "
 """The names of the updates."""
 
 _KINDS: Final = {
-    "add": _arguments.NUMERIC,
-    "subtract": _arguments.NUMERIC,
-    "multiply": _arguments.NUMERIC,
-    "divide": _arguments.FLOATING,
-    "power": _arguments.NUMERIC,
-    "min": _arguments.ORDERED,
-    "max": _arguments.ORDERED,
+    "add": checks.NUMERIC,
+    "subtract": checks.NUMERIC,
+    "multiply": checks.NUMERIC,
+    "divide": checks.FLOATING,
+    "power": checks.NUMERIC,
+    "min": checks.ORDERED,
+    "max": checks.ORDERED,
 }
 
 
@@ -105,7 +104,7 @@ class At:
         """
         if not callable(function):
             raise TypeError(f"at.apply: function must be callable, got {describe(function)}")
-        _arguments.choice("at.apply", "mode", mode, MODES)
+        checks.choice("at.apply", "mode", mode, MODES)
         x = self._traced(None)
         return self._apply(function, mode) if x is self.x else self._of(x).apply(function, mode=mode)
 
@@ -117,7 +116,7 @@ class At:
             fill_value: A Python scalar or an array of shape `()`. By default: NaN for floating-point types, the
                 smallest number of signed integers, the largest of unsigned ones, True for booleans.
         """
-        _arguments.choice("at.get", "mode", mode, MODES)
+        checks.choice("at.get", "mode", mode, MODES)
         if fill_value is not None:
             self._check_value("at.get", "fill_value", fill_value)
             if getattr(fill_value, "shape", ()) != ():
@@ -127,9 +126,9 @@ class At:
 
     def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         name = f"at.{operation}"
-        _arguments.choice(name, "mode", mode, MODES)
+        checks.choice(name, "mode", mode, MODES)
         if operation != "set":
-            _arguments.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
+            checks.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
         self._check_value(name, "values", values)
         x = self._traced(values)
         if x is not self.x:
@@ -150,18 +149,18 @@ class At:
 
     def _check_value(self, function: str, name: str, value: Any) -> None:
         if type(value) not in (bool, int, float, complex):
-            _arguments.namespace_of(function, x=self.x, **{name: value})
-            _arguments.one_device(function, x=self.x, **{name: value})
-        _arguments.castable(function, name, array_namespace(self.x), value, self.x, "x")
+            checks.namespace_of(function, x=self.x, **{name: value})
+            checks.one_device(function, x=self.x, **{name: value})
+        checks.castable(function, name, array_namespace(self.x), value, self.x, "x")
 
     def _check_exponent(self, values: Any) -> None:
         # Libraries answer with an error, zeros or noise.
         xp = array_namespace(self.x)
-        if _arguments.kind(xp, self.x.dtype) not in _arguments.INTEGERS:
+        if checks.kind(xp, self.x.dtype) not in checks.INTEGERS:
             return
         if not hasattr(values, "dtype"):
             negative = values < 0
-        elif _arguments.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
+        elif checks.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
             return
         else:
             with eager(xp):

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks
 
 from .._bounds import Mode
 from .._dispatch import pluggable
@@ -13,14 +12,14 @@ from ..indexing._take import check_gather, check_indices, check_multi_index
 ScatterOperation: TypeAlias = Literal["set", "add", "subtract", "multiply", "min", "max", "mean"]
 """The combination of the elements with the values for them."""
 
-_OPERATIONS: Final[dict[str, frozenset[_arguments.Kind] | None]] = {
+_OPERATIONS: Final[dict[str, frozenset[checks.Kind] | None]] = {
     "set": None,
-    "add": _arguments.NUMERIC,
-    "subtract": _arguments.NUMERIC,
-    "multiply": _arguments.NUMERIC,
-    "min": _arguments.ORDERED,
-    "max": _arguments.ORDERED,
-    "mean": _arguments.FLOATING,
+    "add": checks.NUMERIC,
+    "subtract": checks.NUMERIC,
+    "multiply": checks.NUMERIC,
+    "min": checks.ORDERED,
+    "max": checks.ORDERED,
+    "mean": checks.FLOATING,
 }
 
 
@@ -185,16 +184,16 @@ def _check_nd(
 
 
 def _check_values(function: str, x: Array, values: Any, operation: Any) -> None:
-    _arguments.choice(function, "operation", operation, _OPERATIONS)
+    checks.choice(function, "operation", operation, _OPERATIONS)
     if type(values) in (bool, int, float, complex):
-        xp = _arguments.namespace_of(function, x=x)
+        xp = checks.namespace_of(function, x=x)
     else:
-        xp = _arguments.namespace_of(function, x=x, values=values)
-        _arguments.one_device(function, x=x, values=values)
+        xp = checks.namespace_of(function, x=x, values=values)
+        checks.one_device(function, x=x, values=values)
     kinds = _OPERATIONS[operation]
     if kinds is not None:
-        _arguments.dtype(function, "x", xp, x, kinds)
-    _arguments.castable(function, "values", xp, values, x, "x")
+        checks.dtype(function, "x", xp, x, kinds)
+    checks.castable(function, "values", xp, values, x, "x")
 
 
 def _check_batch(function: str, x: Array, indices: Array, batch_dims: int) -> None:
@@ -209,11 +208,11 @@ def _check_batch(function: str, x: Array, indices: Array, batch_dims: int) -> No
 def _check_shape(function: str, values: Any, shape: tuple[int, ...]) -> None:
     if not hasattr(values, "dtype"):
         return
-    given = _arguments.known_shape(function, "values", values)
+    given = checks.known_shape(function, "values", values)
     if given == shape:
         return
     try:
-        fits = _arguments.broadcast(given, shape) == shape
+        fits = checks.broadcast(given, shape) == shape
     except ValueError:
         fits = False
     if not fits:

@@ -3,9 +3,8 @@
 import math
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments, is_concrete
-from xpand._namespace import eager
-from xpand._typing import Array, Namespace
+from xpand import is_concrete
+from xpand.extend import Array, Namespace, checks, eager
 
 from .._bounds import index_dtype
 from .._dispatch import pluggable
@@ -14,11 +13,11 @@ SegmentOperation: TypeAlias = Literal["add", "multiply", "min", "max", "mean"]
 """How the values of a segment are reduced."""
 
 _OPERATIONS: Final = {
-    "add": _arguments.NUMERIC,
-    "multiply": _arguments.NUMERIC,
-    "min": _arguments.ORDERED,
-    "max": _arguments.ORDERED,
-    "mean": _arguments.FLOATING,
+    "add": checks.NUMERIC,
+    "multiply": checks.NUMERIC,
+    "min": checks.ORDERED,
+    "max": checks.ORDERED,
+    "mean": checks.FLOATING,
 }
 
 
@@ -54,19 +53,19 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     >>> segment_reduce(np.asarray([1.0, 2.0, 4.0, 8.0]), np.asarray([0, 2, 2, 4]))
     array([ 3.,  0., 12.])
     """
-    xp = _arguments.namespace_of("segment_reduce", values=values, offsets=offsets)
-    _arguments.one_device("segment_reduce", values=values, offsets=offsets)
-    _arguments.choice("segment_reduce", "operation", operation, _OPERATIONS)
-    _arguments.dtype("segment_reduce", "values", xp, values, _OPERATIONS[operation])
-    _arguments.dtype("segment_reduce", "offsets", xp, offsets, _arguments.INTEGERS)
-    axis = _arguments.axis("segment_reduce", axis, values.ndim)
-    shape = _arguments.known_shape("segment_reduce", "values", values)
+    xp = checks.namespace_of("segment_reduce", values=values, offsets=offsets)
+    checks.one_device("segment_reduce", values=values, offsets=offsets)
+    checks.choice("segment_reduce", "operation", operation, _OPERATIONS)
+    checks.dtype("segment_reduce", "values", xp, values, _OPERATIONS[operation])
+    checks.dtype("segment_reduce", "offsets", xp, offsets, checks.INTEGERS)
+    axis = checks.axis("segment_reduce", axis, values.ndim)
+    shape = checks.known_shape("segment_reduce", "values", values)
     _check_offsets(xp, offsets, shape, axis)
     return segment_reduce.native(values, offsets)(values, offsets, operation=operation, axis=axis)
 
 
 def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: int) -> None:
-    given: tuple[Any, ...] = _arguments.known_shape("segment_reduce", "offsets", offsets)
+    given: tuple[Any, ...] = checks.known_shape("segment_reduce", "offsets", offsets)
     if not given or given[-1] == 0:
         raise ValueError(
             f"segment_reduce: offsets must hold one number more than there are segments, got the shape {given}"
@@ -80,7 +79,7 @@ def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: 
     with eager(xp):
         low, high = int(xp.min(offsets)), int(xp.max(offsets))
         # As numbers of the usual type: of unsigned ones PyTorch compares few.
-        ends = xp.astype(offsets, index_dtype(xp, _arguments.device_of(offsets)), copy=False)
+        ends = xp.astype(offsets, index_dtype(xp, checks.device_of(offsets)), copy=False)
         is_falling = bool(xp.any(ends[..., 1:] < ends[..., :-1]))
     if low < 0 or high > shape[axis]:
         raise IndexError(

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 
 from .._bounds import index_dtype
 
@@ -75,10 +75,10 @@ def _mean_of(kernel: Kernel) -> Kernel:
     def mean(what: Reduction, values: Array, ids: Array) -> Array:
         xp = array_namespace(values)
         total = kernel(what, values, ids)
-        ones = xp.ones_like(ids, dtype=index_dtype(xp, _arguments.device_of(ids)))
+        ones = xp.ones_like(ids, dtype=index_dtype(xp, checks.device_of(ids)))
         number = kernel(what, ones, ids)
         number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
-        nan = xp.full((), math.nan, dtype=values.dtype, device=_arguments.device_of(values))
+        nan = xp.full((), math.nan, dtype=values.dtype, device=checks.device_of(values))
         # An empty segment is divided by one: 0 / 0 would warn, and its gradient would be NaN in all segments.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), values.dtype)
         return xp.where(number > 0, total / divisor, nan)
@@ -90,18 +90,16 @@ def identity(xp: Namespace, dtype: DType, combination: Combination) -> bool | in
     """Return the result of an empty reduction."""
     if combination in ("add", "multiply"):
         return int(combination == "multiply")
-    kind = _arguments.kind(xp, dtype)
+    kind = checks.kind(xp, dtype)
     if kind == "bool":
         return combination == "min"
     if kind == "real":
         return math.inf if combination == "min" else -math.inf
-    low, high = _arguments.integer_range(xp, dtype)
+    low, high = checks.integer_range(xp, dtype)
     return high if combination == "min" else low
 
 
 def nothing(xp: Namespace, values: Array, what: Reduction) -> Array:
     """Make the result of segments without values."""
     fill = identity(xp, values.dtype, what.combination)
-    return xp.full(
-        (what.num_segments, *values.shape[1:]), fill, dtype=values.dtype, device=_arguments.device_of(values)
-    )
+    return xp.full((what.num_segments, *values.shape[1:]), fill, dtype=values.dtype, device=checks.device_of(values))

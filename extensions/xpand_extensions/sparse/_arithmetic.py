@@ -2,9 +2,7 @@
 
 from typing import Any, Final
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks, describe
 
 from ..arithmetic import _operands as operands
 from ._containers import COO, Sparse, namespace_of
@@ -127,7 +125,7 @@ def divide(a: Any, b: Any, /) -> Any:
             "`multiply` with the inverse of its values"
         )
     a = container("divide", a)
-    _arguments.dtype("divide", "a", namespace_of(a), a.values, _arguments.FLOATING)
+    checks.dtype("divide", "a", namespace_of(a), a.values, checks.FLOATING)
     return _scaled("divide", a, b) if type(b) in _SCALARS else _times_array("divide", a, b)
 
 
@@ -148,17 +146,17 @@ def _pair(function: str, a: Any, b: Any) -> tuple[Any, Any]:
 def _numeric(function: str, a: Any, b: Any) -> None:
     for name, x in (("a", a), ("b", b)):
         values = x.values if isinstance(x, Sparse) else x
-        xp = _arguments.namespace_of(function, **{name: values})
-        _arguments.dtype(function, name, xp, values, _arguments.NUMERIC)
+        xp = checks.namespace_of(function, **{name: values})
+        checks.dtype(function, name, xp, values, checks.NUMERIC)
 
 
 def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
     _numeric(function, a, b)
     x, y = todense(a), todense(b)
-    xp = _arguments.namespace_of(function, a=x, b=y)
-    _arguments.one_device(function, a=x, b=y)
-    x, y = _arguments.promote(function, xp, a=x, b=y)
-    _arguments.broadcast_shapes(function, a=tuple(x.shape), b=tuple(y.shape))
+    xp = checks.namespace_of(function, a=x, b=y)
+    checks.one_device(function, a=x, b=y)
+    x, y = checks.promote(function, xp, a=x, b=y)
+    checks.broadcast_shapes(function, a=tuple(x.shape), b=tuple(y.shape))
     # Not by operators: array-api-strict's arrays can't be combined with traced ones.
     total: Array = xp.add(x, y) if sign > 0 else xp.subtract(x, y)
     return total
@@ -180,7 +178,7 @@ def _union(a: COO, b: COO) -> COO:
 
     def work(*given: Array) -> tuple[Array, ...]:
         half = len(sizes)
-        names = _arguments.namespace_of("add", a=given[0], b=given[half])
+        names = checks.namespace_of("add", a=given[0], b=given[half])
         return tuple(names.concat(each, axis=-1) for each in zip(given[:half], given[half:]))
 
     coords = pattern_work(work, *a.coords, *b.coords)
@@ -203,17 +201,17 @@ def _product(a: Sparse, b: Sparse) -> Any:
 
 def _scaled(function: str, a: Sparse, number: Scalar) -> Sparse:
     xp = namespace_of(a)
-    _arguments.dtype(function, "a", xp, a.values, _arguments.NUMERIC)
+    checks.dtype(function, "a", xp, a.values, checks.NUMERIC)
     factor = operands.cast(function, "b", xp, number, a.values)
     return a._replace(a.values * factor if function == "multiply" else a.values / factor)
 
 
 def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
     _numeric(function, a, x)
-    xp = _arguments.namespace_of(function, a=a.values, b=x)
-    _arguments.one_device(function, a=a.values, b=x)
+    xp = checks.namespace_of(function, a=a.values, b=x)
+    checks.one_device(function, a=a.values, b=x)
     a = a if isinstance(a, COO) else trimmed(a)  # padding has no place to take a factor from
-    values, x = _arguments.promote(function, xp, a=a.values, b=x)
+    values, x = checks.promote(function, xp, a=a.values, b=x)
     a = with_batch_of(function, a._replace(values), x)
     factors = at_positions(function, a, tocoo(a).coords if x.ndim else (), x)
     return a._replace(a.values * factors if function == "multiply" else a.values / factors)

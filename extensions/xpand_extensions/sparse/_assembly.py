@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
 from . import _parts as checks

@@ -6,8 +6,8 @@ The latter are one matrix whose blocks are the lanes, along its diagonal.
 import math
 from collections.abc import Callable, Sequence
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from .._bounds import index_dtype
 
@@ -50,7 +50,7 @@ def filled(densify: Product, values: Array, rows: Array, columns: Array, shape: 
 
 def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...], shape: Shape) -> tuple[Array, Array]:
     """Number the rows and columns of all lanes through; padding stays padding."""
-    (m, n), device = shape, _arguments.device_of(rows)
+    (m, n), device = shape, checks.device_of(rows)
     count, nse = math.prod(stack), rows.shape[-1]
     dtype = index_dtype(xp, device)
     lane = xp.reshape(xp.arange(count, dtype=dtype, device=device), (count, 1))
@@ -84,7 +84,7 @@ def aligned(xp: Namespace, arrays: Sequence[Array], mapped: Sequence[bool], core
 
 def _stack(*arrays: tuple[Array, int]) -> tuple[int, ...]:
     """Return the shape of the batch: of all axes of each array but its last ones."""
-    return _arguments.broadcast(*[tuple(x.shape[: x.ndim - core]) for x, core in arrays])
+    return checks.broadcast(*[tuple(x.shape[: x.ndim - core]) for x, core in arrays])
 
 
 def _flat(xp: Namespace, x: Array, stack: tuple[int, ...]) -> Array:

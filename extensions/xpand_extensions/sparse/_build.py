@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._defaults import namespace_or_default
-from xpand._namespace import describe, eager
-from xpand._typing import Array, Device, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Device, DType, Namespace, checks, describe, eager, namespace_or_default
 
 from ._containers import Sparse
 from ._convert import FORMATS, Format, container, convert, tocoo
@@ -48,13 +46,13 @@ def eye(
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
-    rows = _arguments.integer("eye", "rows", rows, minimum=0)
-    columns = rows if columns is None else _arguments.integer("eye", "columns", columns, minimum=0)
-    k = _arguments.integer("eye", "k", k)
-    _arguments.choice("eye", "format", format, FORMATS)
+    rows = checks.integer("eye", "rows", rows, minimum=0)
+    columns = rows if columns is None else checks.integer("eye", "columns", columns, minimum=0)
+    k = checks.integer("eye", "k", k)
+    checks.choice("eye", "format", format, FORMATS)
     length = _length(rows, columns, k)
     xp = namespace_or_default(xp, "eye")
-    dtype = None if dtype is None else _arguments.named_dtype("eye", xp, dtype)
+    dtype = None if dtype is None else checks.named_dtype("eye", xp, dtype)
     values = xp.ones(length, dtype=dtype, device=device)
     coords = _positions(xp, [k], [length], device)
     return convert(coo_of(values, coords, (rows, columns), is_sorted=True, is_unique=True), format)
@@ -92,18 +90,18 @@ def diags(
     """
     if not isinstance(diagonals, (tuple, list)) or not diagonals:
         raise TypeError(f"diags: diagonals must be a list of arrays, got {describe(diagonals)}")
-    given = [_arguments.integer("diags", "offsets", k) for k in offsets]
+    given = [checks.integer("diags", "offsets", k) for k in offsets]
     if len(given) != len(diagonals) or len(set(given)) != len(given):
         raise ValueError(f"diags: offsets must name a diagonal for each of {len(diagonals)} arrays, got {given}")
-    _arguments.choice("diags", "format", format, FORMATS)
+    checks.choice("diags", "format", format, FORMATS)
     named = {f"diagonals[{i}]": x for i, x in enumerate(diagonals)}
-    xp = _arguments.namespace_of("diags", **named)
-    _arguments.one_device("diags", **named)
+    xp = checks.namespace_of("diags", **named)
+    checks.one_device("diags", **named)
     if any(x.ndim == 0 for x in diagonals):
         raise ValueError("diags: a diagonal must have the shape (*batch, length), got an array of shape ()")
-    values = _arguments.promote("diags", xp, **named)
+    values = checks.promote("diags", xp, **named)
     size = values[0].shape[-1] + abs(given[0])
-    sizes = (size, size) if shape is None else _arguments.shape("diags", "shape", shape)
+    sizes = (size, size) if shape is None else checks.shape("diags", "shape", shape)
     if len(sizes) != 2:
         raise ValueError(f"diags: shape must be the numbers of rows and of columns, got {sizes}")
     rows, columns = sizes
@@ -114,9 +112,9 @@ def diags(
                 f"diags: diagonals[{i}] must have {length} elements, or one, for offset {given[i]} and the shape "
                 f"{sizes}, got {x.shape[-1]}"
             )
-    batch = _arguments.broadcast_shapes("diags", **{name: tuple(x.shape[:-1]) for name, x in named.items()})
+    batch = checks.broadcast_shapes("diags", **{name: tuple(x.shape[:-1]) for name, x in named.items()})
     joined = xp.concat([xp.broadcast_to(x, (*batch, n)) for x, n in zip(values, lengths)], axis=-1)
-    device = _arguments.device_of(values[0])
+    device = checks.device_of(values[0])
     coords = _positions(xp, given, lengths, device)
     return convert(coo_of(joined, coords, sizes, is_unique=True, is_sorted=len(given) == 1), format)
 
@@ -158,12 +156,12 @@ def kron(a: Sparse, b: Sparse, /) -> Any:
     if a.dense_ndim or b.dense_ndim or a.sparse_ndim != b.sparse_ndim:
         raise ValueError(f"kron: takes sparse arrays of as many axes, without dense ones, got {a!r} and {b!r}")
     named = {"a": a.values, "b": b.values}
-    xp = _arguments.namespace_of("kron", **named)
-    _arguments.one_device("kron", **named)
+    xp = checks.namespace_of("kron", **named)
+    checks.one_device("kron", **named)
     for name, values in named.items():
-        _arguments.dtype("kron", name, xp, values, _arguments.NUMERIC)
-    x, y = _arguments.promote("kron", xp, **named)
-    batch = _arguments.broadcast_shapes("kron", a=batch_of(a), b=batch_of(b))
+        checks.dtype("kron", name, xp, values, checks.NUMERIC)
+    x, y = checks.promote("kron", xp, **named)
+    batch = checks.broadcast_shapes("kron", a=batch_of(a), b=batch_of(b))
     first, second = with_like_patterns(tocoo(spread(a, x, batch)), tocoo(spread(b, y, batch)))
     sizes = [m * n for m, n in zip(first._sparse_shape, second._sparse_shape)]
     values = first.values[..., :, None] * second.values[..., None, :]

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, Namespace, checks, describe
 
 from .._dispatch import in_one_namespace
 from . import _order as order
@@ -27,9 +26,9 @@ def coo(values: Array, coords: Any, shape: Any, dense_ndim: Any, is_sorted: Any,
         )
     named = {f"coords[{i}]": x for i, x in enumerate(coords)}
     xp = _parts("COO", values, named)
-    dense = _arguments.integer("COO", "dense_ndim", dense_ndim, minimum=0)
+    dense = checks.integer("COO", "dense_ndim", dense_ndim, minimum=0)
     _promises("COO", is_sorted, is_unique, check)
-    sizes = _arguments.shape("COO", "shape", shape)
+    sizes = checks.shape("COO", "shape", shape)
     batch = values.ndim - 1 - dense
     if batch < 0:
         raise ValueError(
@@ -69,7 +68,7 @@ def compressed(
         )
     xp = _parts(name, values, {"indices": indices, "indptr": indptr})
     _promises(name, is_sorted, is_unique, check)
-    sizes = _arguments.shape(name, "shape", shape)
+    sizes = checks.shape(name, "shape", shape)
     batch = values.ndim - 1
     if batch < 0:
         raise ValueError(f"{name}: values must have an axis of entries, got an array of shape ()")
@@ -109,7 +108,7 @@ def in_namespace_of_pattern(values: Array, *pattern: Array) -> tuple[Array, ...]
 def new_values(container: Any, values: Array) -> None:
     """Check that there is a value for each position of a container."""
     name = f"{type(container).__name__}.with_values"
-    _arguments.namespace_of(name, values=values, pattern=container.pattern[0])
+    checks.namespace_of(name, values=values, pattern=container.pattern[0])
     dense = container.dense_ndim
     if values.ndim < 1 + dense or values.shape[values.ndim - 1 - dense] != container.nse:
         raise ValueError(
@@ -147,17 +146,17 @@ def _extremes(x: Array) -> tuple[int, int]:
 
 
 def _parts(function: str, values: Array, named: dict[str, Any]) -> Namespace:
-    xp = _arguments.namespace_of(function, values=values, **named)
+    xp = checks.namespace_of(function, values=values, **named)
     for name, x in named.items():
-        _arguments.dtype(function, name, xp, x, _arguments.INTEGERS)
-    _arguments.one_device(function, values=values, **named)
+        checks.dtype(function, name, xp, x, checks.INTEGERS)
+    checks.one_device(function, values=values, **named)
     return xp
 
 
 def _promises(function: str, is_sorted: Any, is_unique: Any, check: Any) -> None:
-    _arguments.boolean(function, "is_sorted", is_sorted)
-    _arguments.boolean(function, "is_unique", is_unique)
-    _arguments.boolean(function, "check", check)
+    checks.boolean(function, "is_sorted", is_sorted)
+    checks.boolean(function, "is_unique", is_unique)
+    checks.boolean(function, "check", check)
 
 
 def _entries(function: str, name: str, x: Array, values: Array, batch: int) -> None:
@@ -221,7 +220,7 @@ def matrix(function: str, name: str, a: Any) -> None:
 
 def like(function: str, name: str, x: Any) -> Namespace:
     """Return the namespace of an array; a clear error for other objects."""
-    if not _arguments.is_array(x):
+    if not checks.is_array(x):
         raise TypeError(f"{function}: {name} must be an array or a sparse container, got {describe(x)}")
     return array_namespace(x)
 

@@ -11,7 +11,7 @@ Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`
 from typing import Any, ClassVar, Self
 
 from xpand import array_namespace, device, trees
-from xpand._typing import Array, Device, DType, Namespace
+from xpand.extend import Array, Device, DType, Namespace
 
 from .._transforms_patterns import Container
 from . import _checks as checks

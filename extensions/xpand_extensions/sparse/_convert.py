@@ -4,9 +4,9 @@ from functools import partial
 from math import prod
 from typing import Any, Literal, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, describe
+from xpand.extend import checks as _arguments
 
 from .. import indexing, scatter
 from . import _checks as checks

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, is_concrete
-from xpand._namespace import describe
-from xpand._typing import Array, DType
+from xpand import is_concrete
+from xpand.extend import Array, DType, checks, describe
 
 from .._where import clean_tracebacks
 from ._containers import Sparse, namespace_of
@@ -37,7 +36,7 @@ def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
         raise TypeError(f"map_values: function must be callable, got {describe(function)}")
     a = _unique(container("map_values", a))
     xp = namespace_of(a)
-    zero = function(xp.zeros((1,), dtype=a.dtype, device=_arguments.device_of(a.values)))
+    zero = function(xp.zeros((1,), dtype=a.dtype, device=checks.device_of(a.values)))
     if is_concrete(zero) and not bool(zero[0] == 0):
         raise ValueError(
             f"map_values: function must make zero of zero, got {zero[0]}; the result isn't sparse, use `sparse.todense`"
@@ -59,7 +58,7 @@ def negative(a: Sparse, /) -> Any:
     >>> negative(COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
     array([-4., -9.])
     """
-    a = _of_kinds("negative", a, _arguments.NUMERIC)
+    a = _of_kinds("negative", a, checks.NUMERIC)
     return a._replace(-a.values)
 
 
@@ -74,7 +73,7 @@ def abs(a: Sparse, /) -> Any:
     >>> abs(COO(np.asarray([4.0, -9.0]), (np.asarray([0, 0]),), (3,))).values
     array([5.])
     """
-    a = _unique(_of_kinds("abs", a, _arguments.NUMERIC))
+    a = _unique(_of_kinds("abs", a, checks.NUMERIC))
     return a._replace(namespace_of(a).abs(a.values))
 
 
@@ -89,7 +88,7 @@ def sign(a: Sparse, /) -> Any:
     >>> sign(COO(np.asarray([4.0, -9.0]), (np.asarray([0, 2]),), (3,))).values
     array([ 1., -1.])
     """
-    a = _unique(_of_kinds("sign", a, _arguments.NUMERIC))
+    a = _unique(_of_kinds("sign", a, checks.NUMERIC))
     return a._replace(namespace_of(a).sign(a.values))
 
 
@@ -104,7 +103,7 @@ def sqrt(a: Sparse, /) -> Any:
     >>> sqrt(COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
     array([2., 3.])
     """
-    a = _unique(_of_kinds("sqrt", a, _arguments.FLOATING))
+    a = _unique(_of_kinds("sqrt", a, checks.FLOATING))
     return a._replace(namespace_of(a).sqrt(a.values))
 
 
@@ -119,7 +118,7 @@ def square(a: Sparse, /) -> Any:
     >>> square(COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
     array([16., 81.])
     """
-    a = _unique(_of_kinds("square", a, _arguments.NUMERIC))
+    a = _unique(_of_kinds("square", a, checks.NUMERIC))
     return a._replace(a.values * a.values)
 
 
@@ -139,13 +138,13 @@ def power(a: Sparse, exponent: float, /) -> Any:
     >>> power(COO(np.asarray([2.0, 3.0]), (np.asarray([0, 2]),), (3,)), 3).values
     array([ 8., 27.])
     """
-    a = _unique(_of_kinds("power", a, _arguments.NUMERIC))
+    a = _unique(_of_kinds("power", a, checks.NUMERIC))
     xp = namespace_of(a)
     if type(exponent) not in (int, float):
         raise TypeError(f"power: exponent must be a number, got {describe(exponent)}")
     if not exponent > 0:
         raise ValueError(f"power: exponent={exponent} must be positive: zero must stay zero; use `sparse.todense`")
-    _arguments.castable("power", "exponent", xp, exponent, a.values, "a")
+    checks.castable("power", "exponent", xp, exponent, a.values, "a")
     return a._replace(a.values**exponent)
 
 
@@ -160,7 +159,7 @@ def conj(a: Sparse, /) -> Any:
     >>> conj(COO(np.asarray([1.0 + 2.0j]), (np.asarray([0]),), (3,))).values
     array([1.-2.j])
     """
-    a = _of_kinds("conj", a, _arguments.NUMERIC)
+    a = _of_kinds("conj", a, checks.NUMERIC)
     xp = namespace_of(a)
     return a._replace(xp.conj(a.values)) if xp.isdtype(a.dtype, "complex floating") else a
 
@@ -176,7 +175,7 @@ def real(a: Sparse, /) -> Any:
     >>> real(COO(np.asarray([1.0 + 2.0j]), (np.asarray([0]),), (3,))).values
     array([1.])
     """
-    a = _of_kinds("real", a, _arguments.NUMERIC)
+    a = _of_kinds("real", a, checks.NUMERIC)
     xp = namespace_of(a)
     return a._replace(xp.real(a.values)) if xp.isdtype(a.dtype, "complex floating") else a
 
@@ -192,7 +191,7 @@ def imag(a: Sparse, /) -> Any:
     >>> imag(COO(np.asarray([1.0 + 2.0j]), (np.asarray([0]),), (3,))).values
     array([2.])
     """
-    a = _of_kinds("imag", a, _arguments.NUMERIC)
+    a = _of_kinds("imag", a, checks.NUMERIC)
     xp = namespace_of(a)
     return a._replace(xp.imag(a.values) if xp.isdtype(a.dtype, "complex floating") else xp.zeros_like(a.values))
 
@@ -212,19 +211,19 @@ def astype(a: Sparse, dtype: DType | str, /) -> Any:
     """
     a = container("astype", a)
     xp = namespace_of(a)
-    dtype = _arguments.named_dtype("astype", xp, dtype)
+    dtype = checks.named_dtype("astype", xp, dtype)
     if dtype == a.dtype:
         return a
     if xp.isdtype(a.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
         raise TypeError(f"astype: a is complex, and {dtype} is not; take `sparse.real` or `sparse.imag` first")
-    if _arguments.kind(xp, dtype) not in _arguments.FLOATING or _arguments.kind(xp, a.dtype) == "bool":
+    if checks.kind(xp, dtype) not in checks.FLOATING or checks.kind(xp, a.dtype) == "bool":
         a = _unique(a)
     return a._replace(xp.astype(a.values, dtype))
 
 
-def _of_kinds(function: str, a: Any, kinds: frozenset[_arguments.Kind]) -> Sparse:
+def _of_kinds(function: str, a: Any, kinds: frozenset[checks.Kind]) -> Sparse:
     a = container(function, a)
-    _arguments.dtype(function, "a", namespace_of(a), a.values, kinds)
+    checks.dtype(function, "a", namespace_of(a), a.values, kinds)
     found: Sparse = a
     return found
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from ._containers import COO, Sparse, namespace_of
 from ._convert import Format, convert, matrix_transpose, tocoo
@@ -77,7 +77,7 @@ def chosen(a: COO, mask: Callable[..., Array]) -> COO:
     def pad(*coords: Array) -> tuple[Array, ...]:
         xp, selected = array_namespace(*coords), mask(*coords)
         limits = (
-            xp.full((), size, dtype=x.dtype, device=_arguments.device_of(x)) for x, size in zip(coords, a._sparse_shape)
+            xp.full((), size, dtype=x.dtype, device=checks.device_of(x)) for x, size in zip(coords, a._sparse_shape)
         )
         return tuple(xp.where(selected, x, limit) for x, limit in zip(coords, limits))
 
@@ -87,4 +87,4 @@ def chosen(a: COO, mask: Callable[..., Array]) -> COO:
 
 def full(like: Array, value: Any) -> Array:
     """Make an array of one number, of the data type and on the device of another."""
-    return array_namespace(like).full((), value, dtype=like.dtype, device=_arguments.device_of(like))
+    return array_namespace(like).full((), value, dtype=like.dtype, device=checks.device_of(like))

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks, describe
 
 from .._bounds import out_of_bounds
 from ._containers import COO, Sparse, namespace_of
@@ -91,26 +90,26 @@ def _entry(a: Sparse, item: Any, axis: int) -> Any:
     size = a.shape[axis]
     if isinstance(item, slice):
         return item
-    if not _arguments.is_array(item) or (hasattr(item, "__index__") and getattr(item, "ndim", 1) == 0 and _plain(item)):
+    if not checks.is_array(item) or (hasattr(item, "__index__") and getattr(item, "ndim", 1) == 0 and _plain(item)):
         if isinstance(item, bool) or not hasattr(item, "__index__"):
             raise TypeError(
                 f"getitem: index holds {describe(item)}; takes integers, slices, '...', and integer or boolean arrays; "
                 "turn a list into an array with `xp.asarray`"
             )
-        number = _arguments.integer("getitem", "index", item)
+        number = checks.integer("getitem", "index", item)
         if not -size <= number < size:
             raise out_of_bounds("getitem", number, axis, size)
         return number % size
-    xp = _arguments.namespace_of("getitem", a=a.values, index=item)
-    _arguments.one_device("getitem", a=a.values, index=item)
-    kind = _arguments.dtype("getitem", "index", xp, item, _arguments.BITS)
+    xp = checks.namespace_of("getitem", a=a.values, index=item)
+    checks.one_device("getitem", a=a.values, index=item)
+    kind = checks.dtype("getitem", "index", xp, item, checks.BITS)
     return _mask(item, axis, size) if kind == "bool" else _integers(xp, item, axis, size)
 
 
 def _plain(item: Any) -> bool:
     """Tell whether an array of no axes is a known integer."""
     xp = array_namespace(item)
-    return are_concrete(item) and _arguments.kind(xp, item.dtype) in _arguments.INTEGERS
+    return are_concrete(item) and checks.kind(xp, item.dtype) in checks.INTEGERS
 
 
 def _mask(mask: Array, axis: int, size: int) -> Array:
@@ -157,7 +156,7 @@ def _outer(a: Sparse, batch: list[Any], dense: list[Any]) -> Sparse:
 
 def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
     """Check the index of a batch or dense axis: an integer counted from the front, or a slice within bounds."""
-    if _arguments.is_array(item) and not (item.ndim == 0 and _plain(item)):
+    if checks.is_array(item) and not (item.ndim == 0 and _plain(item)):
         raise TypeError(f"getitem: takes integers and slices for batch and dense axes, got {describe(item)}")
     found: int | slice = _entry(a, item, axis)
     if isinstance(found, int):
@@ -276,12 +275,12 @@ def _elements(a: Sparse, items: list[Any]) -> Array:
     xp = namespace_of(a)
     like = next(item for item in items if not isinstance(item, int))
     arrays = [full(like, item) if isinstance(item, int) else item for item in items]
-    shape = _arguments.broadcast_shapes("getitem", **{f"index[{i}]": tuple(x.shape) for i, x in enumerate(arrays)})
+    shape = checks.broadcast_shapes("getitem", **{f"index[{i}]": tuple(x.shape) for i, x in enumerate(arrays)})
     wanted = [xp.reshape(xp.broadcast_to(x, shape), (-1,)) for x in arrays]
     coo = sort(tocoo(sum_duplicates(a)))
     dense = tuple(a.values.shape[a.batch_ndim + 1 :])
     if not coo.nse:
-        return xp.zeros((*a.shape[: a.batch_ndim], *shape, *dense), dtype=a.dtype, device=_arguments.device_of(like))
+        return xp.zeros((*a.shape[: a.batch_ndim], *shape, *dense), dtype=a.dtype, device=checks.device_of(like))
 
     def work(*given: Array) -> tuple[Array, Array]:
         names, coords = array_namespace(*given), given[: coo.sparse_ndim]
@@ -312,7 +311,7 @@ def _element(a: COO, items: list[int]) -> Array:
 
     ids = pattern_work(work, *a.coords)
     xp = namespace_of(a)
-    is_bool = _arguments.kind(xp, a.dtype) == "bool"
+    is_bool = checks.kind(xp, a.dtype) == "bool"
     values = xp.astype(a.values, xp.int32) if is_bool else a.values
     found = xp.squeeze(summed(values, ids, 1, a.batch_ndim), axis=a.batch_ndim)
     return found != full(found, 0) if is_bool else found

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, describe
+from xpand.extend import checks as _arguments
 
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of

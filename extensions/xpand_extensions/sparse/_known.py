@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from xpand._imports import untraced
-from xpand._namespace import library_of
+from xpand.extend import library_of, untraced
 
 from .._dispatch import import_if_present, plugin_package
 

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Final
 
-from xpand._imports import import_module, untraced
+from xpand.extend import import_module, untraced
 
 from .. import plugins
 from .._dispatch import third_party_plugins

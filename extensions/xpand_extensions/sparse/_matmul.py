@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from . import _checks as checks
 from ._containers import COO, CSC, CSR, Sparse, namespace_of

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import describe
+from xpand import array_namespace, is_concrete
+from xpand.extend import checks, describe
 
 from .._dispatch import pluggable
 from . import _convert as conversions
@@ -70,7 +70,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
     if not isinstance(a, Sparse):
         raise TypeError(f"to_native: a must be a container, COO, CSR or CSC, got {describe(a)}")
     if format is not None:
-        _arguments.choice("to_native", "format", format, conversions.FORMATS)
+        checks.choice("to_native", "format", format, conversions.FORMATS)
     return to_native.native(a.values)(a, format=format)
 
 
@@ -103,7 +103,7 @@ def _inside(a: COO) -> COO:
     if not all(x.ndim == 1 and is_concrete(x) for x in a.coords) or not a.nse:
         return a
     xp = array_namespace(a.values)
-    in_range = xp.ones(a.nse, dtype=xp.bool, device=_arguments.device_of(a.values))
+    in_range = xp.ones(a.nse, dtype=xp.bool, device=checks.device_of(a.values))
     for x, size in zip(a.coords, a._sparse_shape):
         in_range = in_range & (x < size)
     if bool(xp.all(in_range)):

@@ -3,8 +3,8 @@
 from math import prod
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from .._dispatch import in_one_namespace
 from ._containers import COO, Sparse, namespace_of
@@ -43,16 +43,16 @@ def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
         TypeError: Two libraries, or data types that don't promote.
         ValueError: Shapes that don't fit, or two devices.
     """
-    xp = _arguments.namespace_of(function, a=a.values, b=b.values)
-    _arguments.one_device(function, a=a.values, b=b.values)
+    xp = checks.namespace_of(function, a=a.values, b=b.values)
+    checks.one_device(function, a=a.values, b=b.values)
     axes = (a.sparse_ndim, a.dense_ndim)
     if a._sparse_shape != b._sparse_shape or axes != (b.sparse_ndim, b.dense_ndim) or _dense(a) != _dense(b):
         raise ValueError(
             f"{function}: takes sparse arrays of one shape, but for batch axes, got {a!r} and {b!r} with "
             f"{a.dense_ndim} and {b.dense_ndim} dense axes"
         )
-    batch = _arguments.broadcast_shapes(function, a=batch_of(a), b=batch_of(b))
-    x, y = _arguments.promote(function, xp, a=a.values, b=b.values)
+    batch = checks.broadcast_shapes(function, a=batch_of(a), b=batch_of(b))
+    x, y = checks.promote(function, xp, a=a.values, b=b.values)
     x, y = in_one_namespace(x, y)
     return spread(a, x, batch), spread(b, y, batch)
 
@@ -111,7 +111,7 @@ def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) 
     batch = tuple(x.shape[: x.ndim - inner])
     sizes = tuple(x.shape[x.ndim - inner : x.ndim - a.dense_ndim])
     dense = tuple(x.shape[x.ndim - a.dense_ndim :])
-    _arguments.broadcast_shapes(function, a=batch_of(a), b=batch)
+    checks.broadcast_shapes(function, a=batch_of(a), b=batch)
     for size, limit in zip((*sizes, *dense), (*a._sparse_shape, *_dense(a))):
         if size not in (1, limit):
             raise ValueError(
@@ -122,7 +122,7 @@ def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) 
         return xp.reshape(x, (*batch, 1, *dense))
     if 0 in sizes:
         shape = (*batch, a.nse, *dense)
-        return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
 
     def work(*given: Array) -> Array:
         names = array_namespace(*given)
@@ -145,4 +145,4 @@ def with_batch_of(function: str, a: Sparse, x: Array) -> Sparse:
     inner = a.sparse_ndim + a.dense_ndim
     if a.pattern[0].ndim == 1 or x.ndim <= inner:
         return a
-    return spread(a, a.values, _arguments.broadcast_shapes(function, a=batch_of(a), b=tuple(x.shape[: x.ndim - inner])))
+    return spread(a, a.values, checks.broadcast_shapes(function, a=batch_of(a), b=tuple(x.shape[: x.ndim - inner])))

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xpand import to_device as move
 from xpand import trees
-from xpand._imports import import_module
-from xpand._typing import Array, Device, DType
+from xpand.extend import Array, Device, DType, import_module
 
 from .._elsewhere import missing
 

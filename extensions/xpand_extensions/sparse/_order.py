@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 _MOST_KEYS: Final = 2**63 - 1
 

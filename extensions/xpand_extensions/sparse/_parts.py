@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from .._bounds import index_dtype
 
@@ -18,15 +18,15 @@ def operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, *
         ValueError: Shapes that don't fit, or arrays on two devices.
     """
     xp = parts(function, values, shape, x=x, **pattern)
-    _arguments.dtype(function, "values", xp, values, _arguments.NUMERIC)
-    _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    checks.dtype(function, "values", xp, values, checks.NUMERIC)
+    checks.dtype(function, "x", xp, x, checks.NUMERIC)
     size = shape[axis]
     if not x.ndim or x.shape[-2 if x.ndim > 1 else -1] != size:
         raise ValueError(f"{function}: x must have the shape ({size},) or (..., {size}, k), got {tuple(x.shape)}")
     if values.ndim > 1 and x.ndim > 2:
-        _arguments.broadcast_shapes(function, values=tuple(values.shape[:-1]), x=tuple(x.shape[:-2]))
+        checks.broadcast_shapes(function, values=tuple(values.shape[:-1]), x=tuple(x.shape[:-2]))
     if values.dtype != x.dtype:
-        values, x = _arguments.promote(function, xp, values=values, x=x)
+        values, x = checks.promote(function, xp, values=values, x=x)
     return values, *usual_indices(*pattern.values()), x
 
 
@@ -37,13 +37,13 @@ def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Names
         TypeError: No array, arrays of two libraries, or indices that are no integers.
         ValueError: Shapes that don't fit, or arrays on two devices.
     """
-    xp = _arguments.namespace_of(function, values=values, **others)
-    _arguments.one_device(function, values=values, **others)
+    xp = checks.namespace_of(function, values=values, **others)
+    checks.one_device(function, values=values, **others)
     if type(shape) is not tuple or len(shape) != 2:
         raise ValueError(f"{function}: shape must be a tuple of two sizes, (m, n), got {shape!r}")
     (first_name, first), (second_name, second) = [each for each in others.items() if each[0] != "x"]
-    _arguments.dtype(function, first_name, xp, first, _arguments.INTEGERS)
-    _arguments.dtype(function, second_name, xp, second, _arguments.INTEGERS)
+    checks.dtype(function, first_name, xp, first, checks.INTEGERS)
+    checks.dtype(function, second_name, xp, second, checks.INTEGERS)
     if not values.ndim:
         raise ValueError(f"{function}: values must have the shape (*batch, nse), got an array of shape ()")
     entries = values.shape[-1:]
@@ -73,7 +73,7 @@ def indices(function: str, xp: Namespace, /, **arrays: Array) -> None:
         ValueError: They have another shape.
     """
     for name, given in arrays.items():
-        _arguments.dtype(function, name, xp, given, _arguments.INTEGERS)
+        checks.dtype(function, name, xp, given, checks.INTEGERS)
     if len({tuple(given.shape) for given in arrays.values()}) > 1 or any(given.ndim != 1 for given in arrays.values()):
         listed = " and ".join(f"{name} of shape {tuple(given.shape)}" for name, given in arrays.items())
         raise ValueError(f"{function}: {' and '.join(arrays)} must have one shape, (nse,), got {listed}")
@@ -85,5 +85,5 @@ def usual_indices(*given: Array) -> tuple[Array, ...]:
     dtype = given[0].dtype
     if (dtype == xp.int32 or dtype == xp.int64) and all(each.dtype == dtype for each in given):
         return given
-    target = index_dtype(xp, _arguments.device_of(given[0]))
+    target = index_dtype(xp, checks.device_of(given[0]))
     return tuple([xp.astype(each, target) for each in given])

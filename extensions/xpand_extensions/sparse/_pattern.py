@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from .. import scatter
 from .._dispatch import pluggable
@@ -58,7 +58,7 @@ def bounded(xp: Namespace, x: Array, size: int) -> Array:
     """Bring padding to an index that there is, for reading values that will not be used."""
     if not size:
         return xp.zeros_like(x)
-    last = xp.full((), size - 1, dtype=x.dtype, device=_arguments.device_of(x))
+    last = xp.full((), size - 1, dtype=x.dtype, device=checks.device_of(x))
     return xp.minimum(x, last)
 
 
@@ -68,7 +68,7 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
     index = xp.astype(coords[0], xp.int64)
     for x, size in zip(coords[1:], sizes[1:]):
         index = index * size + xp.astype(x, xp.int64)
-    beyond = xp.full((), total, dtype=xp.int64, device=_arguments.device_of(index))
+    beyond = xp.full((), total, dtype=xp.int64, device=checks.device_of(index))
     return xp.where(used(xp, coords, sizes), index, beyond)
 
 
@@ -77,8 +77,8 @@ def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any)
     found: list[Array] = []
     padding = positions >= prod(sizes)
     for size in reversed(sizes):
-        divisor = xp.full((), max(size, 1), dtype=positions.dtype, device=_arguments.device_of(positions))
-        beyond = xp.full((), size, dtype=positions.dtype, device=_arguments.device_of(positions))
+        divisor = xp.full((), max(size, 1), dtype=positions.dtype, device=checks.device_of(positions))
+        beyond = xp.full((), size, dtype=positions.dtype, device=checks.device_of(positions))
         found.append(xp.astype(xp.where(padding, beyond, xp.remainder(positions, divisor)), dtype))
         positions = xp.floor_divide(positions, divisor)
     return tuple(reversed(found))
@@ -141,20 +141,18 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
         if nse is not None and found > nse:
             raise ValueError(f"sum_duplicates: nse={nse} is too few for the {found} places that there are")
         size = found if nse is None else nse
-    ids = xp.where(within, ids, xp.full((), size, dtype=ids.dtype, device=_arguments.device_of(ids)))
+    ids = xp.where(within, ids, xp.full((), size, dtype=ids.dtype, device=checks.device_of(ids)))
     leads = xp.argsort(xp.astype(~first, xp.uint8), axis=-1, stable=True)[..., : min(size, keys.shape[-1])]
     if size > leads.shape[-1]:
-        more = xp.zeros(
-            (*leads.shape[:-1], size - leads.shape[-1]), dtype=leads.dtype, device=_arguments.device_of(leads)
-        )
+        more = xp.zeros((*leads.shape[:-1], size - leads.shape[-1]), dtype=leads.dtype, device=checks.device_of(leads))
         leads = xp.concat([leads, more], axis=-1)
-    there = xp.arange(size, dtype=xp.int64, device=_arguments.device_of(ids)) < count
+    there = xp.arange(size, dtype=xp.int64, device=checks.device_of(ids)) < count
     heads = xp.take_along_axis(positions, leads, axis=-1)
     new = tuple(
         xp.where(
             there,
             xp.take_along_axis(x, heads, axis=-1),
-            xp.full((), limit, dtype=x.dtype, device=_arguments.device_of(x)),
+            xp.full((), limit, dtype=x.dtype, device=checks.device_of(x)),
         )
         for x, limit in zip(coords, sizes)
     )
@@ -164,7 +162,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
 def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) -> Coords:
     """Make coordinates that are out of bounds, of a number of entries."""
     return tuple(
-        xp.full((*x.shape[:-1], count), size, dtype=x.dtype, device=_arguments.device_of(x))
+        xp.full((*x.shape[:-1], count), size, dtype=x.dtype, device=checks.device_of(x))
         for x, size in zip(coords, sizes)
     )
 
@@ -172,7 +170,7 @@ def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) ->
 def merged_values(values: Array, plan: Merge, batch: int) -> Array:
     """Sum the values of entries at one position; those of booleans by "or"."""
     xp = array_namespace(values)
-    if _arguments.kind(xp, values.dtype) == "bool":
+    if checks.kind(xp, values.dtype) == "bool":
         return merged_values(xp.astype(values, xp.int32), plan, batch) != 0
     return summed(along(values, plan.order, batch), plan.ids, plan.size, batch, is_sorted=True)
 
@@ -193,8 +191,8 @@ def reduced(
     lanes = prod(leading)
     values = xp.reshape(values, (lanes * values.shape[batch], *dense))
     ids = xp.reshape(ids, (lanes, ids.shape[-1]))
-    starts = xp.arange(lanes, dtype=ids.dtype, device=_arguments.device_of(ids))[:, None] * size
-    beyond = xp.full((), lanes * size, dtype=ids.dtype, device=_arguments.device_of(ids))
+    starts = xp.arange(lanes, dtype=ids.dtype, device=checks.device_of(ids))[:, None] * size
+    beyond = xp.full((), lanes * size, dtype=ids.dtype, device=checks.device_of(ids))
     ids = xp.reshape(xp.where(ids < size, ids + starts, beyond), (-1,))
     found = reduce(values, ids, num_segments=lanes * size, axis=0, mode="drop")
     return xp.reshape(found, (*leading, size, *dense))
@@ -216,7 +214,7 @@ def joined(left: Array, right: Array) -> tuple[Array, Array]:
     arranged = xp.take(right, positions)
     starts = xp.searchsorted(arranged, left, side="left")
     counts = xp.searchsorted(arranged, left, side="right") - starts
-    first = xp.repeat(xp.arange(left.shape[0], dtype=xp.int64, device=_arguments.device_of(left)), counts)
+    first = xp.repeat(xp.arange(left.shape[0], dtype=xp.int64, device=checks.device_of(left)), counts)
     before = xp.cumulative_sum(counts, include_initial=True)[:-1]
-    ranks = xp.arange(first.shape[0], dtype=xp.int64, device=_arguments.device_of(left)) - xp.take(before, first)
+    ranks = xp.arange(first.shape[0], dtype=xp.int64, device=checks.device_of(left)) - xp.take(before, first)
     return first, xp.take(positions, xp.take(starts, first) + ranks)

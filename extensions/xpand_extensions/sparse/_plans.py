@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._pattern import are_concrete
 from ._products import csr_plan

@@ -7,8 +7,9 @@ whose column is that of columns; and entries of a CSR from `indptr[-1]` on.
 
 from typing import NamedTuple
 
-from xpand import _arguments, is_concrete
-from xpand._typing import Array
+from xpand import is_concrete
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
 from . import _blocks as blocks

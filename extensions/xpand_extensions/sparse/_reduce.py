@@ -6,8 +6,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, Literal
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from .. import scatter
 from . import _checks as checks

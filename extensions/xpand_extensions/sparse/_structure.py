@@ -3,8 +3,9 @@
 from math import prod
 from typing import Any, cast
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array
+from xpand.extend import checks as _arguments
 
 from . import _checks as checks
 from . import _order as order

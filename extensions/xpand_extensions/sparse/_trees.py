@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from xpand import _arguments, trees
-from xpand._typing import Array
+from xpand import trees
+from xpand.extend import Array, checks
 
 from ._containers import COO, CSC, CSR, Sparse
 from ._libraries import container_of, native_format
@@ -56,8 +56,8 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
             formats[i] = given[i].format
     outer = trees.structure(tree)
     leaves, inner = trees.flatten(given)
-    positions = [i for i, leaf in enumerate(leaves) if _arguments.is_array(leaf)]
-    rest = [None if _arguments.is_array(leaf) else leaf for leaf in leaves]
+    positions = [i for i, leaf in enumerate(leaves) if checks.is_array(leaf)]
+    rest = [None if checks.is_array(leaf) else leaf for leaf in leaves]
 
     def assemble(*arrays: Array) -> trees.Tree:
         if len(arrays) != len(positions):

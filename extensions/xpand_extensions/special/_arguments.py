@@ -2,9 +2,7 @@
 
 from typing import Any, Final
 
-from xpand import _arguments
-from xpand._namespace import describe, library_of
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType, checks, describe, library_of
 
 _MAX_TYPES: Final = 4096  # as in dispatch: classes made without end must not make this grow without end
 
@@ -22,8 +20,8 @@ def real(function: str, x: Array) -> None:
     dtypes = _passed.get(type(x))
     if dtypes is not None and x.dtype in dtypes:
         return
-    xp = _arguments.namespace_of(function, x=x)
-    _arguments.dtype(function, "x", xp, x, _arguments.REAL)
+    xp = checks.namespace_of(function, x=x)
+    checks.dtype(function, "x", xp, x, checks.REAL)
     _passes(x)
 
 
@@ -36,8 +34,8 @@ def is_complex(function: str, x: Array) -> bool:
     dtypes = _passed.get(type(x))
     if dtypes is not None and x.dtype in dtypes:
         return False
-    xp = _arguments.namespace_of(function, x=x)
-    if _arguments.dtype(function, "x", xp, x, _arguments.FLOATING) in _arguments.REAL:
+    xp = checks.namespace_of(function, x=x)
+    if checks.dtype(function, "x", xp, x, checks.FLOATING) in checks.REAL:
         _passes(x)
         return False
     return True
@@ -52,7 +50,7 @@ def pair(function: str, x: Any, y: Any) -> tuple[Array, Array]:
             and x.dtype in dtypes
             and y.dtype in dtypes
             and x.shape == y.shape
-            and _arguments.device_of(x) == _arguments.device_of(y)
+            and checks.device_of(x) == checks.device_of(y)
         ):
             return x, y
     x, y = reals(function, x=x, y=y)
@@ -75,16 +73,16 @@ def reals(function: str, **operands: Any) -> tuple[Array, ...]:
         raise TypeError(
             f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`"
         )
-    xp = _arguments.namespace_of(function, **arrays)
-    _arguments.one_device(function, **arrays)
+    xp = checks.namespace_of(function, **arrays)
+    checks.one_device(function, **arrays)
     for name, x in arrays.items():
-        _arguments.dtype(function, name, xp, x, _arguments.REAL)
+        checks.dtype(function, name, xp, x, checks.REAL)
         _passes(x)
-    _arguments.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
+    checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
     if len(arrays) == len(operands):
         return tuple(arrays.values())
     first = next(iter(arrays.values()))
-    options = {"dtype": first.dtype, "device": _arguments.device_of(first)}
+    options = {"dtype": first.dtype, "device": checks.device_of(first)}
     return tuple(x if name in arrays else xp.asarray(float(x), **options) for name, x in operands.items())
 
 

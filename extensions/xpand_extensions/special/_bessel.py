@@ -1,6 +1,6 @@
 """Modified Bessel functions of the first kind, of orders 0 and 1."""
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 from ._arguments import real

@@ -3,7 +3,7 @@
 import math
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def rsqrt(z: Array) -> Array:

@@ -1,6 +1,6 @@
 """The error function, the normal distribution function, and their inverses."""
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 from ._arguments import real

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from xpand import _arguments
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks
 
 from .._dispatch import pluggable
 from ._arguments import real, reals
@@ -83,7 +82,7 @@ def polygamma(n: int, x: Array, /) -> Array:
     >>> polygamma(1, np.asarray([1.0, 0.5, -0.5])).round(6)
     array([1.644934, 4.934802, 8.934802])
     """
-    order = _arguments.integer("polygamma", "n", n, minimum=0)
+    order = checks.integer("polygamma", "n", n, minimum=0)
     if order > _LARGEST_ORDER:
         raise ValueError(f"polygamma: n must be at most {_LARGEST_ORDER}, got {order}; higher derivatives overflow")
     real("polygamma", x)
@@ -145,6 +144,6 @@ def factorial(x: Array, /) -> Array:
     >>> factorial(np.asarray([0.5, 5.0])).round(6)
     array([  0.886227, 120.      ])
     """
-    xp = _arguments.namespace_of("factorial", x=x)
-    _arguments.dtype("factorial", "x", xp, x, _arguments.REAL_VALUED)
+    xp = checks.namespace_of("factorial", x=x)
+    checks.dtype("factorial", "x", xp, x, checks.REAL_VALUED)
     return factorial.native(x)(x)

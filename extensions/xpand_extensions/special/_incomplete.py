@@ -1,6 +1,6 @@
 """The incomplete gamma and beta functions, which are probabilities, and the logarithm of the beta function."""
 
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 
 from .._dispatch import pluggable
 from ._arguments import reals

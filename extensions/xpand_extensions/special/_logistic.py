@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from . import _complex
@@ -131,11 +130,11 @@ def logsumexp(
     if b is None:
         real("logsumexp", x)
     else:
-        _arguments.namespace_of("logsumexp", x=x, b=b)
+        checks.namespace_of("logsumexp", x=x, b=b)
         x, b = reals("logsumexp", x=x, b=b)
-    _arguments.boolean("logsumexp", "keepdims", keepdims)
+    checks.boolean("logsumexp", "keepdims", keepdims)
     ndim = x.ndim if b is None else max(x.ndim, b.ndim)
-    axes = tuple(range(ndim)) if axis is None else _arguments.axes("logsumexp", axis, ndim, "axis")
+    axes = tuple(range(ndim)) if axis is None else checks.axes("logsumexp", axis, ndim, "axis")
     native = logsumexp.native(x) if b is None else logsumexp.native(x, b)
     return native(x, axis=axes, keepdims=keepdims, b=b)
 
@@ -163,7 +162,7 @@ def softmax(x: Array, /, *, axis: int = -1) -> Array:
     array([0.5, 0.5, 0. ])
     """
     real("softmax", x)
-    return softmax.native(x)(x, axis=_arguments.axis("softmax", axis, x.ndim))
+    return softmax.native(x)(x, axis=checks.axis("softmax", axis, x.ndim))
 
 
 @pluggable
@@ -179,7 +178,7 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     array([-0.313262, -1.313262,      -inf])
     """
     real("log_softmax", x)
-    return log_softmax.native(x)(x, axis=_arguments.axis("log_softmax", axis, x.ndim))
+    return log_softmax.native(x)(x, axis=checks.axis("log_softmax", axis, x.ndim))
 
 
 @pluggable

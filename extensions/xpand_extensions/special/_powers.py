@@ -1,6 +1,6 @@
 """Powers and roots with names of their own, and sinc."""
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 from . import _complex

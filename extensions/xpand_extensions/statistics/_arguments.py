@@ -4,16 +4,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array, Axis, Namespace
+from xpand.extend import Array, Axis, Namespace, checks, describe
 
 
-def reduced(function: str, kinds: frozenset[_arguments.Kind], x: Array, axis: Any, keepdims: Any) -> tuple[int, ...]:
+def reduced(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, keepdims: Any) -> tuple[int, ...]:
     """Check the arguments of a reduction; return the axes, counted from the front, in order."""
-    xp = _arguments.namespace_of(function, x=x)
-    _arguments.dtype(function, "x", xp, x, kinds)
-    _arguments.boolean(function, "keepdims", keepdims)
+    xp = checks.namespace_of(function, x=x)
+    checks.dtype(function, "x", xp, x, kinds)
+    checks.boolean(function, "keepdims", keepdims)
     return axes(function, axis, x.ndim)
 
 
@@ -27,8 +25,8 @@ def axes(function: str, value: Axis, ndim: int) -> tuple[int, ...]:
     if value is None:
         return tuple(range(ndim))
     if not isinstance(value, (tuple, list)):
-        return (_arguments.axis(function, value, ndim),)
-    found = [_arguments.axis(function, item, ndim) for item in value]
+        return (checks.axis(function, value, ndim),)
+    found = [checks.axis(function, item, ndim) for item in value]
     if not found:
         raise ValueError(f"{function}: axis names no axis; leave it out to take all of them")
     if len(set(found)) < len(found):
@@ -44,7 +42,7 @@ def one_axis(function: str, value: Any, ndim: int) -> int:
         ValueError: The array has no such axis, or several where it is omitted.
     """
     if value is not None:
-        return _arguments.axis(function, value, ndim)
+        return checks.axis(function, value, ndim)
     if ndim != 1:
         raise ValueError(f"{function}: axis must be given for an array of {ndim} axes; only one of 1 goes without")
     return 0
@@ -67,9 +65,9 @@ def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float |
             if not 0 <= number <= 1:
                 raise ValueError(f"{function}: q must lie between 0 and 1, got {number!r}")
         return tuple(map(float, numbers)) if isinstance(q, (list, tuple)) else float(q)
-    _arguments.namespace_of(function, x=x, q=q)
-    _arguments.one_device(function, x=x, q=q)
-    _arguments.dtype(function, "q", xp, q, _arguments.REAL)
+    checks.namespace_of(function, x=x, q=q)
+    checks.one_device(function, x=x, q=q)
+    checks.dtype(function, "q", xp, q, checks.REAL)
     if q.ndim > 1:
         raise ValueError(f"{function}: q must have at most one axis, got the shape {tuple(q.shape)}")
     return q

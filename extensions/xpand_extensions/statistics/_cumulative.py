@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from ._arguments import one_axis
@@ -32,7 +31,7 @@ def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: boo
     >>> cumulative_max(np.asarray([1, 3, 2, 5]))
     array([1, 3, 3, 5])
     """
-    axis = _check("cumulative_max", _arguments.REAL_VALUED, x, axis, include_initial)
+    axis = _check("cumulative_max", checks.REAL_VALUED, x, axis, include_initial)
     return cumulative_max.native(x)(x, axis=axis, include_initial=include_initial)
 
 
@@ -48,7 +47,7 @@ def cumulative_min(x: Array, /, *, axis: int | None = None, include_initial: boo
     array([9223372036854775807,                   3,                   3,
                              2,                   2])
     """
-    axis = _check("cumulative_min", _arguments.REAL_VALUED, x, axis, include_initial)
+    axis = _check("cumulative_min", checks.REAL_VALUED, x, axis, include_initial)
     return cumulative_min.native(x)(x, axis=axis, include_initial=include_initial)
 
 
@@ -75,15 +74,15 @@ def logcumsumexp(x: Array, /, *, axis: int | None = None, include_initial: bool 
     >>> logcumsumexp(np.log(np.asarray([1.0, 2.0, 3.0]))).round(6).tolist()
     [0.0, 1.098612, 1.791759]
     """
-    axis = _check("logcumsumexp", _arguments.REAL, x, axis, include_initial)
+    axis = _check("logcumsumexp", checks.REAL, x, axis, include_initial)
     return logcumsumexp.native(x)(x, axis=axis, include_initial=include_initial)
 
 
-def _check(function: str, kinds: frozenset[_arguments.Kind], x: Array, axis: Any, include_initial: Any) -> int:
-    xp = _arguments.namespace_of(function, x=x)
-    _arguments.dtype(function, "x", xp, x, kinds)
-    _arguments.boolean(function, "include_initial", include_initial)
-    _arguments.known_shape(function, "x", x)
+def _check(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, include_initial: Any) -> int:
+    xp = checks.namespace_of(function, x=x)
+    checks.dtype(function, "x", xp, x, kinds)
+    checks.boolean(function, "include_initial", include_initial)
+    checks.known_shape(function, "x", x)
     if not x.ndim:
         raise ValueError(f"{function}: x must have an axis to go along, got an array of one value")
     return one_axis(function, axis, x.ndim)

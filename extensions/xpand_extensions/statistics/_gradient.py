@@ -2,9 +2,7 @@
 
 from typing import Any, Literal
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array, Axis, Namespace
+from xpand.extend import Array, Axis, Namespace, checks, describe
 
 from .._dispatch import in_one_namespace, pluggable
 from ._arguments import axes as checked_axes
@@ -41,12 +39,12 @@ def gradient(
     >>> gradient(np.asarray([1.0, 2.0, 4.0]), np.asarray([0.0, 1.0, 3.0]), edge_order=2)
     array([1., 1., 1.])
     """
-    xp = _arguments.namespace_of("gradient", f=f)
-    _arguments.dtype("gradient", "f", xp, f, _arguments.FLOATING)
-    _arguments.known_shape("gradient", "f", f)
+    xp = checks.namespace_of("gradient", f=f)
+    checks.dtype("gradient", "f", xp, f, checks.FLOATING)
+    checks.known_shape("gradient", "f", f)
     axes = checked_axes("gradient", axis, f.ndim)
     if isinstance(axis, (tuple, list)):
-        axes = tuple(_arguments.axis("gradient", item, f.ndim) for item in axis)
+        axes = tuple(checks.axis("gradient", item, f.ndim) for item in axis)
     if isinstance(edge_order, bool) or edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order!r}")
     if not axes:
@@ -79,13 +77,13 @@ def _spacing(xp: Namespace, f: Array, number: int, step: Any, axis: int) -> Any:
     if isinstance(step, (bool, list, tuple)):
         raise TypeError(f"gradient: {name} must be a number or an array, got {step!r} of {describe(step)}")
     named = {"f": f, name: step}
-    _arguments.namespace_of("gradient", **named)
-    _arguments.one_device("gradient", **named)
-    _arguments.dtype("gradient", name, xp, step, _arguments.REAL)
+    checks.namespace_of("gradient", **named)
+    checks.one_device("gradient", **named)
+    checks.dtype("gradient", name, xp, step, checks.REAL)
     if step.ndim > 1 or (step.ndim == 1 and step.shape[0] != f.shape[axis]):
         raise ValueError(
             f"gradient: {name} must be a number or have the shape ({f.shape[axis]},), the coordinates along axis "
             f"{axis} of f, got {tuple(step.shape)}"
         )
-    _arguments.castable("gradient", name, xp, step, f, "f")
+    checks.castable("gradient", name, xp, step, f, "f")
     return step

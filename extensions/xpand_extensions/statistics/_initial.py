@@ -2,8 +2,8 @@
 
 import math
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 
 def with_initial(result: Array, function: str, axis: int, include_initial: bool) -> Array:
@@ -12,13 +12,13 @@ def with_initial(result: Array, function: str, axis: int, include_initial: bool)
         return result
     xp = array_namespace(result)
     shape = tuple([1 if i == axis else size for i, size in enumerate(result.shape)])
-    first = xp.full(shape, identity(xp, result, function), dtype=result.dtype, device=_arguments.device_of(result))
+    first = xp.full(shape, identity(xp, result, function), dtype=result.dtype, device=checks.device_of(result))
     return xp.concat([first, result], axis=axis)
 
 
 def identity(xp: Namespace, x: Array, function: str) -> int | float:
     """Return the result for no elements."""
     lowest = function != "cumulative_min"
-    if _arguments.kind(xp, x.dtype) == "real":
+    if checks.kind(xp, x.dtype) == "real":
         return -math.inf if lowest else math.inf
-    return _arguments.integer_range(xp, x.dtype)[0 if lowest else 1]
+    return checks.integer_range(xp, x.dtype)[0 if lowest else 1]

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from ._arguments import number
@@ -51,8 +50,8 @@ def cov(
     correction = number("cov", "correction", correction)
     observations = x.shape[-1] if rowvar or x.ndim == 1 else x.shape[-2]
     for name, weights, kinds in (
-        ("fweights", fweights, _arguments.INTEGERS),
-        ("aweights", aweights, _arguments.REAL),
+        ("fweights", fweights, checks.INTEGERS),
+        ("aweights", aweights, checks.REAL),
     ):
         if weights is not None:
             _check_weights(name, x, weights, kinds, observations)
@@ -89,19 +88,19 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
 
 
 def _check(function: str, x: Array, rowvar: Any) -> None:
-    xp = _arguments.namespace_of(function, x=x)
-    _arguments.dtype(function, "x", xp, x, _arguments.FLOATING)
-    _arguments.boolean(function, "rowvar", rowvar)
+    xp = checks.namespace_of(function, x=x)
+    checks.dtype(function, "x", xp, x, checks.FLOATING)
+    checks.boolean(function, "rowvar", rowvar)
     if not x.ndim:
         raise ValueError(f"{function}: x must have an axis of observations, got an array of one value")
-    _arguments.known_shape(function, "x", x)
+    checks.known_shape(function, "x", x)
 
 
-def _check_weights(name: str, x: Array, weights: Array, kinds: frozenset[_arguments.Kind], observations: int) -> None:
+def _check_weights(name: str, x: Array, weights: Array, kinds: frozenset[checks.Kind], observations: int) -> None:
     named = {"x": x, name: weights}
-    xp = _arguments.namespace_of("cov", **named)
-    _arguments.one_device("cov", **named)
-    _arguments.dtype("cov", name, xp, weights, kinds)
+    xp = checks.namespace_of("cov", **named)
+    checks.one_device("cov", **named)
+    checks.dtype("cov", name, xp, weights, kinds)
     if tuple(weights.shape) != (observations,):
         raise ValueError(
             f"cov: {name} must have the shape ({observations},), one for each observation in x of shape "

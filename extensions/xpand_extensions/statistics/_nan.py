@@ -2,22 +2,21 @@
 
 from typing import Final
 
-from xpand import _arguments
-from xpand._typing import Array, Axis
+from xpand.extend import Array, Axis, checks
 
 from .._dispatch import pluggable
 from ._arguments import number, reduced
 
 _KINDS: Final = {
-    "nansum": _arguments.NUMERIC,
-    "nanprod": _arguments.NUMERIC,
-    "nanmin": _arguments.REAL_VALUED,
-    "nanmax": _arguments.REAL_VALUED,
-    "nanmean": _arguments.FLOATING,
-    "nanvar": _arguments.REAL,
-    "nanstd": _arguments.REAL,
-    "nanargmin": _arguments.REAL_VALUED,
-    "nanargmax": _arguments.REAL_VALUED,
+    "nansum": checks.NUMERIC,
+    "nanprod": checks.NUMERIC,
+    "nanmin": checks.REAL_VALUED,
+    "nanmax": checks.REAL_VALUED,
+    "nanmean": checks.FLOATING,
+    "nanvar": checks.REAL,
+    "nanstd": checks.REAL,
+    "nanargmin": checks.REAL_VALUED,
+    "nanargmax": checks.REAL_VALUED,
 }
 
 
@@ -209,7 +208,7 @@ def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     array([ 2, -1])
     """
     reduced("nanargmin", _KINDS["nanargmin"], x, None, keepdims)
-    axis = None if axis is None else _arguments.axis("nanargmin", axis, x.ndim)
+    axis = None if axis is None else checks.axis("nanargmin", axis, x.ndim)
     return nanargmin.native(x)(x, axis=axis, keepdims=keepdims)
 
 
@@ -237,15 +236,15 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     array([ 1, -1])
     """
     reduced("nanargmax", _KINDS["nanargmax"], x, None, keepdims)
-    axis = None if axis is None else _arguments.axis("nanargmax", axis, x.ndim)
+    axis = None if axis is None else checks.axis("nanargmax", axis, x.ndim)
     return nanargmax.native(x)(x, axis=axis, keepdims=keepdims)
 
 
 def _nonempty(function: str, x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Check that there are elements where the data type has no NaN to stand for their lack."""
     if 0 in [x.shape[axis] for axis in axes]:
-        xp = _arguments.namespace_of(function, x=x)
-        if _arguments.kind(xp, x.dtype) != "real":
+        xp = checks.namespace_of(function, x=x)
+        if checks.kind(xp, x.dtype) != "real":
             raise ValueError(
                 f"{function}: x has no elements along the axes {axes}, and {x.dtype} has no NaN to stand for their "
                 f"lack, got the shape {tuple(x.shape)}; give it an element at least"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments, check
-from xpand._typing import Array, Axis
+from xpand import check
+from xpand.extend import Array, Axis, checks
 
 from .._dispatch import pluggable
 from ._arguments import quantiles, reduced
@@ -41,10 +41,10 @@ METHODS: Final = (
 
 def _check(function: str, x: Array, q: Any, axis: Any, method: Any, keepdims: Any) -> tuple[Any, tuple[int, ...]]:
     """Check arguments; return `q` and the axes as implementations get them."""
-    axes = reduced(function, _arguments.REAL, x, axis, keepdims)
-    _arguments.known_shape(function, "x", x)
-    _arguments.choice(function, "method", method, METHODS)
-    q = quantiles(function, _arguments.namespace_of(function, x=x), x, q)
+    axes = reduced(function, checks.REAL, x, axis, keepdims)
+    checks.known_shape(function, "x", x)
+    checks.choice(function, "method", method, METHODS)
+    q = quantiles(function, checks.namespace_of(function, x=x), x, q)
     if not isinstance(q, (float, tuple)):
         check((q >= 0) & (q <= 1), f"{function}: q must lie between 0 and 1")
     return q, axes

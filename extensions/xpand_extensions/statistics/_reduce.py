@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array, Axis, Scalar
+from xpand.extend import Array, Axis, Scalar, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -53,17 +51,17 @@ def reduce(
     >>> reduce(np.asarray([[1, 2, 3], [4, 5, 6]]), lambda a, b: a * b, 10, axis=1)
     array([  60, 1200])
     """
-    xp = _arguments.namespace_of("reduce", x=x)
+    xp = checks.namespace_of("reduce", x=x)
     if not callable(function):
         raise TypeError(f"reduce: function must be callable, got {describe(function)}")
     if not isinstance(initial, (bool, int, float, complex)):
-        _arguments.namespace_of("reduce", x=x, initial=initial)
-        _arguments.one_device("reduce", x=x, initial=initial)
+        checks.namespace_of("reduce", x=x, initial=initial)
+        checks.one_device("reduce", x=x, initial=initial)
         if initial.ndim:
             raise ValueError(f"reduce: initial must be a scalar, got the shape {tuple(initial.shape)}")
-    _arguments.castable("reduce", "initial", xp, initial, x, "x")
-    _arguments.boolean("reduce", "keepdims", keepdims)
-    _arguments.known_shape("reduce", "x", x)
+    checks.castable("reduce", "initial", xp, initial, x, "x")
+    checks.boolean("reduce", "keepdims", keepdims)
+    checks.known_shape("reduce", "x", x)
     axes = checked_axes("reduce", axis, x.ndim)
     return reduce.native(x, initial)(x, function, initial, axis=axes, keepdims=keepdims)
 
@@ -91,7 +89,7 @@ def ptp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> ptp(np.asarray([[4, 1, 3], [2, 8, 6]]), axis=1)
     array([3, 6])
     """
-    axes = reduced("ptp", _arguments.REAL_VALUED, x, axis, keepdims)
+    axes = reduced("ptp", checks.REAL_VALUED, x, axis, keepdims)
     if 0 in [x.shape[axis] for axis in axes]:
         raise ValueError(f"ptp: x has no elements along the axes {axes}, got the shape {tuple(x.shape)}")
     return ptp.native(x)(x, axis=axes, keepdims=keepdims)
@@ -122,11 +120,11 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
     >>> average(np.asarray([1.0, 2.0, 6.0]), weights=np.asarray([1.0, 1.0, 2.0])).item()
     3.75
     """
-    axes = reduced("average", _arguments.FLOATING, x, axis, keepdims)
+    axes = reduced("average", checks.FLOATING, x, axis, keepdims)
     if weights is not None:
-        xp = _arguments.namespace_of("average", x=x, weights=weights)
-        _arguments.one_device("average", x=x, weights=weights)
-        _arguments.dtype("average", "weights", xp, weights, _arguments.REAL)
+        xp = checks.namespace_of("average", x=x, weights=weights)
+        checks.one_device("average", x=x, weights=weights)
+        checks.dtype("average", "weights", xp, weights, checks.REAL)
         allowed = [tuple(x.shape), *([(x.shape[axes[0]],)] if len(axes) == 1 else [])]
         if tuple(weights.shape) not in allowed:
             raise ValueError(

@@ -10,12 +10,12 @@ from math import prod
 from typing import Any, Final
 
 from xpand import is_concrete
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace
 
 from .. import sparse
+from ..extend._derivatives import LINEAR, joint, scale
 from ._affine_maps import Map, compose, coordinates_of, plus, scaled
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt
-from ._derivatives import LINEAR, joint, scale
 from ._facades import FacadeOp
 from ._host import on_host
 from ._namespace import traced_namespace

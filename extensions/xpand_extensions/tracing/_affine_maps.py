@@ -5,7 +5,7 @@ from math import prod
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 from .. import sparse
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from xpand._typing import Device, DType
+from xpand.extend import Device, DType
 
 from ._core import EVALUATION, TracedArray, TracedError, bind, leaked, library_array
 from ._functions import COMPARISONS, OPERATORS

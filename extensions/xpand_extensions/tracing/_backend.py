@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..jit._calls import NUMBERS
 from ._graph import Equation, Graph, graphs_within

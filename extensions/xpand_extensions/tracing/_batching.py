@@ -7,7 +7,7 @@ axis. It returns the result, or a tuple of results, with the axis first.
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..vmap import _names as names
 from ._core import Op, Trace, TracedArray, TracedError, bare, rebuilt, snapshot

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._backend import LIBRARY, Backend
 from ._batching import batched

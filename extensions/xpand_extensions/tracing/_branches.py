@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .. import control_flow as control_flow  # has the operations
 from .._dispatch import for_any_library

@@ -7,8 +7,7 @@ axes pass the operation on.
 from collections.abc import Sequence
 from typing import Any
 
-from xpand._arguments import device_of
-from xpand._typing import Array
+from xpand.extend import Array, device_of
 
 from .._bounds import index_dtype
 from .._sums import plain_sum

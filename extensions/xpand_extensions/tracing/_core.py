@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 from weakref import ref
 
 from xpand import is_concrete
-from xpand._arguments import device_of
-from xpand._typing import Array, Device, DType
+from xpand.extend import Array, Device, DType, device_of
 
 from .._dispatch import UnsupportedError
 from .._where import position

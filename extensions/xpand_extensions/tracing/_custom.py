@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from xpand._errors import UnsupportedError
-from xpand._typing import Array
+from xpand import UnsupportedError
+from xpand.extend import Array
 
 from .._captures import with_own_cells
 from .._sums import plain_sum

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 from xpand import library_name, trees
-from xpand._imports import import_module
+from xpand.extend import import_module
 
 from .._dispatch import OPERATIONS, Operation, UnsupportedError
 from ..extend._derivatives import LINEAR, contribution

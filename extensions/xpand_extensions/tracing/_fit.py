@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 from .._sums import plain_sum
 from ._core import TracedArray

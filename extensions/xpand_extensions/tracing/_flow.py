@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._core import Op, bare
 from ._fit import zeros

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
+from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
-from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, cast, namespace_for, product, spread, total, zeros
 from ._infinities import without_warnings
 

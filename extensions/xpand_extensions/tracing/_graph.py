@@ -11,8 +11,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from xpand import array_namespace, library_name
-from xpand._arguments import device_of
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType, device_of
 
 from ._core import Aval, Op, TracedArray, bare, bind
 

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import array_namespace, is_concrete, library_name, namespace
-from xpand._errors import UnsupportedError
-from xpand._typing import Array
+from xpand import UnsupportedError, array_namespace, is_concrete, library_name, namespace
+from xpand.extend import Array
 
 from .._dispatch import OPERATIONS
 from ..jit._host import of_shapes

@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xpand import is_writeable_array
-from xpand._arguments import device_of
-from xpand._namespace import is_lazy
-from xpand._typing import Array
+from xpand.extend import Array, device_of, is_lazy
 
 from .._bounds import index_dtype
 from .._index import Rows

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from xpand import _arguments, array_namespace, choose_namespace, trees
-from xpand._precision import default_dtype
-from xpand._typing import Array
+from xpand import array_namespace, choose_namespace, trees
+from xpand.extend import Array, checks, default_dtype
 
 from ..jit._calls import NUMBERS, Flattened, by_signature, jit_with
 from ..jit._graph import namespace_with
@@ -94,7 +93,7 @@ def staged(
     """
     numbers = [i for i, x in enumerate(leaves) if type(x) in NUMBERS]
     others = [x for x in leaves if type(x) not in NUMBERS]
-    arrays = [x for x in others if _arguments.is_array(x)]
+    arrays = [x for x in others if checks.is_array(x)]
     if others and not arrays:
         base = namespace_with(others[0].dtype)
     else:

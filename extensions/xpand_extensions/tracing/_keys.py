@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand._namespace import describe
+from xpand.extend import describe
 
 from ._shapes import broadcast
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def block(xp: Any, x: Array, e: Array) -> Array:

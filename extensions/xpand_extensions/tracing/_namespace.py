@@ -4,11 +4,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace, library_name
-from xpand._imports import import_module
-from xpand._namespace import LIBRARIES, describe, register_wrapper
+from xpand import array_namespace, library_name
+from xpand._namespace import LIBRARIES
 from xpand._precision import dtypes_of
-from xpand._typing import DType
+from xpand.extend import DType, checks, describe, import_module, register_wrapper
 
 from . import rules
 from ._array import array_class
@@ -155,7 +154,7 @@ class TracedNamespace:
         Raises:
             TypeError: It is of another library.
         """
-        if type(x) not in self.known and (isinstance(x, TracedArray) or _arguments.is_array(x)):
+        if type(x) not in self.known and (isinstance(x, TracedArray) or checks.is_array(x)):
             xp: Any = array_namespace(x)
             if xp is not self and xp is not self.base and not isinstance(x, _NUMBERS):
                 raise TypeError(
@@ -172,7 +171,7 @@ class TracedNamespace:
         """
         if isinstance(other, _NUMBERS):
             return True
-        if not isinstance(other, TracedArray) and not _arguments.is_array(other):
+        if not isinstance(other, TracedArray) and not checks.is_array(other):
             return False
         self.check(other)
         return True
@@ -188,14 +187,14 @@ class TracedNamespace:
         """Tell whether a data type is floating-point, real or complex."""
         found = self._floating.get(dtype)
         if found is None:
-            found = self._floating[dtype] = _arguments.kind(self.base, dtype) in _arguments.FLOATING
+            found = self._floating[dtype] = checks.kind(self.base, dtype) in checks.FLOATING
         return found
 
     def is_complex(self, dtype: DType) -> bool:
         """Tell whether a data type is complex."""
         found = self._complex.get(dtype)
         if found is None:
-            found = self._complex[dtype] = _arguments.kind(self.base, dtype) == "complex"
+            found = self._complex[dtype] = checks.kind(self.base, dtype) == "complex"
         return found
 
     def __array_namespace_info__(self) -> Any:

@@ -9,10 +9,10 @@ from such operations.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
+from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot
-from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, gathered, namespace_for, plus, zeros
 from ._infinities import without_warnings
 from ._simplify import without_unused

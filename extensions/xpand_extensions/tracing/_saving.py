@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..autodiff.checkpoint_policies import AnyPolicy
 from ._bodies import Body

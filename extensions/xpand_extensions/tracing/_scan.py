@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand._arguments import device_of
-from xpand._typing import Array
+from xpand.extend import Array, device_of
 
 from ._batching import Batching
 from ._bodies import Body, body_of, closed

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand import _arguments, is_concrete
+from xpand import is_concrete
+from xpand.extend import checks
 
 from ._core import TracedArray, bare
 from ._facades import Template
@@ -141,7 +142,7 @@ def _is_one(x: Any, constants: dict[Variable, Any]) -> bool:
     value = bare(constants.get(x))
     if value is None or x.shape or isinstance(value, TracedArray) or not is_concrete(value):
         return False
-    kind = _arguments.kind_of(value)
+    kind = checks.kind_of(value)
     return kind in ("signed", "unsigned", "real") and float(value) == 1
 
 

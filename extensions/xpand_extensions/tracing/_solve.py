@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..autodiff._implicit import Arrays, Calculus, Function, LinearSystem, Root
 from ._batching import Batching, batched

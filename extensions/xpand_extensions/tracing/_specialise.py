@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from xpand import trees
-from xpand._namespace import is_lazy
+from xpand.extend import is_lazy
 
 from ._facades import FacadeOp, Template
 from ._graph import Equation

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
-from xpand import _arguments
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType, checks
 
 from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot
 from ._functions import BINARY, UNARY
@@ -162,7 +161,7 @@ _HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
 
 def _dtype_of_number(base: Any, number: DType, dtype: DType) -> DType:
     """Return the data type of a number that is combined with arrays: theirs, if it can hold numbers of this kind."""
-    mine, theirs = _arguments.kind(base, number), _arguments.kind(base, dtype)
+    mine, theirs = checks.kind(base, number), checks.kind(base, dtype)
     if theirs in _HOLDS[mine]:
         return dtype
     return base.result_type(dtype, base.complex64) if (mine, theirs) == ("complex", "real") else number

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, Final
 
+from ..extend._derivatives import LINEAR, joint, scale
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt, snapshot
-from ._derivatives import LINEAR, joint, scale
 from ._fit import namespace_for, plus, product, spread, zeros
 from ._staging import avals_of_result
 

@@ -3,9 +3,8 @@
 from typing import Any, Final
 
 from xpand import is_concrete, library_name
-from xpand._namespace import is_lazy
 from xpand._precision import dtypes_of
-from xpand._typing import Device, DType
+from xpand.extend import Device, DType, is_lazy
 
 from ..convert import convert
 from ..jit._graph import ShapeDtype, library_of_dtype

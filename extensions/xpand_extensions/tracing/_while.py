@@ -3,10 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import array_namespace, is_concrete
-from xpand._arguments import device_of
-from xpand._errors import UnsupportedError
-from xpand._typing import Array
+from xpand import UnsupportedError, array_namespace, is_concrete
+from xpand.extend import Array, device_of
 
 from .. import control_flow as control_flow  # has the operations
 from .._bounds import index_dtype

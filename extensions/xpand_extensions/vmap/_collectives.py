@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array, Namespace
+from xpand import array_namespace, trees
+from xpand.extend import Array, Namespace, checks
 
 from .._dispatch import pluggable
 from . import _names as names
@@ -68,7 +68,7 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     size = count_of(axes)
 
     def summed(xp: Namespace, leaf: Array) -> Array:
-        if _arguments.kind(xp, leaf.dtype) == "bool":
+        if checks.kind(xp, leaf.dtype) == "bool":
             leaf = xp.astype(leaf, xp.int32)
         return psum.native(leaf)(leaf, tuple(axes))
 
@@ -95,8 +95,8 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     size = count_of(axes)
 
     def averaged(xp: Namespace, leaf: Array) -> Array:
-        if _arguments.kind(xp, leaf.dtype) not in _arguments.FLOATING:
-            defaults = xp.__array_namespace_info__().default_dtypes(device=_arguments.device_of(leaf))
+        if checks.kind(xp, leaf.dtype) not in checks.FLOATING:
+            defaults = xp.__array_namespace_info__().default_dtypes(device=checks.device_of(leaf))
             leaf = xp.astype(leaf, defaults["real floating"])
         return psum.native(leaf)(leaf, tuple(axes)) / max(size, 1)
 
@@ -166,8 +166,8 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
             [-3.,  0.]])
     """
     axes = names.several("all_gather", axis_name)
-    axis = _arguments.integer("all_gather", "axis", axis)
-    _arguments.boolean("all_gather", "tiled", tiled)
+    axis = checks.integer("all_gather", "axis", axis)
+    checks.boolean("all_gather", "tiled", tiled)
 
     def gathered_leaf(xp: Namespace, leaf: Array) -> Array:
         return gathered("all_gather", leaf, tuple(axes), axis, tiled)
@@ -231,12 +231,12 @@ def psum_scatter(
     """
     axes = names.several("psum_scatter", axis_name)
     size = count_of(axes)
-    scatter_dimension = _arguments.integer("psum_scatter", "scatter_dimension", scatter_dimension)
-    _arguments.boolean("psum_scatter", "tiled", tiled)
+    scatter_dimension = checks.integer("psum_scatter", "scatter_dimension", scatter_dimension)
+    checks.boolean("psum_scatter", "tiled", tiled)
 
     def scattered(xp: Namespace, leaf: Array) -> Array:
-        axis = _arguments.axis("psum_scatter", scatter_dimension, leaf.ndim, "scatter_dimension")
-        if _arguments.kind(xp, leaf.dtype) == "bool":
+        axis = checks.axis("psum_scatter", scatter_dimension, leaf.ndim, "scatter_dimension")
+        if checks.kind(xp, leaf.dtype) == "bool":
             leaf = xp.astype(leaf, xp.int32)
         parts = xp.moveaxis(divided("psum_scatter", xp, leaf, "scatter_dimension", axis, size, tiled), axis, 0)
         parts = xp.reshape(parts, (*[each.size for each in axes.values()], *parts.shape[1:]))
@@ -280,13 +280,13 @@ def all_to_all(
     """
     axes = names.several("all_to_all", axis_name)
     size, sizes = count_of(axes), [axis.size for axis in axes.values()]
-    split_axis = _arguments.integer("all_to_all", "split_axis", split_axis)
-    concat_axis = _arguments.integer("all_to_all", "concat_axis", concat_axis)
-    _arguments.boolean("all_to_all", "tiled", tiled)
+    split_axis = checks.integer("all_to_all", "split_axis", split_axis)
+    concat_axis = checks.integer("all_to_all", "concat_axis", concat_axis)
+    checks.boolean("all_to_all", "tiled", tiled)
 
     def exchanged(xp: Namespace, leaf: Array) -> Array:
-        split = _arguments.axis("all_to_all", split_axis, leaf.ndim, "split_axis")
-        concat = _arguments.axis("all_to_all", concat_axis, leaf.ndim, "concat_axis")
+        split = checks.axis("all_to_all", split_axis, leaf.ndim, "split_axis")
+        concat = checks.axis("all_to_all", concat_axis, leaf.ndim, "concat_axis")
         parts = xp.moveaxis(divided("all_to_all", xp, leaf, "split_axis", split, size, tiled), split, 0)
         parts = xp.reshape(parts, (*sizes, *parts.shape[1:]))
         for i, name in enumerate(axes):  # each name exchanges along its own part of the first axis
@@ -359,7 +359,7 @@ def _extreme(function: str, operation: Any, tree: trees.Tree, axis_name: names.N
     size = count_of(axes)
 
     def extreme(xp: Namespace, leaf: Array) -> Array:
-        _arguments.dtype(function, "x", xp, leaf, _arguments.ORDERED)
+        checks.dtype(function, "x", xp, leaf, checks.ORDERED)
         return operation.native(leaf)(leaf, tuple(axes)) if size else leaf
 
     return on_leaves(function, tree, extreme, lambda number: number)
@@ -367,7 +367,7 @@ def _extreme(function: str, operation: Any, tree: trees.Tree, axis_name: names.N
 
 def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, tiled: bool) -> Array:
     """Gather over several axes: the innermost first, so that lanes of the first come first."""
-    axis = _arguments.axis(function, axis, x.ndim if tiled else x.ndim + 1)
+    axis = checks.axis(function, axis, x.ndim if tiled else x.ndim + 1)
     for i, name in enumerate(reversed(axes)):
         # Further gatherings extend the axis that the first one has made.
         x = all_gather.native(x)(x, name, axis=axis, tiled=tiled or i > 0)

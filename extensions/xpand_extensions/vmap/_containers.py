@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, checks
 
 from .._transforms_patterns import Container, is_container
 
@@ -28,9 +28,7 @@ def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Seque
         axis = axes[len(found)]
         if not isinstance(x, Container):
             found.append(
-                None
-                if axis is None
-                else _arguments.axis("vmap", axis, getattr(leaves[len(found)], "ndim", 0), "in_axes")
+                None if axis is None else checks.axis("vmap", axis, getattr(leaves[len(found)], "ndim", 0), "in_axes")
             )
             continue
         count = len(trees.leaves(x))

@@ -6,9 +6,7 @@ from functools import update_wrapper
 from typing import Any, cast
 
 from xpand import trees
-from xpand._namespace import describe
-from xpand._structures import same_structure
-from xpand._typing import Array
+from xpand.extend import Array, describe, same_structure
 
 from .._dispatch import pluggable
 from .._transforms import Flat, arrays_of, as_array

@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, Namespace, checks, describe
 
 from .._transforms import as_array
 from . import _names as names
@@ -21,7 +20,7 @@ def on_leaves(
     """Apply a function to the arrays of a tree, and another to its numbers."""
 
     def each(leaf: Any) -> Any:
-        if _arguments.is_array(leaf):
+        if checks.is_array(leaf):
             return of_array(array_namespace(leaf), leaf)
         if of_number is not None and isinstance(leaf, (bool, int, float, complex)):
             return of_number(leaf)
@@ -33,9 +32,7 @@ def on_leaves(
 def with_arrays(function: str, tree: trees.Tree, axes: dict[names.Name, names.Axis]) -> trees.Tree:
     """Convert the numbers in a tree to arrays of the library that maps."""
     like = next(iter(axes.values())).position
-    return trees.map(
-        lambda leaf: leaf if _arguments.is_array(leaf) else as_array(f"{function}: takes", leaf, like()), tree
-    )
+    return trees.map(lambda leaf: leaf if checks.is_array(leaf) else as_array(f"{function}: takes", leaf, like()), tree)
 
 
 def count_of(axes: dict[names.Name, names.Axis]) -> int:
@@ -59,7 +56,7 @@ def own_entry(xp: Namespace, table: Array, position: Array) -> Array:
 
 def table_of(xp: Namespace, values: list[Any], dtype: Any, like: Array) -> Array:
     """Make an array of values on the device of another."""
-    return xp.asarray(values, dtype=dtype, device=_arguments.device_of(like))
+    return xp.asarray(values, dtype=dtype, device=checks.device_of(like))
 
 
 def divided(function: str, xp: Namespace, x: Array, argument: str, axis: int, size: int, tiled: bool) -> Array:
@@ -82,7 +79,7 @@ def divided(function: str, xp: Namespace, x: Array, argument: str, axis: int, si
 
 def pairs_of(perm: Any, size: int) -> list[tuple[int, int]]:
     """Check a permutation, and return its pairs (source, destination)."""
-    if _arguments.is_array(perm):
+    if checks.is_array(perm):
         perm = _listed(perm)
     if not isinstance(perm, (list, tuple)) or not all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in perm
@@ -90,8 +87,8 @@ def pairs_of(perm: Any, size: int) -> list[tuple[int, int]]:
         raise TypeError(f"ppermute: perm must be a list of pairs (source, destination), got {perm!r}")
     pairs = [
         (
-            _arguments.integer("ppermute", "a source", source),
-            _arguments.integer("ppermute", "a destination", destination),
+            checks.integer("ppermute", "a source", source),
+            checks.integer("ppermute", "a destination", destination),
         )
         for source, destination in perm
     ]

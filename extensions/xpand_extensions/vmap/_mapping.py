@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments, array_namespace, default_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, default_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
 from .._transformed import transformation
@@ -67,7 +66,7 @@ def vmap(
     if axis_name is not None:
         names.checked("vmap", axis_name)
     if axis_size is not None:
-        axis_size = _arguments.integer("vmap", "axis_size", axis_size, minimum=0)
+        axis_size = checks.integer("vmap", "axis_size", axis_size, minimum=0)
 
     def of_trees(*args: Any, **kwargs: Any) -> Any:
         # torch.compile can't flatten a dictionary that is empty.
@@ -80,7 +79,7 @@ def vmap(
             args = given[0]
         axes = axes_of_arguments("vmap", in_axes, args, found, given if containers else None)
         leaves, structure = _mapped_leaves(found, form)
-        axes = tuple([axis for axis, x in zip(axes, found) if _arguments.is_array(x)])
+        axes = tuple([axis for axis, x in zip(axes, found) if checks.is_array(x)])
         size = size_of_axes("vmap", axes, leaves, axis_size)
         flat = Flat(
             "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_without_plans
@@ -167,12 +166,12 @@ def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
 
 def _mapped_leaves(leaves: Sequence[Any], structure: trees.Structure) -> tuple[list[Array], trees.Structure | Partial]:
     """Select the arrays; other leaves are the same in all calls, and stay unchanged."""
-    arrays = [x for x in leaves if _arguments.is_array(x)]
+    arrays = [x for x in leaves if checks.is_array(x)]
     if arrays:
-        _arguments.namespace_of("vmap", **{f"the arguments[{i}]": x for i, x in enumerate(arrays)})
+        checks.namespace_of("vmap", **{f"the arguments[{i}]": x for i, x in enumerate(arrays)})
     if len(arrays) == len(leaves):
         return arrays, structure
-    return arrays, Partial(structure, [HOLE if _arguments.is_array(x) else x for x in leaves])
+    return arrays, Partial(structure, [HOLE if checks.is_array(x) else x for x in leaves])
 
 
 def axes_of_arguments(
@@ -197,7 +196,7 @@ def axes_of_arguments(
                 "it the axis None, as in in_axes=(0, None), to use it in every call"
             )
     return tuple(
-        None if axis is None else _arguments.axis(function, axis, getattr(x, "ndim", 0), "in_axes")
+        None if axis is None else checks.axis(function, axis, getattr(x, "ndim", 0), "in_axes")
         for axis, x in zip(axes, leaves)
     )
 
@@ -250,7 +249,7 @@ def placed(function: str, x: Array, position: int) -> Array:
     """Move the first axis of a result to its position in `out_axes`."""
     if not position:
         return x
-    position = _arguments.axis(function, position, x.ndim, "out_axes")
+    position = checks.axis(function, position, x.ndim, "out_axes")
     return array_namespace(x).moveaxis(x, 0, position)
 
 

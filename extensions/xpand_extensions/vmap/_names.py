@@ -10,8 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from xpand._namespace import describe, imported_libraries
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace, describe, imported_libraries
 
 from .._dispatch import pluggable
 

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
-from xpand import _arguments, library_name, trees
-from xpand._arguments import device_of
-from xpand._namespace import describe
+from xpand import library_name, trees
 from xpand._precision import MATMUL, PRECISION, compiled_for
-from xpand._typing import Array, Device, Namespace
+from xpand.extend import Array, Device, Namespace, checks, describe, device_of
 
 from .._dispatch import pluggable
 from .._transformed import transformation
@@ -81,7 +79,7 @@ def pmap(
     if axis_name is not None:
         names.checked("pmap", axis_name)
     if axis_size is not None:
-        axis_size = _arguments.integer("pmap", "axis_size", axis_size, minimum=1)
+        axis_size = checks.integer("pmap", "axis_size", axis_size, minimum=1)
     if backend is not None and not isinstance(backend, str):
         raise TypeError(f"pmap: backend must be a string such as 'gpu', got {describe(backend)}")
     chosen = None if devices is None else tuple(devices)
@@ -145,7 +143,7 @@ def pmap(
                 programs.clear()
                 of_arrays.clear()
             programs[key] = found
-            if not kwargs and not values and precision is None and all(map(_arguments.is_array, args)):
+            if not kwargs and not values and precision is None and all(map(checks.is_array, args)):
                 of_arrays[types] = found
         return found(*leaves)
 

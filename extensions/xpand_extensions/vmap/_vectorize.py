@@ -5,9 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from xpand import _arguments, array_namespace, trees
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks, describe
 
 from .._transformed import transformation
 from .._transforms import arrays_of
@@ -99,7 +98,7 @@ def _arrays(args: Sequence[Any], own: Iterable[int]) -> list[Array]:
 def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[int]) -> Any:
     """Map a function over all loop dimensions; an array isn't repeated along those that it has of size one."""
     loops = [tuple(x.shape[: x.ndim - n]) for x, n in zip(arrays, core)]
-    shape = _arguments.broadcast_shapes("vectorize", **{f"argument {i}": loop for i, loop in enumerate(loops)})
+    shape = checks.broadcast_shapes("vectorize", **{f"argument {i}": loop for i, loop in enumerate(loops)})
     included = [_mapped_axes(loop, shape) for loop in loops]
     for position in reversed(range(len(shape))):
         function = vmap(function, tuple(0 if position in positions else None for positions in included))

@@ -14,7 +14,7 @@ The time is that of O(log(size)) passes over the array for each windowed axis. S
 cumulative sums: they are as exact as pairwise summation, and NaN and infinities stay within their windows.
 """
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from .._dispatch import pluggable
 from ._arguments import Padding, Sizes, check_array, check_windows

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
-from xpand import _arguments
-from xpand._arguments import Kind
-from xpand._namespace import describe
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Kind, Namespace, checks, describe
 
 from ..scatter._segments import Combination
 
@@ -93,10 +90,10 @@ def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
 
 def check_array(function: str, x: Array, kinds: frozenset[Kind] | None) -> Namespace:
     """Check the array and its data type; return its namespace."""
-    xp = _arguments.namespace_of(function, x=x)
+    xp = checks.namespace_of(function, x=x)
     if kinds is not None:
-        _arguments.dtype(function, "x", xp, x, kinds)
-    _arguments.known_shape(function, "x", x)
+        checks.dtype(function, "x", xp, x, kinds)
+    checks.known_shape(function, "x", x)
     return xp
 
 
@@ -121,8 +118,8 @@ def _axes(function: str, x: Array, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(x.ndim))
     if not isinstance(axis, (tuple, list)):
-        return (_arguments.axis(function, axis, x.ndim),)
-    axes = tuple([_arguments.axis(function, k, x.ndim) for k in axis])
+        return (checks.axis(function, axis, x.ndim),)
+    axes = tuple([checks.axis(function, k, x.ndim) for k in axis])
     if len(set(axes)) != len(axes):
         raise ValueError(f"{function}: axis={axis!r} names an axis twice; an axis is windowed once")
     return axes
@@ -134,23 +131,23 @@ def _sizes(function: str, name: str, value: Any, number: int) -> tuple[int, ...]
         return (value,) * number
     if not isinstance(value, (tuple, list)):
         try:
-            return (_arguments.integer(function, name, value, minimum=1),) * number
+            return (checks.integer(function, name, value, minimum=1),) * number
         except TypeError:
             raise TypeError(
                 f"{function}: {name} must be an integer or a sequence of them, got {value!r} of {describe(value)}"
             ) from None
     if len(value) != number:
         _wrong_number(function, name, value, "integer", number)
-    return tuple([v if type(v) is int and v >= 1 else _arguments.integer(function, name, v, minimum=1) for v in value])
+    return tuple([v if type(v) is int and v >= 1 else checks.integer(function, name, v, minimum=1) for v in value])
 
 
 def _pairs(function: str, padding: Any, number: int) -> Pairs:
     """Check padding that is given in numbers."""
     if isinstance(padding, str):
-        _arguments.choice(function, "padding", padding, _PADDINGS)
+        checks.choice(function, "padding", padding, _PADDINGS)
     if not isinstance(padding, (tuple, list)):
         try:
-            width = _arguments.integer(function, "padding", padding, minimum=0)
+            width = checks.integer(function, "padding", padding, minimum=0)
         except TypeError:
             raise TypeError(
                 f"{function}: padding must be 'valid', 'same', an integer, or a pair (low, high) for each windowed "
@@ -168,8 +165,8 @@ def _pairs(function: str, padding: Any, number: int) -> Pairs:
     return tuple(
         [
             (
-                _arguments.integer(function, "padding", low, minimum=0),
-                _arguments.integer(function, "padding", high, minimum=0),
+                checks.integer(function, "padding", low, minimum=0),
+                checks.integer(function, "padding", high, minimum=0),
             )
             for low, high in padding
         ]

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-from xpand import _arguments
-from xpand._namespace import describe
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -64,12 +62,12 @@ def window_reduce(
             "x, function, initial, window_shape"
         )
     if not isinstance(initial, (bool, int, float, complex)):
-        _arguments.namespace_of("window_reduce", x=x, initial=initial)
-        _arguments.one_device("window_reduce", x=x, initial=initial)
+        checks.namespace_of("window_reduce", x=x, initial=initial)
+        checks.one_device("window_reduce", x=x, initial=initial)
         if initial.ndim:
             shape = tuple(initial.shape)
             raise ValueError(f"window_reduce: initial must be a number or a 0-dimensional array, got the shape {shape}")
-    _arguments.castable("window_reduce", "initial", xp, initial, x, "x")
+    checks.castable("window_reduce", "initial", xp, initial, x, "x")
     window, axes, steps, pairs, dilation = check_windows(
         "window_reduce", x, window_shape, axis, strides, padding, window_dilation
     )
@@ -173,14 +171,14 @@ def _check_scatter(
     arrays = {"x": x, "source": source}
     if not isinstance(initial, (bool, int, float, complex)):
         arrays["initial"] = initial
-    xp = _arguments.namespace_of(function, **arrays)
-    _arguments.one_device(function, **arrays)
-    check_array(function, x, _arguments.ORDERED)
-    _arguments.dtype(function, "source", xp, source, _arguments.NUMERIC)
+    xp = checks.namespace_of(function, **arrays)
+    checks.one_device(function, **arrays)
+    check_array(function, x, checks.ORDERED)
+    checks.dtype(function, "source", xp, source, checks.NUMERIC)
     if "initial" in arrays and arrays["initial"].ndim:
         shape = tuple(arrays["initial"].shape)
         raise ValueError(f"{function}: initial must be a number or a 0-dimensional array, got the shape {shape}")
-    _arguments.castable(function, "initial", xp, initial, source, "source")
+    checks.castable(function, "initial", xp, initial, source, "source")
     window, axes, steps, pairs, dilation = check_windows(function, x, window_shape, axis, strides, padding, 1)
     wanted = list(x.shape)
     for each in passes(window, axes, steps, pairs, dilation):

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments
-from xpand._typing import Array, Namespace, Scalar
+from xpand.extend import Array, Namespace, Scalar, checks
 
 from ._arguments import Pass
 
@@ -70,7 +69,7 @@ def pad_axis(xp: Namespace, x: Array, each: Pass, fill: Array | Scalar) -> Array
     def piece(length: int) -> Array:
         shape = (*x.shape[: each.axis], length, *x.shape[each.axis + 1 :])
         if isinstance(fill, (bool, int, float, complex)):
-            return xp.full(shape, fill, dtype=x.dtype, device=_arguments.device_of(x))
+            return xp.full(shape, fill, dtype=x.dtype, device=checks.device_of(x))
         return xp.broadcast_to(fill, shape)
 
     pieces = [piece(each.low)] if each.low else []

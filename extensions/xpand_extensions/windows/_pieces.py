@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace, Scalar
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, Scalar, checks
 from xpand_extensions._at import binary
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.scatter import segment_sum
@@ -66,10 +66,10 @@ def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest
 
     The first of equal ones, and NaN before all else.
     """
-    device = _arguments.device_of(x)
-    if _arguments.kind(xp, x.dtype) == "bool":
+    device = checks.device_of(x)
+    if checks.kind(xp, x.dtype) == "bool":
         x = xp.astype(x, xp.uint8)
-    floating = _arguments.kind(xp, x.dtype) == "real"
+    floating = checks.kind(xp, x.dtype) == "real"
     positions = xp.reshape(xp.arange(math.prod(x.shape), dtype=index_dtype(xp, device), device=device), x.shape)
 
     has_ends = any(each.low or each.high for each in steps)

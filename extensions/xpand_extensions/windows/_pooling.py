@@ -1,8 +1,6 @@
 """Pooling: windows over those axes of images that follow batch and channel."""
 
-from xpand import _arguments
-from xpand._arguments import Kind
-from xpand._typing import Array
+from xpand.extend import Array, Kind, checks
 
 from ._arguments import Checked, Padding, Sizes, check_array, check_windows
 from ._reductions import window_max, window_mean, window_min
@@ -41,7 +39,7 @@ def max_pool(
     array([[[3., 5.]]])
     """
     window, axes, steps, pairs, dilation = _check(
-        "max_pool", x, _arguments.ORDERED, window_shape, strides, padding, window_dilation
+        "max_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation
     )
     return window_max.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
 
@@ -62,7 +60,7 @@ def min_pool(
     array([[[1., 2.]]])
     """
     window, axes, steps, pairs, dilation = _check(
-        "min_pool", x, _arguments.ORDERED, window_shape, strides, padding, window_dilation
+        "min_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation
     )
     return window_min.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
 
@@ -87,9 +85,9 @@ def avg_pool(
     array([[[2. , 3.5]]])
     """
     window, axes, steps, pairs, dilation = _check(
-        "avg_pool", x, _arguments.FLOATING, window_shape, strides, padding, window_dilation
+        "avg_pool", x, checks.FLOATING, window_shape, strides, padding, window_dilation
     )
-    _arguments.boolean("avg_pool", "count_include_pad", count_include_pad)
+    checks.boolean("avg_pool", "count_include_pad", count_include_pad)
     return window_mean.native(x)(
         x,
         window,

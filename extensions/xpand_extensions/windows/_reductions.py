@@ -1,7 +1,6 @@
 """Sums, products, extremes and means of windows."""
 
-from xpand import _arguments
-from xpand._typing import Array
+from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from ._arguments import Padding, Sizes, check_array, check_windows
@@ -49,7 +48,7 @@ def window_sum(
     array([[ 4],
            [10]])
     """
-    check_array("window_sum", x, _arguments.NUMERIC)
+    check_array("window_sum", x, checks.NUMERIC)
     window, axes, steps, pairs, dilation = check_windows(
         "window_sum", x, window_shape, axis, strides, padding, window_dilation
     )
@@ -75,7 +74,7 @@ def window_prod(
     >>> window_prod(np.asarray([1.0, 2.0, 3.0, 4.0]), 3, padding="same")
     array([ 2.,  6., 24., 12.])
     """
-    check_array("window_prod", x, _arguments.NUMERIC)
+    check_array("window_prod", x, checks.NUMERIC)
     window, axes, steps, pairs, dilation = check_windows(
         "window_prod", x, window_shape, axis, strides, padding, window_dilation
     )
@@ -102,7 +101,7 @@ def window_min(
     >>> window_min(np.asarray([3.0, 1.0, 4.0, 1.5]), 2)
     array([1. , 1. , 1.5])
     """
-    check_array("window_min", x, _arguments.ORDERED)
+    check_array("window_min", x, checks.ORDERED)
     window, axes, steps, pairs, dilation = check_windows(
         "window_min", x, window_shape, axis, strides, padding, window_dilation
     )
@@ -129,7 +128,7 @@ def window_max(
     >>> window_max(np.asarray([3.0, 1.0, 4.0, 1.5]), 2)
     array([3., 4., 4.])
     """
-    check_array("window_max", x, _arguments.ORDERED)
+    check_array("window_max", x, checks.ORDERED)
     window, axes, steps, pairs, dilation = check_windows(
         "window_max", x, window_shape, axis, strides, padding, window_dilation
     )
@@ -171,11 +170,11 @@ def window_mean(
     >>> window_mean(np.asarray([3.0, 6.0, 9.0]), 3, padding="same", count_include_pad=False)
     array([4.5, 6. , 7.5])
     """
-    check_array("window_mean", x, _arguments.FLOATING)
+    check_array("window_mean", x, checks.FLOATING)
     window, axes, steps, pairs, dilation = check_windows(
         "window_mean", x, window_shape, axis, strides, padding, window_dilation
     )
-    _arguments.boolean("window_mean", "count_include_pad", count_include_pad)
+    checks.boolean("window_mean", "count_include_pad", count_include_pad)
     return window_mean.native(x)(
         x,
         window,

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..._captures import captured as captured_arrays
 from ..._transforms import ArraySpec

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..._captures import captured, solved_directly, with_own_cells
 from ...autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver

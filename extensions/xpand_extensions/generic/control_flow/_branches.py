@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions import control_flow as facade
 from xpand_extensions.control_flow._checkpointed import selected
 

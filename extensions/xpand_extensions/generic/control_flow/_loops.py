@@ -5,8 +5,8 @@ from functools import cache
 from itertools import count
 from typing import Any, TypeAlias
 
-from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
-from xpand._typing import Array
+from xpand import UnsupportedError, array_namespace, is_concrete
+from xpand.extend import Array, checks
 from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
 from xpand_extensions.control_flow._checkpointed import masked_step
@@ -87,7 +87,7 @@ def counted(
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
 
     def as_index(i: Any) -> Array:
-        return xp.asarray(i, dtype=dtype, device=_arguments.device_of(like)) if isinstance(i, int) else i
+        return xp.asarray(i, dtype=dtype, device=checks.device_of(like)) if isinstance(i, int) else i
 
     if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
         carry = init_val

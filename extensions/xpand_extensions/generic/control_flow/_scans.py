@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -91,8 +91,8 @@ def _shared(rows: list[Arrays], xp: Namespace) -> Namespace:
 
 
 def _zeros(xp: Namespace, xs: Arrays) -> Arrays:
-    return tuple([xp.zeros(x.shape[1:], dtype=x.dtype, device=_arguments.device_of(x)) for x in xs])
+    return tuple([xp.zeros(x.shape[1:], dtype=x.dtype, device=checks.device_of(x)) for x in xs])
 
 
 def _no_rows(xp: Namespace, arrays: Arrays) -> Arrays:
-    return tuple([xp.zeros((0, *x.shape), dtype=x.dtype, device=_arguments.device_of(x)) for x in arrays])
+    return tuple([xp.zeros((0, *x.shape), dtype=x.dtype, device=checks.device_of(x)) for x in arrays])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..._captures import captured
 from ...tracing._core import TracedArray, bare

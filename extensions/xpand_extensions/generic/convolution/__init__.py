@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import by_dilation, convolver, part_of, transposer
 from xpand_extensions.convolution._pieces import by_taps, fast_length, flipped, new_zeros, result_shape, takes_fft

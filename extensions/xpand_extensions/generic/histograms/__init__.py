@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions import scatter, sorting
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, resolve

@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions import histograms as facade
 from xpand_extensions import sorting
 from xpand_extensions._at import GenericAt
@@ -45,7 +45,7 @@ def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
         return ids
     rows = math.prod(ids.shape[:-1])
     ids = xp.reshape(ids, (rows, ids.shape[-1]))
-    device = _arguments.device_of(ids)
+    device = checks.device_of(ids)
     first = xp.arange(rows, dtype=ids.dtype, device=device)[:, None] * length
     beyond = xp.full((), rows * length, dtype=ids.dtype, device=device)
     return xp.reshape(xp.where(ids < length, ids + first, beyond), (-1,))
@@ -82,7 +82,7 @@ def widths(xp: Namespace, edges: Array) -> Array:
 
 def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array:
     """Divide by a total and by bins' volumes: NaN where nothing is divided, without a warning of 0 / 0."""
-    kind = _arguments.kind(xp, hist.dtype)
+    kind = checks.kind(xp, hist.dtype)
     dtype = xp.result_type(hist, volume) if kind in ("real", "complex") else volume.dtype
     hist, total = xp.astype(hist, dtype, copy=False), xp.astype(total, dtype, copy=False)
     return _quotient(xp, _quotient(xp, hist, total), xp.astype(volume, dtype, copy=False))
@@ -90,7 +90,7 @@ def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array
 
 def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
     """Divide; by zero: NaN for zero and NaN, and infinity for the rest."""
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     nan, inf, one = (xp.full((), value, dtype=x.dtype, device=device) for value in (math.nan, math.inf, 1))
     safe = divisor != 0
     otherwise = xp.where((x == 0) | xp.isnan(x), nan, inf)
@@ -102,12 +102,12 @@ def edges_of_range(xp: Namespace, x: Array, bins: int, range: tuple[float, float
     low, high = range
     step = (high - low) / bins
     edges = [i * step + low for i in builtins.range(bins)] + [high]
-    return xp.asarray(edges, dtype=dtype, device=_arguments.device_of(x))
+    return xp.asarray(edges, dtype=dtype, device=checks.device_of(x))
 
 
 def edges_of_values(xp: Namespace, x: Array, bins: int, dtype: DType) -> Array:
     """Place edges between the smallest and the largest value of each row."""
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     if x.shape[-1]:
         low = xp.astype(xp.min(x, axis=-1, keepdims=True), dtype, copy=False)
         high = xp.astype(xp.max(x, axis=-1, keepdims=True), dtype, copy=False)
@@ -131,10 +131,10 @@ def no_edges(xp: Namespace, edges: Array, bins: int) -> ValueError:
 
 def real_dtype(xp: Namespace, x: Array) -> DType:
     """Return the data type of edges for values: their own, or for integers the widest there is up to float64."""
-    if _arguments.kind(xp, x.dtype) == "real":
+    if checks.kind(xp, x.dtype) == "real":
         return x.dtype
     info = xp.__array_namespace_info__()
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     known = info.dtypes(device=device, kind="real floating")
     return known["float64"] if "float64" in known else info.default_dtypes(device=device)["real floating"]
 
@@ -145,7 +145,7 @@ def find(x: Array, edges: Array, uniform: bool) -> Array:
     x = xp.astype(x, edges.dtype, copy=False)
     first, last = edges[..., :1], edges[..., -1:]
     inside = (x >= first) & (x <= last)
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     dtype = index_dtype(xp, device)
     if uniform:
         found = _calculated(xp, xp.where(inside, x, first), edges, bins, dtype)
@@ -192,7 +192,7 @@ def histogramdd_by(
         all_edges.append(edges)
         shape.append(count)
     length = math.prod(shape)
-    beyond = xp.full((), length, dtype=flat.dtype, device=_arguments.device_of(flat))
+    beyond = xp.full((), length, dtype=flat.dtype, device=checks.device_of(flat))
     flat = xp.where(inside, flat, beyond)
     hist = facade.bincount.native(flat, weights)(flat, weights=weights, length=length, mode="drop")
     lead = tuple(sample.shape[:-2])

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, checks
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._rows import row_kernels
 
@@ -17,7 +17,7 @@ def unravel_index(
     xp = array_namespace(indices)
     count = math.prod(shape)
     index, dropped = _resolve("unravel_index", indices, count, mode, f"shape {tuple(shape)} with {count} elements")
-    fill = xp.full((), fill_value, dtype=index.dtype, device=_arguments.device_of(index))
+    fill = xp.full((), fill_value, dtype=index.dtype, device=checks.device_of(index))
     inside = index < count
     found = []
     stride = count
@@ -43,7 +43,7 @@ def ravel_multi_index(
     tests = [part < size for size, (part, dropped) in zip(shape, parts) if dropped]
     if not tests:
         return flat
-    fill = xp.full((), fill_value, dtype=flat.dtype, device=_arguments.device_of(flat))
+    fill = xp.full((), fill_value, dtype=flat.dtype, device=checks.device_of(flat))
     return xp.where(reduce(and_, tests), flat, fill)
 
 

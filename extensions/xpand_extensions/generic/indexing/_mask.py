@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Scalar
+from xpand import array_namespace
+from xpand.extend import Array, Scalar, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._rows import copied, row_kernels
 
@@ -31,7 +31,7 @@ def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tup
     xp = array_namespace(x)
     if size is not None:
         return nonzero_padded(positions, x, size, fill_value)
-    dtype = index_dtype(xp, _arguments.device_of(x))
+    dtype = index_dtype(xp, checks.device_of(x))
     return tuple([xp.astype(part, dtype, copy=False) for part in xp.nonzero(x)])
 
 
@@ -63,7 +63,7 @@ def masked(
 def nonzero_padded(positions: Positions, x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
     """Compute `nonzero` for a given size."""
     xp = array_namespace(x)
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     dtype = index_dtype(xp, device)
     count = math.prod(x.shape)
     if not size or not count:
@@ -83,7 +83,7 @@ def nonzero_padded(positions: Positions, x: Array, size: int, fill_value: int) -
 
 def positions(mask: Array, size: int) -> Array:
     xp = array_namespace(mask)
-    device = _arguments.device_of(mask)
+    device = checks.device_of(mask)
     dtype = index_dtype(xp, device)
     rank = xp.cumulative_sum(xp.astype(mask, dtype))
     return xp.astype(xp.searchsorted(rank, xp.arange(1, size + 1, dtype=dtype, device=device), side="left"), dtype)

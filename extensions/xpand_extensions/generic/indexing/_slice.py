@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._index import Basic
 from xpand_extensions._rows import copied, row_kernels
@@ -23,7 +23,7 @@ def dynamic_slice(
 ) -> Array:
     assert strides is not None, "the facade fills them in"
     xp = array_namespace(x)
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     key, taken = [], []
     for axis, (start, size, step) in enumerate(zip(starts, sizes, strides)):
         stop = start + (size - 1) * step + 1 if size else start
@@ -51,7 +51,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
         key = tuple([slice(start, start + size, 1) for start, size in zip(starts, sizes)])
         return row_kernels(x)._write_basic(Basic(key, sizes, sizes), values)
     # Every element of the array looks for its position in the slice, so that nothing need be scattered.
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     inside = xp.ones((1,) * x.ndim, dtype=xp.bool, device=device)
     for axis, start in enumerate(starts):
         position = xp.arange(x.shape[axis], dtype=index_dtype(xp, device), device=device) - start
@@ -77,7 +77,7 @@ def repeat(
         )
     if total_repeat_length == 0:
         return x[(*(slice(None),) * axis, slice(0, 0), ...)]
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     dtype = index_dtype(xp, device)
     if isinstance(repeats, int):
         position = xp.arange(total_repeat_length, dtype=dtype, device=device)

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Sequence
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Scalar
+from xpand import array_namespace
+from xpand.extend import Array, Scalar, checks
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Rows
 from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
@@ -41,7 +41,7 @@ def gather(
     index, dropped = resolve("gather", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
     batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
     index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
-    selected = _arguments.broadcast(lead[:batch_dims], batch) + lead[batch_dims:] + positions
+    selected = checks.broadcast(lead[:batch_dims], batch) + lead[batch_dims:] + positions
     chosen = rows(xp, index, dropped, lead, size, math.prod(after), selected)
     return _read(x, chosen, selected + after, fill_value)
 
@@ -65,7 +65,7 @@ def gather_nd(
     moved = x if order == tuple(range(x.ndim)) else xp.permute_dims(x, order)
     batch, after = tuple(x.shape[:batch_dims]), tuple([x.shape[axis] for axis in rest])
     size = math.prod([x.shape[axis] for axis in axes])
-    selected = _arguments.broadcast(batch, tuple(indices.shape[:batch_dims])) + tuple(indices.shape[batch_dims:-1])
+    selected = checks.broadcast(batch, tuple(indices.shape[:batch_dims])) + tuple(indices.shape[batch_dims:-1])
     chosen = rows(xp, index, dropped, batch, size, math.prod(after), selected)
     return _read(moved, chosen, selected + after, fill_value)
 
@@ -84,13 +84,13 @@ def take_along_axis(
     index, dropped = resolve(
         "take_along_axis", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True
     )
-    others = _arguments.broadcast(
+    others = checks.broadcast(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
         (*index.shape[:axis], 1, *index.shape[axis + 1 :]),
     )
     shape = (*others[:axis], index.shape[axis], *others[axis + 1 :])
     if 0 in shape:
-        return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
     fill = _scalar(x, fill_of(x, fill_value))
     if not size:
         return copied(xp.broadcast_to(fill, shape))
@@ -121,7 +121,7 @@ def along(
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
     shape = before + tuple(indices.shape) + after
     if 0 in shape:
-        return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
     index = index if index.ndim == 1 else xp.reshape(index, (-1,))
     if not dropped:
         found = read(x, index, axis=axis)
@@ -139,7 +139,7 @@ def _read(x: Array, chosen: Rows, shape: tuple[int, ...], fill_value: Array | Sc
     """Read rows."""
     xp = array_namespace(x)
     if 0 in shape:
-        return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
     table = xp.reshape(x, (chosen.count, chosen.width))
     return xp.reshape(row_kernels(x)._read_rows(table, chosen, fill_of(x, fill_value)), shape)
 

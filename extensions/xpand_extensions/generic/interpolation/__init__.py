@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from ._pieces import remainder, sampled
 
@@ -55,7 +55,7 @@ def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) 
     low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
     # The last points may be equal, and a single one has no neighbour; NaN propagates.
     weight = (position - start) / xp.where(width > 0.0, width, xp.ones_like(width))
-    if _arguments.kind(xp, values.dtype) == "complex":
+    if checks.kind(xp, values.dtype) == "complex":
         # A complex infinity times a weight is NaN in one part: these are left as they are.
         return low * (1.0 - weight) + high * weight
     # At a point itself, the next one does not count, be it infinite.

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
 
@@ -34,14 +34,14 @@ def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> 
     grid = xp.astype(grid, dtype, copy=False)
     if 0 in (batch, lanes, channels, *points):
         shape = (0 if 0 in (batch, lanes) else max(batch, lanes), *points, channels)
-        return xp.zeros(shape, dtype=dtype, device=_arguments.device_of(grid))
+        return xp.zeros(shape, dtype=dtype, device=checks.device_of(grid))
     positions = xp.reshape(coordinates, (lanes, math.prod(points), d))
     axes = [neighbours(xp, positions[..., axis], size, extrapolation) for axis, size in enumerate(spatial)]
-    index = xp.zeros(positions.shape[:2], dtype=_index_dtype(xp, grid), device=_arguments.device_of(grid))
+    index = xp.zeros(positions.shape[:2], dtype=_index_dtype(xp, grid), device=checks.device_of(grid))
     if batch == 1 or lanes > 1:
         table = xp.reshape(grid, (batch * math.prod(spatial), channels))
         if batch > 1:
-            index = index + xp.arange(batch, dtype=index.dtype, device=_arguments.device_of(grid))[:, None]
+            index = index + xp.arange(batch, dtype=index.dtype, device=checks.device_of(grid))[:, None]
         look_up = lambda index: _rows(xp, table, index, take)
     else:
         table = xp.reshape(grid, (batch, math.prod(spatial), channels))
@@ -126,8 +126,8 @@ def _as_index(xp: Namespace, below: Array, size: int) -> Array:
 
 
 def _full(xp: Namespace, like: Array, value: float) -> Array:
-    return xp.full((), float(value), dtype=like.dtype, device=_arguments.device_of(like))
+    return xp.full((), float(value), dtype=like.dtype, device=checks.device_of(like))
 
 
 def _index_dtype(xp: Namespace, like: Array) -> DType:
-    return index_dtype(xp, _arguments.device_of(like))
+    return index_dtype(xp, checks.device_of(like))

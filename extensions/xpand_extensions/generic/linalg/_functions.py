@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array, Namespace
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, Namespace, checks
 
 MAX_SQUARINGS: Final = 64  # norms of such powers of two have no digits left
 """How often an exponential is squared at most."""
@@ -118,7 +118,7 @@ def _combination(coefficients: tuple[float, ...], matrices: list[Array]) -> Arra
 
 def identity(xp: Namespace, x: Array) -> Array:
     """Return the identity of the size of square matrices."""
-    return xp.eye(x.shape[-1], dtype=x.dtype, device=_arguments.device_of(x))
+    return xp.eye(x.shape[-1], dtype=x.dtype, device=checks.device_of(x))
 
 
 def logm(x: Array, /) -> Array:
@@ -175,7 +175,7 @@ def _logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
 
     x, roots = loop(is_running, step, (x, xp.zeros_like(_norm(xp, x))))
     difference = x - one
-    fractions = xp.asarray(_NODES, dtype=x.dtype, device=_arguments.device_of(x))
+    fractions = xp.asarray(_NODES, dtype=x.dtype, device=checks.device_of(x))
     node, weight = (xp.reshape(fractions[:, k], (-1, *(1 for _ in x.shape))) for k in range(2))
     parts = xp.linalg.solve(one + node * difference, xp.broadcast_to(difference, (len(_NODES), *x.shape)))
     return xp.sum(weight * parts, axis=0) * xp.astype(2.0**roots, x.dtype)
@@ -205,7 +205,7 @@ def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
 
     pair = xp.stack([x, xp.broadcast_to(identity(xp, x), tuple(x.shape))])
     first = xp.ones_like(_norm(xp, x))
-    number = xp.zeros((), dtype=first.dtype, device=_arguments.device_of(x))
+    number = xp.zeros((), dtype=first.dtype, device=checks.device_of(x))
     return loop(is_running, step, (pair, first, number))[0][0, ...]
 
 

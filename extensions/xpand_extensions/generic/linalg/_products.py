@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 from xpand_extensions import linalg
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
 

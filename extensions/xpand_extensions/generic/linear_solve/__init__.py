@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from xpand import UnsupportedError
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._lazy import is_lazy
 from xpand_extensions.linear_solve._krylov import Found
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions import linalg
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._condition import estimate, verdict
@@ -112,7 +112,7 @@ def finite_or_identity(xp: Namespace, a: Array) -> tuple[Array, Array]:
 
 
 def identity(xp: Namespace, a: Array) -> Array:
-    return xp.eye(a.shape[-1], dtype=a.dtype, device=_arguments.device_of(a))
+    return xp.eye(a.shape[-1], dtype=a.dtype, device=checks.device_of(a))
 
 
 def instead(xp: Namespace, condition: Array, a: Array, other: Array) -> Array:
@@ -128,7 +128,7 @@ def no_zeros(xp: Namespace, triangle: Array) -> Array:
     """Say which triangles have no pivot so small that its inverse is infinite."""
     least = float(xp.finfo(triangle.dtype).smallest_normal)
     # No diagonal is taken, at which PyTorch's compiler warns.
-    is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=_arguments.device_of(triangle))
+    is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=checks.device_of(triangle))
     return xp.all((xp.abs(triangle) >= least) | ~is_pivot, axis=(-2, -1))
 
 

@@ -1,7 +1,7 @@
 """Factors of sparse matrices, which the host computes and caches: NumPy's implementation, called from any library."""
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions.jit import ShapeDtype, pure_callback
 from xpand_extensions.linear_solve import _factors as facades
 from xpand_extensions.linear_solve._factors import SparseParts
@@ -34,7 +34,7 @@ def solve_sparse(
     kind: str = "general",
     transposed: bool = False,
 ) -> Array:
-    batch = _arguments.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-2]))
+    batch = checks.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-2]))
     declared = ShapeDtype((*batch, size, b.shape[-1]), b.dtype)
 
     def host(values: Array, b: Array, *pattern: Array) -> Array:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._krylov_pieces import BROKEN, Method, Step, System, conj, flags, inner, norm, ratio, scaled
 

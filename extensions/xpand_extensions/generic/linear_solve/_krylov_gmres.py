@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array
+from xpand import array_namespace, trees
+from xpand.extend import Array, checks
 from xpand_extensions import control_flow, linalg
 from xpand_extensions._bounds import index_dtype
 
@@ -25,7 +25,7 @@ class _Gmres(NamedTuple):
 
 
 def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
-    xp, device = array_namespace(r), _arguments.device_of(r)
+    xp, device = array_namespace(r), checks.device_of(r)
     batch = tuple(r.shape[:-1])
     beta = norm(r)
     first = scaled(like(ratio(xp.ones_like(beta), beta), r), r)
@@ -43,7 +43,7 @@ def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
 
 def _is_at(x: Array, number: Array) -> Array:
     """Return a mask of the row of (..., rows, n) with that number."""
-    xp, device = array_namespace(x), _arguments.device_of(x)
+    xp, device = array_namespace(x), checks.device_of(x)
     return xp.arange(x.shape[-2], dtype=xp.int32, device=device) == number[..., None]
 
 
@@ -89,10 +89,10 @@ def _weights(state: _Gmres, order: int) -> Array:
     """The weights of the basis, but for its last vector, that leave the least."""
     _, basis, turned, upper, beta, number = state
     xp = array_namespace(basis)
-    is_there = xp.arange(order, dtype=xp.int32, device=_arguments.device_of(basis)) < number[..., None]
+    is_there = xp.arange(order, dtype=xp.int32, device=checks.device_of(basis)) < number[..., None]
     right = scaled(like(beta, basis), turned[..., :order, 0])
     right = xp.where(is_there, right, xp.zeros_like(right))
-    identity = xp.eye(order, dtype=upper.dtype, device=_arguments.device_of(upper))
+    identity = xp.eye(order, dtype=upper.dtype, device=checks.device_of(upper))
     has_pivot = xp.any((identity != 0) & (upper != 0), axis=-2)
     # A column without a pivot has no part in the solution.
     upper = xp.where(has_pivot[..., None, :], upper, identity)

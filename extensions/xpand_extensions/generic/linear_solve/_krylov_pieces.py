@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 CONTINUE: Final = 0
 CONVERGED: Final = 1

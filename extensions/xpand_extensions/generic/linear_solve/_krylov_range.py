@@ -6,7 +6,7 @@ They are solved as others of ordinary size, and judged by their own residual.
 from typing import Any, NamedTuple
 
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._krylov import System
 from xpand_extensions.linear_solve._operators import Matrix

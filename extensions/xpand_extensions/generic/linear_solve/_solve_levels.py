@@ -1,7 +1,7 @@
 """Sparse triangles solved level by level, with the standard alone."""
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, checks
 from xpand_extensions import control_flow
 
 
@@ -29,7 +29,7 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
         found = solved(xp.reshape(x, (*batch, steps * width)), *each)
         return (xp.where(here[:, None], found[..., None, :], x), xp.roll(here, 1, axis=0)), None
 
-    first = xp.arange(steps, dtype=rows.dtype, device=_arguments.device_of(rows)) == 0
+    first = xp.arange(steps, dtype=rows.dtype, device=checks.device_of(rows)) == 0
     rest = (columns, xp.moveaxis(weights, -3, 0), xp.moveaxis(diagonal, -2, 0), xp.moveaxis(right, -2, 0))
     (x, _), _ = control_flow.scan(advance, (xp.zeros_like(right), first), rest)
     return xp.take(xp.reshape(x, (*batch, steps * width)), slots, axis=-1)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ... import autodiff
 from ..._solver_status import Status

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import UnsupportedError, trees
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._lazy import is_lazy
 
 from ...optimize._algorithms._loops import is_known, looped, stepped

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
 from ._pieces import ends, period_of, runs
@@ -51,7 +51,7 @@ def _full(xp: Namespace, x: Array, axis: int, length: int, value: Any) -> Array:
     """Make an array of the shape of another one, except for the length of an axis."""
     shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
     if isinstance(value, (bool, int, float, complex)):
-        return xp.full(shape, value, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.full(shape, value, dtype=x.dtype, device=checks.device_of(x))
     return xp.broadcast_to(xp.astype(value, x.dtype), shape)
 
 
@@ -97,7 +97,7 @@ def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str
         return _cropped(_joined(xp, pieces, axis), axis, low, high)
     period, mirror = period_of(mode, size)
     if low + size + high > _MOST_PIECES * period // 2:
-        device = _arguments.device_of(x)
+        device = checks.device_of(x)
         dtype = index_dtype(xp, device)
         position = xp.arange(-low, size + high, dtype=dtype, device=device)
         position = xp.remainder(position, xp.full((), period, dtype=dtype, device=device))
@@ -150,11 +150,11 @@ def _linear_ramp(xp: Namespace, x: Array, axis: int, low: int, high: int, values
 def _ramp(xp: Namespace, x: Array, axis: int, width: int, value: Any, edge: Array) -> Array:
     """Go from a value to the edge of the array, which is excluded, in `width` steps."""
     end = _full(xp, edge, axis, 1, value)
-    kind = _arguments.kind(xp, x.dtype)
-    integers = kind in _arguments.INTEGERS
+    kind = checks.kind(xp, x.dtype)
+    integers = kind in checks.INTEGERS
     dtype = _wide(xp, x) if integers else xp.real(edge).dtype if kind == "complex" else x.dtype
     # The value itself is put in front: zero steps times infinity would be NaN.
-    step = xp.arange(1, width, dtype=dtype, device=_arguments.device_of(x))
+    step = xp.arange(1, width, dtype=dtype, device=checks.device_of(x))
     step = xp.reshape(step, tuple([-1 if k == axis else 1 for k in range(x.ndim)]))
     if integers:
         rising = xp.astype(_between(xp, xp.astype(end, dtype), xp.astype(edge, dtype), step, width), x.dtype)
@@ -167,14 +167,14 @@ def _ramp(xp: Namespace, x: Array, axis: int, width: int, value: Any, edge: Arra
 
 def _wide(xp: Namespace, x: Array) -> DType:
     """Choose a type for the numbers of steps besides the integers of `x`: the default one, where that holds both."""
-    default = index_dtype(xp, _arguments.device_of(x))
-    ranges = [_arguments.integer_range(xp, dtype)[1] for dtype in (x.dtype, default)]
+    default = index_dtype(xp, checks.device_of(x))
+    ranges = [checks.integer_range(xp, dtype)[1] for dtype in (x.dtype, default)]
     return x.dtype if ranges[0] > ranges[1] else default
 
 
 def _between(xp: Namespace, end: Array, edge: Array, step: Array, width: int) -> Array:
     """Interpolate integers, rounded down: exactly, and without a difference or a product that could overflow."""
-    number = xp.full((), width, dtype=end.dtype, device=_arguments.device_of(end))
+    number = xp.full((), width, dtype=end.dtype, device=checks.device_of(end))
     back = number - step
     quotients = end // number * back + edge // number * step
     return quotients + (end % number * back + edge % number * step) // number

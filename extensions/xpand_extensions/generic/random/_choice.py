@@ -3,9 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._precision import default_dtype
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks, default_dtype
 
 from ... import sorting
 from ...random._arguments import arrays_of
@@ -18,11 +17,11 @@ from ...random._uniform import randint, uniform
 def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
     xp = array_namespace(key, *arrays_of(x))
     if isinstance(x, int):
-        dtype = default_dtype(xp, "integral", _arguments.device_of(key))
-        return _shuffled(key, xp.arange(x, dtype=dtype, device=_arguments.device_of(key)), 0)
+        dtype = default_dtype(xp, "integral", checks.device_of(key))
+        return _shuffled(key, xp.arange(x, dtype=dtype, device=checks.device_of(key)), 0)
     if independent:
         return _shuffled(key, x, axis)
-    positions = _shuffled(key, xp.arange(x.shape[axis], dtype=xp.int64, device=_arguments.device_of(key)), 0)
+    positions = _shuffled(key, xp.arange(x.shape[axis], dtype=xp.int64, device=checks.device_of(key)), 0)
     return xp.take(x, positions, axis=axis)
 
 
@@ -49,7 +48,7 @@ def choice(
     mode: Any = None,
 ) -> Array:
     xp = array_namespace(key, *arrays_of(a, p))
-    device = _arguments.device_of(key)
+    device = checks.device_of(key)
     integers = default_dtype(xp, "integral", device)
     before, number, after = ((), a, ()) if isinstance(a, int) else (a.shape[:axis], a.shape[axis], a.shape[axis + 1 :])
     full = (*before, *shape, *after)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace
 
 from ..._sums import plain_sum
 from ...random._keys import bits

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, DType, Namespace, checks
 
 from ... import autodiff, control_flow
 from ...random._continuous import gumbel
@@ -271,7 +271,7 @@ def log_factorial(xp: Namespace, k: Array) -> Array:
 def stirling_tail(xp: Namespace, k: Array) -> Array:
     """Compute the error of Stirling's formula for log(k!), for integers."""
     near = k <= 9.0
-    table = xp.asarray(_TAILS, dtype=k.dtype, device=_arguments.device_of(k))
+    table = xp.asarray(_TAILS, dtype=k.dtype, device=checks.device_of(k))
     positions = xp.astype(xp.where(near, k, xp.zeros_like(k)), xp.int64)
     known = xp.reshape(xp.take(table, xp.reshape(positions, (-1,))), k.shape)
     square = (k + 1.0) * (k + 1.0)
@@ -298,4 +298,4 @@ def multinomial(key: Array, /, n: Array, p: Array, *, shape: Any = None, dtype: 
     for i in range(outcomes):
         counts.append(binomial_(keys[i, ...], left, shares[..., i], shape, left.dtype))
         left = left - counts[-1]
-    return xp.stack(counts, axis=-1) if counts else xp.zeros((*shape, 0), dtype=dtype, device=_arguments.device_of(key))
+    return xp.stack(counts, axis=-1) if counts else xp.zeros((*shape, 0), dtype=dtype, device=checks.device_of(key))

@@ -3,7 +3,7 @@
 import math
 
 from xpand import array_namespace
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 from ...random._elements import split_each as split_each_
 from ._keys import counters, hashed

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace
 
 from ... import autodiff, control_flow, special
 from ...random._elements import split_each

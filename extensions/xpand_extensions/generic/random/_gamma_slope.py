@@ -9,8 +9,7 @@ sign, so nothing cancels; and there is no loop, so that it has derivatives of an
 import math
 
 from xpand import array_namespace, is_concrete
-from xpand._arguments import device_of
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace, device_of
 from xpand_extensions._width import widened
 
 from .._rational import rational

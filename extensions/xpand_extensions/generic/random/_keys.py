@@ -6,8 +6,8 @@ Keys may be several here, an array of shape (…, 2): each makes a row of the re
 import math
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 
 from ...arithmetic._operands import integer_width
 
@@ -65,7 +65,7 @@ def _rotated(xp: Namespace, x: Array, positions: int) -> Array:
 
 def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array | None, Array]:
     """Make the counters of a range: their upper words, None where they are all 0, and their lower words."""
-    device = _arguments.device_of(keys)
+    device = checks.device_of(keys)
     if stop <= 2**32:
         return None, xp.astype(xp.arange(start, stop, dtype=xp.int64, device=device), xp.uint32)
     positions = xp.arange(start, stop, dtype=xp.int64, device=device)
@@ -89,7 +89,7 @@ def split(key: Array, /, num: Any = 2) -> Array:
 def fold_in(key: Array, /, data: Array | int) -> Array:
     xp = array_namespace(key)
     if isinstance(data, int):
-        low = xp.asarray([data], dtype=xp.uint32, device=_arguments.device_of(key))
+        low = xp.asarray([data], dtype=xp.uint32, device=checks.device_of(key))
     else:
         low = xp.expand_dims(lowest_word(xp, data), axis=-1)
     return xp.concat(hashed(xp, key, None, low), axis=-1)

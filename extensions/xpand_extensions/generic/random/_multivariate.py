@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 from ..._sums import plain_sum
 from ...random._continuous import exponential

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace
 
 
 class Piece(NamedTuple):

@@ -7,8 +7,8 @@ sum is computed exactly, as a rounded one and its rounding error, and corrected 
 import math
 from collections.abc import Callable
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from ... import autodiff
 from ...random._arguments import in_device
@@ -34,7 +34,7 @@ def scaled(
     correction: Callable[[Array, Array, Array], Array] = correction,
 ) -> Array:
     """Bring numbers from 0 to below 1, of so many bits as their data type has less one, between bounds."""
-    known = not _arguments.is_array(minval) and not _arguments.is_array(maxval)
+    known = not checks.is_array(minval) and not checks.is_array(maxval)
     if known and (minval, maxval) == (0.0, 1.0):
         return u
     xp = array_namespace(u)

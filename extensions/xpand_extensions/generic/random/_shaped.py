@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace
 
 from ... import autodiff, special
 from ...random._continuous import exponential, maxwell

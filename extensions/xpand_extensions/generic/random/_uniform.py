@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 
 from ...arithmetic._operands import integer_width
 from ...random._arguments import arrays_of, plain_dtype, probability_dtype
@@ -60,7 +60,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
     unsigned = plain_dtype(xp, xp.uint32 if width == 32 else xp.uint64)
     full = shape or (1,)  # NumPy warns where numbers that aren't arrays wrap
     higher, lower = (bits.native(each)(each, full, unsigned) for each in _two(key))
-    limits = _arguments.integer_range(xp, dtype)
+    limits = checks.integer_range(xp, dtype)
     if arrays_of(minval, maxval):
         first, span = spans(xp, key, minval, maxval, limits, xp.int32 if width > integer_width(xp, dtype) else dtype)
         offset = offsets(xp, higher, lower, xp.astype(span, unsigned), width)
@@ -95,7 +95,7 @@ def spans(
     """Return the first integers, and how many there are, modulo 2 to the width; both of the data type of the bounds."""
     low, high = limits
     # One above the largest integer, where the bounds have a wider type.
-    most = min(high + 1, _arguments.integer_range(xp, sampled)[1])
+    most = min(high + 1, checks.integer_range(xp, sampled)[1])
     first = _clipped(xp, key, minval, low, high, sampled)
     last = _clipped(xp, key, maxval, low, most, sampled)
     span = last - first
@@ -105,17 +105,17 @@ def spans(
 
 
 def _clipped(xp: Namespace, key: Array, x: Any, low: int, high: int, dtype: DType) -> Array:
-    if not _arguments.is_array(x):
-        return xp.asarray([min(max(x, low), high)], dtype=dtype, device=_arguments.device_of(key))
-    least, most = _arguments.integer_range(xp, x.dtype)
+    if not checks.is_array(x):
+        return xp.asarray([min(max(x, low), high)], dtype=dtype, device=checks.device_of(key))
+    least, most = checks.integer_range(xp, x.dtype)
     # NumPy warns where numbers that aren't arrays wrap.
     return xp.astype(xp.clip(xp.reshape(x, x.shape or (1,)), max(low, least), min(high, most)), dtype)
 
 
 def _exceeds(xp: Namespace, key: Array, x: Any, high: int) -> Array:
-    if not _arguments.is_array(x) or _arguments.integer_range(xp, x.dtype)[1] <= high:
-        exceeds = not _arguments.is_array(x) and x > high
-        return xp.asarray([exceeds], dtype=xp.bool, device=_arguments.device_of(key))
+    if not checks.is_array(x) or checks.integer_range(xp, x.dtype)[1] <= high:
+        exceeds = not checks.is_array(x) and x > high
+        return xp.asarray([exceeds], dtype=xp.bool, device=checks.device_of(key))
     return xp.reshape(x > high, x.shape or (1,))
 
 

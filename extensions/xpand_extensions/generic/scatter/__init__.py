@@ -3,7 +3,7 @@
 import math
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import resolve
 from xpand_extensions._runs import Runs

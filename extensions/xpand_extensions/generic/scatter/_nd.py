@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Scalar
+from xpand import array_namespace
+from xpand.extend import Array, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows
 from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
@@ -76,7 +76,7 @@ def write(x: Array, chosen: Rows, values: Array | Scalar, after: tuple[int, ...]
 
 def _mean(table: Array, chosen: Rows, values: Array) -> Array:
     xp = array_namespace(table)
-    device = _arguments.device_of(table)
+    device = checks.device_of(table)
     nothing = xp.zeros_like(table)
     total = row_kernels(nothing)._write_rows(nothing, chosen, values, "add")
     # Counted in integers: a float16 can't count beyond 2048.

@@ -3,8 +3,8 @@
 import math
 from typing import Final
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 from xpand_extensions._bounds import index_dtype, resolve
 from xpand_extensions._rows import row_kernels, rows
 from xpand_extensions.scatter import segment_max, segment_mean, segment_min, segment_prod, segment_sum
@@ -32,8 +32,8 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     before, after = tuple(values.shape[len(batch) : axis]), tuple(values.shape[axis + 1 :])
     inner = (math.prod(before), math.prod(after))
     values = xp.permute_dims(xp.reshape(values, (lanes, inner[0], size, inner[1])), (0, 2, 1, 3))
-    first = xp.arange(lanes, dtype=ids.dtype, device=_arguments.device_of(ids)) * number
-    beyond = xp.full((), lanes * number, dtype=ids.dtype, device=_arguments.device_of(ids))
+    first = xp.arange(lanes, dtype=ids.dtype, device=checks.device_of(ids)) * number
+    beyond = xp.full((), lanes * number, dtype=ids.dtype, device=checks.device_of(ids))
     ids = xp.where((ids >= 0) & (ids < number), ids + xp.expand_dims(first, axis=1), beyond)
     found = reduce(
         xp.reshape(values, (lanes * size, *inner)),
@@ -50,7 +50,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
 def segment_ids(offsets: Array, size: int) -> Array:
     """Say in which segment each of `size` positions is: shape `(lanes, size)`, from -1, before the first segment."""
     xp = array_namespace(offsets)
-    device = _arguments.device_of(offsets)
+    device = checks.device_of(offsets)
     lanes = offsets.shape[0]
     if not lanes * size:
         return xp.zeros((lanes, size), dtype=index_dtype(xp, device), device=device)

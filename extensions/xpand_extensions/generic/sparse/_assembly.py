@@ -1,7 +1,7 @@
 """Assembly of sparse matrices with the standard alone: by sorting."""
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 from xpand_extensions import scatter
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape
 from xpand_extensions.sparse._order import equal_neighbours, sorting
@@ -19,7 +19,7 @@ def csr_assembly(
     size: int | None = None,
 ) -> CSRAssembly:
     xp, (m, n), (nse,) = array_namespace(rows, columns), shape, rows.shape
-    dtype, device = rows.dtype, _arguments.device_of(rows)
+    dtype, device = rows.dtype, checks.device_of(rows)
     if not nse:
         size = size or 0
         nothing = [xp.zeros(count, dtype=dtype, device=device) for count in (size, m + 1, 0, size + 1)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def are_concrete(*arrays: Array) -> bool:

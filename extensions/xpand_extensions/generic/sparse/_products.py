@@ -2,8 +2,8 @@
 
 from math import prod
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 from xpand_extensions import scatter
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.sparse._products import CSRPlan, Shape
@@ -53,10 +53,10 @@ def coo_matmul(
     is_vector = x.ndim == 1
     if is_vector:
         x = xp.expand_dims(x, axis=-1)
-    stack = _arguments.broadcast(tuple(values.shape[:-1]), tuple(x.shape[:-2]))
+    stack = checks.broadcast(tuple(values.shape[:-1]), tuple(x.shape[:-2]))
     width = x.shape[-1]
     if 0 in (m, n, values.shape[-1], width, *stack):
-        out = xp.zeros((*stack, m, width), dtype=values.dtype, device=_arguments.device_of(values))
+        out = xp.zeros((*stack, m, width), dtype=values.dtype, device=checks.device_of(values))
         return out[..., 0] if is_vector else out
     products = xp.expand_dims(values, axis=-1) * _rows_of(x, columns)
     is_entry = xp.reshape(columns < n, (-1, 1))
@@ -73,8 +73,8 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     y = xp.matrix_transpose(y)
     m, n = x.shape[-2], y.shape[-2]
     if 0 in (m, n, rows.shape[0]):
-        stack = _arguments.broadcast(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
-        return xp.zeros((*stack, rows.shape[0]), dtype=x.dtype, device=_arguments.device_of(x))
+        stack = checks.broadcast(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
+        return xp.zeros((*stack, rows.shape[0]), dtype=x.dtype, device=checks.device_of(x))
     found = plain_sum(xp, _rows_of(x, rows) * _rows_of(y, columns), axis=-1)
     return xp.where((rows < m) & (columns < n), found, xp.zeros_like(found))
 
@@ -82,13 +82,13 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
 def _rows_of(x: Array, index: Array) -> Array:
     """Take rows of matrices, anything for those out of bounds."""
     xp = array_namespace(x, index)
-    index = xp.astype(index, index_dtype(xp, _arguments.device_of(index)))
+    index = xp.astype(index, index_dtype(xp, checks.device_of(index)))
     return xp.take(x, xp.where(index < x.shape[-2], index, xp.zeros_like(index)), axis=-2)
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     xp = array_namespace(indptr)
-    device = _arguments.device_of(indptr)
+    device = checks.device_of(indptr)
     batch = tuple(indptr.shape[:-1])
     ends = xp.reshape(indptr[..., 1:], (prod(batch), indptr.shape[-1] - 1))
     if 0 in ends.shape or not nse:
@@ -111,8 +111,8 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
 def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
     xp, (m, n) = array_namespace(values, rows, columns), shape
     if 0 in (m, n, values.shape[-1]):
-        return xp.zeros((*values.shape[:-1], m, n), dtype=values.dtype, device=_arguments.device_of(values))
-    dtype = index_dtype(xp, _arguments.device_of(rows))
+        return xp.zeros((*values.shape[:-1], m, n), dtype=values.dtype, device=checks.device_of(values))
+    dtype = index_dtype(xp, checks.device_of(rows))
     rows, columns = xp.astype(rows, dtype), xp.astype(columns, dtype)
     positions = xp.where((rows < m) & (columns < n), rows * n + columns, xp.full_like(rows, m * n))
     out = scatter.segment_sum(values, positions, num_segments=m * n, axis=values.ndim - 1, mode="drop")

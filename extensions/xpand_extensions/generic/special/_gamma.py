@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 from xpand_extensions._width import widened
 
 from .._rational import polynomial, rational

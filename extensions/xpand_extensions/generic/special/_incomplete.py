@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from xpand import array_namespace, is_concrete
-from xpand._arguments import device_of
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace, device_of
 from xpand_extensions._width import widened
 
 from ._gamma import gammaln

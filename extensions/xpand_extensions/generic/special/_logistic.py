@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import array_namespace
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 from xpand_extensions._width import widened
 
 

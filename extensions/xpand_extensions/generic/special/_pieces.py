@@ -6,7 +6,7 @@ within 1e-16 of it in between.
 
 from typing import Final
 
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 
 from .._rational import polynomial, rational
 

@@ -3,8 +3,8 @@
 import math
 from typing import Final
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 from xpand_extensions._width import widened
 
 from .._rational import polynomial
@@ -53,4 +53,4 @@ def rsqrt(x: Array, /) -> Array:
 @widened
 def exp2(x: Array, /) -> Array:
     xp = array_namespace(x)
-    return xp.pow(xp.asarray(2.0, dtype=x.dtype, device=_arguments.device_of(x)), x)
+    return xp.pow(xp.asarray(2.0, dtype=x.dtype, device=checks.device_of(x)), x)

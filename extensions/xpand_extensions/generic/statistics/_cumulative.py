@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.statistics._initial import with_initial
 
@@ -27,8 +27,8 @@ def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False
     # NaN is kept out of the sums, since NumPy warns of it there, and put back from the first one on.
     nan = xp.isnan(x)
     total = _accumulated(xp, xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
-    seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, _arguments.device_of(x))), axis=axis) > 0
-    total = xp.where(seen, xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x)), total)
+    seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, checks.device_of(x))), axis=axis) > 0
+    total = xp.where(seen, xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x)), total)
     return with_initial(total, "logcumsumexp", axis, include_initial)
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from .._last_axis import from_last, to_last
 
@@ -34,7 +34,7 @@ def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Ar
 
 
 def _real(xp: Namespace, f: Array) -> Any:
-    return xp.real(f).dtype if _arguments.kind(xp, f.dtype) == "complex" else f.dtype
+    return xp.real(f).dtype if checks.kind(xp, f.dtype) == "complex" else f.dtype
 
 
 def _uneven(rows: Array, steps: Array) -> Array:

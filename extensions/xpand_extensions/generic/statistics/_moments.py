@@ -2,8 +2,8 @@
 
 import math
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from ..._sums import plain_sum
 
@@ -19,7 +19,7 @@ def cov(
 ) -> Array:
     xp = array_namespace(x, fweights, aweights)
     rows = _rows(xp, x, rowvar)
-    nan = xp.full((), math.nan, dtype=rows.dtype, device=_arguments.device_of(x))
+    nan = xp.full((), math.nan, dtype=rows.dtype, device=checks.device_of(x))
     if fweights is None and aweights is None:
         size = rows.shape[-1]
         distance = rows - _mean(xp, rows)
@@ -51,7 +51,7 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
     length = xp.sqrt(xp.where(varies, squares, xp.ones_like(squares)))
     unit = distance / length
     product = xp.matmul(unit, _transposed(xp, unit))
-    nan = xp.full((), math.nan, dtype=product.dtype, device=_arguments.device_of(x))
+    nan = xp.full((), math.nan, dtype=product.dtype, device=checks.device_of(x))
     product = xp.where(varies & _transposed(xp, varies), _clipped(xp, product), nan)
     return xp.reshape(product, ()) if x.ndim == 1 else product
 
@@ -72,18 +72,18 @@ def _transposed(xp: Namespace, x: Array) -> Array:
 
 
 def _conjugate(xp: Namespace, x: Array) -> Array:
-    return xp.conj(x) if _arguments.kind(xp, x.dtype) == "complex" else x
+    return xp.conj(x) if checks.kind(xp, x.dtype) == "complex" else x
 
 
 def _squared(xp: Namespace, x: Array) -> Array:
-    return xp.real(x) ** 2 + xp.imag(x) ** 2 if _arguments.kind(xp, x.dtype) == "complex" else x * x
+    return xp.real(x) ** 2 + xp.imag(x) ** 2 if checks.kind(xp, x.dtype) == "complex" else x * x
 
 
 def _weights(
     xp: Namespace, rows: Array, correction: float, fweights: Array | None, aweights: Array | None
 ) -> tuple[Array, Array]:
     """Return the weights of the observations and the divisor of the sums of products."""
-    real = xp.real(rows).dtype if _arguments.kind(xp, rows.dtype) == "complex" else rows.dtype
+    real = xp.real(rows).dtype if checks.kind(xp, rows.dtype) == "complex" else rows.dtype
     counts = None if fweights is None else xp.astype(fweights, real)
     if aweights is None:
         return counts, xp.sum(counts) - correction
@@ -95,8 +95,8 @@ def _weights(
 
 def _clipped(xp: Namespace, x: Array) -> Array:
     """Clip to the range of correlations: rounding leads beyond."""
-    if _arguments.kind(xp, x.dtype) != "complex":
+    if checks.kind(xp, x.dtype) != "complex":
         return xp.clip(x, -1.0, 1.0)
-    i = xp.full((), 1j, dtype=x.dtype, device=_arguments.device_of(x))
+    i = xp.full((), 1j, dtype=x.dtype, device=checks.device_of(x))
     parts = [xp.clip(part(x), -1.0, 1.0) for part in (xp.real, xp.imag)]
     return parts[0] + i * parts[1]

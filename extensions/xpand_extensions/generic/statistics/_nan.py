@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
 from ..._sums import plain_sum
@@ -63,14 +63,14 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 
 
 def _filled(xp: Namespace, x: Array, value: float) -> Array:
-    if _arguments.kind(xp, x.dtype) not in _arguments.FLOATING:
+    if checks.kind(xp, x.dtype) not in checks.FLOATING:
         return x
-    return xp.where(xp.isnan(x), xp.full((), value, dtype=x.dtype, device=_arguments.device_of(x)), x)
+    return xp.where(xp.isnan(x), xp.full((), value, dtype=x.dtype, device=checks.device_of(x)), x)
 
 
 def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
     """Count the elements that aren't NaN, as integers: a float16 can't count beyond 2048."""
-    return xp.sum(xp.astype(~xp.isnan(x), index_dtype(xp, _arguments.device_of(x))), axis=axis, keepdims=keepdims)
+    return xp.sum(xp.astype(~xp.isnan(x), index_dtype(xp, checks.device_of(x))), axis=axis, keepdims=keepdims)
 
 
 def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0.0) -> Array:
@@ -78,14 +78,14 @@ def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0.0
     some = number > math.floor(correction)  # as good as the correction itself, and an integer like the number
     divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
     divisor = xp.where(some, divisor - correction, divisor) if correction else divisor
-    nan = xp.full((), math.nan, dtype=total.dtype, device=_arguments.device_of(total))
+    nan = xp.full((), math.nan, dtype=total.dtype, device=checks.device_of(total))
     return xp.where(some, total / divisor, nan)
 
 
 def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any, keepdims: bool) -> Array:
-    if _arguments.kind(xp, x.dtype) != "real":
+    if checks.kind(xp, x.dtype) != "real":
         return function(x, axis=axis, keepdims=keepdims)
-    nan = xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x))
+    nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     if 0 in x.shape:
         return plain_sum(xp, x, axis=axis, keepdims=keepdims) + nan
     all_nan = xp.all(xp.isnan(x), axis=axis, keepdims=keepdims)
@@ -99,7 +99,7 @@ def _first(x: Array, extreme: Any, axis: int | None, keepdims: bool) -> Array:
     if 0 in x.shape:
         shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
         shape = shape if keepdims else [size for i, size in enumerate(x.shape) if i not in axes]
-        return xp.full(tuple(shape), -1, dtype=index_dtype(xp, _arguments.device_of(x)), device=_arguments.device_of(x))
+        return xp.full(tuple(shape), -1, dtype=index_dtype(xp, checks.device_of(x)), device=checks.device_of(x))
     found = xp.equal(x, extreme(x, axis=axes, keepdims=True))
     first = xp.argmax(xp.astype(found, xp.int8), axis=axis, keepdims=keepdims)
     return xp.where(xp.any(found, axis=axis, keepdims=keepdims), first, -xp.ones_like(first))

@@ -3,8 +3,8 @@
 import math
 from typing import Any, Final
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
 from .._last_axis import as_last
@@ -47,7 +47,7 @@ def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear"
         return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
     nan = xp.isnan(flat)
     ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
-    number = xp.sum(xp.astype(~nan, index_dtype(xp, _arguments.device_of(x))), axis=-1, keepdims=True)
+    number = xp.sum(xp.astype(~nan, index_dtype(xp, checks.device_of(x))), axis=-1, keepdims=True)
     some = xp.astype(xp.maximum(number, xp.ones_like(number)), q.dtype)
     low, high, part = positions(xp, xp.reshape(q, (-1,)), some, method)
     high_values = None if high is None else xp.take_along_axis(ordered, high, axis=-1)
@@ -57,7 +57,7 @@ def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear"
 
 def as_array(xp: Namespace, x: Array, q: Any) -> Array:
     """Make an array of the quantiles, precise enough to count many elements."""
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     dtype = _position_dtype(xp, x, device)
     if isinstance(q, (float, tuple)):
         return xp.asarray(q, dtype=dtype, device=device)
@@ -71,7 +71,7 @@ def _position_dtype(xp: Namespace, x: Array, device: Any) -> DType:
 
 def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
     """Put infinity for NaN, whose place in order the standard leaves open."""
-    return xp.where(nan, xp.full((), math.inf, dtype=x.dtype, device=_arguments.device_of(x)), x)
+    return xp.where(nan, xp.full((), math.inf, dtype=x.dtype, device=checks.device_of(x)), x)
 
 
 def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
@@ -94,7 +94,7 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
         position = (size - 1) * q if alpha == beta == 1 else size * q + (alpha + q * (1 - alpha - beta)) - 1
     zero = xp.zeros_like(position)
     position = xp.minimum(xp.maximum(position, zero), zero + (size - 1))
-    integers = index_dtype(xp, _arguments.device_of(q))
+    integers = index_dtype(xp, checks.device_of(q))
     lower = xp.floor(position)
     if method in ("lower", "inverted_cdf"):
         return xp.astype(lower, integers), None, None
@@ -128,21 +128,21 @@ def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -
     equal = a == b
     finite = xp.where(equal, a + (b - xp.where(equal, a, b)) * part, a * (one - part) + b * part)
     only_low = (part == 0) | (low == high)
-    nan = xp.full((), math.nan, dtype=low.dtype, device=_arguments.device_of(low))
+    nan = xp.full((), math.nan, dtype=low.dtype, device=checks.device_of(low))
     ends = xp.where(only_low | xp.isfinite(high), low, xp.where(xp.isinf(low), nan, high))
     return xp.where(infinite, ends, finite)
 
 
 def without(xp: Namespace, result: Array, undefined: Array, q: Array) -> Array:
     """Put NaN where a slice has no quantile, and where the fraction is none."""
-    nan = xp.full((), math.nan, dtype=result.dtype, device=_arguments.device_of(result))
+    nan = xp.full((), math.nan, dtype=result.dtype, device=checks.device_of(result))
     return xp.where(undefined | ~((q >= 0) & (q <= 1)), nan, result)
 
 
 def nothing(xp: Namespace, flat: Array, q: Array) -> Array:
     """Make the quantiles of no elements."""
     shape = (*flat.shape[:-1], math.prod(q.shape))
-    return xp.full(shape, math.nan, dtype=flat.dtype, device=_arguments.device_of(flat))
+    return xp.full(shape, math.nan, dtype=flat.dtype, device=checks.device_of(flat))
 
 
 def arranged(xp: Namespace, result: Array, x: Array, q: Array, axes: tuple[int, ...], keepdims: bool) -> Array:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Namespace
+from xpand import array_namespace
+from xpand.extend import Array, Namespace, checks
 
 from ..._sums import plain_sum
 from .._last_axis import as_last
@@ -21,7 +21,7 @@ def reduce(
     keepdims: bool = False,
 ) -> Array:
     xp = array_namespace(x, initial)
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     if isinstance(initial, (bool, int, float, complex)):
         initial = xp.full((), initial, dtype=x.dtype, device=device)
     else:
@@ -83,5 +83,5 @@ def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keep
 def quotient_or_nan(xp: Namespace, x: Array, y: Array) -> Array:
     """Divide; NaN, without a warning or NaN among the derivatives elsewhere, where the divisor is 0."""
     zero = y == 0
-    nan = xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x))
+    nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     return xp.where(zero, nan, xp.divide(x, xp.where(zero, xp.ones_like(y), y)))

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array, Scalar
+from xpand import array_namespace
+from xpand.extend import Array, Scalar, checks
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.windows._arguments import passes, reducer
@@ -16,7 +16,7 @@ def sliding_window_view(
     x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     xp = array_namespace(x)
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     none = ((0, 0),) * len(axis)
     for k, each in zip(axis, sorted(passes(window_shape, range(len(axis)), strides, none, window_dilation))):
         count = each.count(x.shape[k])
@@ -53,9 +53,9 @@ def window_mean(
     )
     if count_include_pad or not any(map(any, padding)):
         return total / math.prod(window_shape)
-    nan = xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x))
+    nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     for each in passes(window_shape, axis, strides, padding, window_dilation):
-        number = inside(xp, each, x.shape[each.axis], _arguments.device_of(x))
+        number = inside(xp, each, x.shape[each.axis], checks.device_of(x))
         number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(x.ndim)]))
         # Divided by one where there is nothing: 0 / 0 would warn, and its gradient would be NaN.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), x.dtype)
@@ -77,7 +77,7 @@ def window_reduce(
 ) -> Array:
     xp = array_namespace(x, initial)
     if isinstance(initial, (bool, int, float, complex)):
-        initial = xp.full((), initial, dtype=x.dtype, device=_arguments.device_of(x))
+        initial = xp.full((), initial, dtype=x.dtype, device=checks.device_of(x))
     else:
         initial = xp.astype(initial, x.dtype)
 
@@ -91,7 +91,7 @@ def window_reduce(
 
 def _checked(result: Any, like: Array) -> Array:
     """Check the result of a user function."""
-    _arguments.namespace_of("window_reduce", x=like, **{"the function's result": result})
+    checks.namespace_of("window_reduce", x=like, **{"the function's result": result})
     if result.dtype != like.dtype:
         raise TypeError(
             f"window_reduce: function must return the data type that it is given, {like.dtype}, got {result.dtype}"

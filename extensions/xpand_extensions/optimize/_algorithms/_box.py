@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._vectors import largest
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..._solver_status import Status
 from ...optimize._results import RUNNING, status_like

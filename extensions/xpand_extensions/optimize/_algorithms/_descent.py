@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..._solver_status import Status
 from ...optimize._results import RUNNING, status_like

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ...linalg import triangular_solve
 from ._loops import is_known, looped, stepped

@@ -6,7 +6,7 @@ How the damping changes is Nielsen's (1999); scales are those of the columns, th
 from typing import NamedTuple
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ..._solver_status import Status
 from ...optimize._results import RUNNING, status_like

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace, is_concrete, trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ...control_flow import while_loop
 

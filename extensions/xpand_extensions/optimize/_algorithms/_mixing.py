@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ...optimize._results import RUNNING, status_like
@@ -117,7 +117,7 @@ def _shares(changed: Array, residual: Array) -> Array:
     """Find how much of each of the last changes makes the residual least, with a little damping."""
     xp = array_namespace(changed)
     batch, history = tuple(changed.shape[:-2]), changed.shape[-1]
-    device = _arguments.device_of(changed)
+    device = checks.device_of(changed)
     damping = 0.01 * eps_of(xp, changed.dtype) ** 0.5
     eye = damping * xp.eye(history, dtype=changed.dtype, device=device)
     stacked = xp.concat([changed, xp.broadcast_to(eye, (*batch, history, history))], axis=-2)

@@ -7,8 +7,8 @@ that of the next point as well.
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ...linalg import triangular_solve
@@ -295,7 +295,7 @@ def regular(upper: Array) -> tuple[Array, Array]:
     xp = array_namespace(upper)
     n = upper.shape[-1]
     if not n:
-        return upper, xp.zeros(upper.shape[:-2], dtype=xp.bool, device=_arguments.device_of(upper))
+        return upper, xp.zeros(upper.shape[:-2], dtype=xp.bool, device=checks.device_of(upper))
     eye = identity(upper[..., 0, :])
     diagonal = xp.sum(upper * eye, axis=-1)
     scale = largest(diagonal)

@@ -7,8 +7,8 @@ things, its phase; a vertex that is moved is evaluated at once.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from xpand import _arguments, array_namespace
-from xpand._typing import Array
+from xpand import array_namespace
+from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ...optimize._results import RUNNING, status_like
@@ -52,7 +52,7 @@ def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, si
     valid = xp.isfinite(fun) & is_finite(x)
     center = select(is_finite(x), x, xp.zeros_like(x))
     edges = xp.where(center != 0.0, size * xp.abs(center), full_like(x, size))
-    device = _arguments.device_of(x)
+    device = checks.device_of(x)
     unit = xp.eye(n, dtype=x.dtype, device=device)
     forward = center[..., None, :] + edges[..., None, :] * unit
     backward = center[..., None, :] - edges[..., None, :] * unit
@@ -99,7 +99,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     center = xp.mean(state.vertices[..., :-1, :], axis=-2)
     worst = state.vertices[..., -1, :]
     away = center - worst
-    order = xp.arange(n + 1, dtype=xp.int32, device=_arguments.device_of(state.vertices))
+    order = xp.arange(n + 1, dtype=xp.int32, device=checks.device_of(state.vertices))
     is_next = order == state.next[..., None]
     refreshed = xp.sum(xp.where(is_next[..., None], state.vertices, xp.zeros_like(state.vertices)), axis=-2)
     share = xp.zeros_like(state.values[..., 0])

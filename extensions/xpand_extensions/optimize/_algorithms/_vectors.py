@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
-from xpand._typing import Array, DType, Namespace
+from xpand import array_namespace, trees
+from xpand.extend import Array, DType, Namespace, checks
 
 
 def dot(x: Array, y: Array) -> Array:
@@ -79,7 +79,7 @@ def identity(x: Array) -> Array:
     """Make the identity matrix of each vector: shape `(*batch, n, n)`."""
     xp = array_namespace(x)
     n = x.shape[-1]
-    eye = xp.eye(n, dtype=x.dtype, device=_arguments.device_of(x))
+    eye = xp.eye(n, dtype=x.dtype, device=checks.device_of(x))
     return xp.broadcast_to(eye, (*x.shape, n))
 
 

@@ -2,7 +2,7 @@
 
 import cupy as cp
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:

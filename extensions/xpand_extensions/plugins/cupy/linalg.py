@@ -2,7 +2,7 @@
 
 import cupy as cp
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions import bits as facade
 from xpand_extensions.arithmetic._operands import element_width
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions import histograms as facade
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic.histograms import _pieces as pieces

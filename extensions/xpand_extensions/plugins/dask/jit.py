@@ -7,7 +7,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.jit._host import of_shapes
 
 

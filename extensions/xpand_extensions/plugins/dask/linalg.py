@@ -7,8 +7,8 @@ import dask.array as da
 import numpy as np
 
 import xpand.dask.array as xp
-from xpand._typing import Array, DType
 from xpand.dask.array._blocks import merge
+from xpand.extend import Array, DType
 from xpand_extensions import linalg
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
 from xpand_extensions.linalg._factorizations import LUFactors, LUResult

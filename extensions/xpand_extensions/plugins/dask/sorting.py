@@ -6,7 +6,7 @@ from typing import Any
 import dask
 import dask.array as da
 
-from xpand._typing import Array, DType, Scalar
+from xpand.extend import Array, DType, Scalar
 from xpand_extensions import sorting
 from xpand_extensions.sorting import Side, TopK
 

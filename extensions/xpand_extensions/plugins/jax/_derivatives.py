@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import jax
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def compiled(

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.generic import bits as generic
 
 

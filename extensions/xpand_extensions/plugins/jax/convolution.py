@@ -5,7 +5,7 @@ from functools import partial
 import jax
 from jax import lax
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
 from xpand_extensions.generic import convolution as generic
 

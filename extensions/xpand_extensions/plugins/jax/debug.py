@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def callback(function: Callable[..., Any], /, *args: Array, ordered: bool = False, **kwargs: Any) -> None:

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 
 import xpand.jax as xp
-from xpand import _arguments, is_concrete
-from xpand._typing import Array
+from xpand import is_concrete
+from xpand.extend import Array, checks
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
@@ -64,7 +64,7 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     dtype = pieces.real_dtype(xp, x)
     if range is not None:
         on_host = np.linspace(*range, bins + 1, dtype=dtype)
-        edges = xp.asarray(on_host, device=_arguments.device_of(x))
+        edges = xp.asarray(on_host, device=checks.device_of(x))
     else:
         edges = _edges_of_values(x, bins, dtype)
         on_host = np.asarray(edges) if is_concrete(edges) else None

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic.indexing._mask import masked, nonzero_padded

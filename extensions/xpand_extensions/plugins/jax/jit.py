@@ -9,7 +9,7 @@ import jax.experimental
 import jax.numpy as jnp
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ...jit._ahead import Executable, Lowering
 from ...jit._calls import jit_with, traced_with

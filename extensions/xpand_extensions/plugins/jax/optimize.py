@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ...optimize._algorithms._loops import is_known, looped, stepped
 

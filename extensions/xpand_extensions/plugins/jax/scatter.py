@@ -10,7 +10,7 @@ import numpy as np
 
 import xpand.jax as xp
 from xpand import UnsupportedError, is_concrete
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Basic, Mask, Rows

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand import is_concrete
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host
 from xpand_extensions.sorting import Side, TopK

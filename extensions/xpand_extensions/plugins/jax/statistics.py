@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.statistics._initial import with_initial
 

@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 
 from xpand import jax as xp
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.vmap import _names as names
 from xpand_extensions.vmap._mapping import placed, spread_axes
 from xpand_extensions.vmap._parallel import devices_of_replicas

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions.generic import windows as generic
 from xpand_extensions.scatter._segments import Combination
 from xpand_extensions.windows import _pieces as pieces

@@ -3,7 +3,7 @@
 import numpy as np
 
 from xpand import UnsupportedError
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def no_mask(function: str, x: Array) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def divide_no_nan(x: Array, y: Array, /) -> Array:

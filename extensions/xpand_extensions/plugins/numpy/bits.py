@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import xpand.numpy as xp
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.arithmetic._operands import integer_width
 from xpand_extensions.generic import bits as generic
 

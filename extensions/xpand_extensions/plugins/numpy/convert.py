@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand._typing import Array, Device, DType, Namespace
+from xpand.extend import Array, Device, DType, Namespace
 from xpand_extensions.convert import ByteOrder, Pointer
 from xpand_extensions.convert._dtypes import name_of
 from xpand_extensions.convert._messages import copy_needed, no_dtype

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import indexing as generic
 from xpand_extensions.indexing._slice import SliceMode

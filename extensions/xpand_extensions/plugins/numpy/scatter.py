@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 import xpand.numpy as xp
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._index import Rows, check_types

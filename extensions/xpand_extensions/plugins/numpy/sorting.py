@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK

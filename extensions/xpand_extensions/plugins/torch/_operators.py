@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 
 Partials: TypeAlias = Callable[..., Sequence[Array | None]]

@@ -2,7 +2,7 @@
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._unsigned import SIGNED
 

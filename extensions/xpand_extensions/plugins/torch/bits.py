@@ -2,7 +2,7 @@
 
 import torch
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.generic import bits as generic
 
 from ._unsigned import SIGNED

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array, Namespace
+from xpand.extend import Array, Namespace
 from xpand.torch import _private as private
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export

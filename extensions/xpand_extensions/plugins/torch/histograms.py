@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic.indexing._mask import masked, nonzero_padded

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import padding as generic
 
 from ._unsigned import SIGNED

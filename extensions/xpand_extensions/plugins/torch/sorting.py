@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array, Scalar
+from xpand.extend import Array, Scalar
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK

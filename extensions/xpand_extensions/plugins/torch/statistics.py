@@ -6,7 +6,7 @@ from typing import Any, Final
 import torch
 
 import xpand.torch as xp
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch._differentiated import is_differentiated
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last

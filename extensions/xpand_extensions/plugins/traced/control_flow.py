@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand._arguments import device_of
-from xpand._typing import Array
+from xpand.extend import Array, device_of
 
 from ..._dispatch import in_one_namespace
 from ...generic.control_flow import associative_scan as _associative_scan

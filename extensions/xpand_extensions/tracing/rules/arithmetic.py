@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 
 from ... import arithmetic, bits
 from ...arithmetic._operands import element_width
+from ...extend._derivatives import factor, scale
 from .._core import Aval
-from .._derivatives import factor, scale
 from ._derived import Axes
 
 DERIVATIVES: Final[dict[str, Any]] = {

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 
+from ...extend._derivatives import LINEAR
 from .._core import Aval, bind
-from .._derivatives import LINEAR
 from ._late import late
 
 

@@ -14,8 +14,8 @@ from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import Geometry, part_of, span, transposed_sizes
 from xpand_extensions.convolution._pieces import dilated, padded, reached, result_shape
 
+from ...extend._derivatives import LINEAR
 from .._core import Aval
-from .._derivatives import LINEAR
 from .products import device_of
 from .scatter import native
 

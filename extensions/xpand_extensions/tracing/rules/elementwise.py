@@ -4,9 +4,9 @@ import cmath
 import math
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 
-from .._derivatives import LINEAR, contribution, factor, scale
+from ...extend._derivatives import LINEAR, contribution, factor, scale
 from .._functions import BINARY, UNARY
 from ._derived import Axes
 from ._dtypes import same

@@ -7,11 +7,11 @@ do: its change is such that the vector's is orthogonal to the vector.
 from typing import Any, Final, NamedTuple
 
 from xpand import UnsupportedError
-from xpand._arguments import device_of
+from xpand.extend import device_of
 from xpand_extensions.linalg import _lstsq_results as lstsq
 
 from ..._bounds import index_dtype
-from .._derivatives import contribution, joint
+from ...extend._derivatives import contribution, joint
 from ._derived import Axes
 from .linalg import adjoint, identity
 from .products import is_complex

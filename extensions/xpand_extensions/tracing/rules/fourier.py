@@ -7,10 +7,10 @@ zeros on the other side.
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 
 from ..._bounds import index_dtype
-from .._derivatives import LINEAR
+from ...extend._derivatives import LINEAR
 from ._derived import Axes
 from ._dtypes import dtype_of_result, same
 from .products import conjugate

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from xpand import array_namespace
-from xpand._arguments import device_of
-from xpand._errors import UnsupportedError
+from xpand import UnsupportedError, array_namespace
+from xpand.extend import device_of
 
+from ...extend._derivatives import joint
 from .._core import Aval
-from .._derivatives import joint
 
 
 def _shapes(namespace: Any, *avals: Any, declared: Any, **params: Any) -> Any:

@@ -4,13 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from xpand._arguments import device_of
-from xpand._namespace import is_lazy
+from xpand.extend import device_of, is_lazy
 
 from ..._bounds import index_dtype
 from ..._sums import plain_sum
+from ...extend._derivatives import LINEAR, First
 from .._core import Aval, TracedArray, TracedError, bare
-from .._derivatives import LINEAR, First
 from .._indexing import get, numbers_of, put
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from .._rows import write_rows

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from .._derivatives import LINEAR, contribution
+from ...extend._derivatives import LINEAR, contribution
 from .._indexing import applied
 from .._matrices import block
 from ._derived import Axes

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from .._derivatives import contribution
+from ...extend._derivatives import contribution
 from ._late import late
 
 _OPERATIONS: Final = {"cond": ("_branches", "cond"), "scan": ("_scan", "scan"), "while_loop": ("_while", "while")}

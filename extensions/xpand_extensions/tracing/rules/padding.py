@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import trees
-from xpand._arguments import device_of
+from xpand.extend import device_of
 from xpand_extensions.padding import pad
 
+from ...extend._derivatives import joint
 from .._core import Aval
-from .._derivatives import joint
 
 
 def _of_constants(tangents: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ... import linalg as linalg  # has `dot_general`
 from ..._dispatch import for_any_library
-from .._derivatives import LINEAR
+from ...extend._derivatives import LINEAR
 from ._derived import Axes
 from ._dtypes import dtype_of_result
 

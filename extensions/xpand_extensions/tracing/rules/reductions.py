@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 
 from ... import control_flow as control_flow  # has `associative_scan`
 from ... import statistics as statistics  # has `reduce`
 from ..._dispatch import for_any_library
-from .._derivatives import LINEAR, contribution
+from ...extend._derivatives import LINEAR, contribution
 from ._axes import axes_of, axis_of
 from ._derived import Axes
 

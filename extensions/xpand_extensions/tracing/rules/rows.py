@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 from xpand_extensions._at import GenericAt
 from xpand_extensions._index import Rows
 
-from .._derivatives import LINEAR, First, joint
+from ...extend._derivatives import LINEAR, First, joint
 from .._rows import read_rows, write_rows
 
 _NAMES: Final = ("rows.set", "rows.add", "rows.multiply", "rows.min", "rows.max")

@@ -7,13 +7,13 @@ the library's, else it is traced, and comes to taking elements and writing rows.
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 from xpand_extensions import indexing, scatter
 from xpand_extensions._bounds import index_dtype, resolve
 from xpand_extensions._rows import row_kernels
 
+from ...extend._derivatives import LINEAR, contribution, joint
 from .._core import Aval
-from .._derivatives import LINEAR, contribution, joint
 from .._shapes import broadcast
 from ._derived import Axes
 from ._dtypes import same

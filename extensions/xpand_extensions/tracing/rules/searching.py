@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from xpand._arguments import device_of
 from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from xpand.extend import device_of
 
 from ... import sorting
+from ...extend._derivatives import joint
 from .._core import Aval, TracedError
-from .._derivatives import joint
 from ._axes import flattened, spread_over_batch
 from ._derived import Axes
 from ._dtypes import dtype_of_result

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 
 from ..._bounds import index_dtype
 from ..._sums import plain_sum
+from ...extend._derivatives import LINEAR, First
 from .._core import Aval, Each
-from .._derivatives import LINEAR, First
 from .._shapes import broadcast
 from ._axes import axes_of, axis_of, flattened, sizes_of
 from ._derived import Axes

@@ -6,13 +6,13 @@ transposed product. So all derivatives stay on the pattern.
 
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 from xpand_extensions.sparse import _blocks as blocks
 from xpand_extensions.sparse import _products as products
 
 from ..._sums import plain_sum
+from ...extend._derivatives import LINEAR
 from .._core import Aval
-from .._derivatives import LINEAR
 from .._shapes import broadcast
 from ._derived import Axes
 from ._dtypes import same

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from ... import special
 from ..._dispatch import for_any_library
+from ...extend._derivatives import contribution, factor
 from ...generic.special._bessel import small_i1
 from ...generic.special._error import erfcx
 from ...generic.special._incomplete import beta_density, gamma_density
-from .._derivatives import contribution, factor
 from .._forward import jvp
 from ._derived import Axes
 

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand._arguments import device_of
+from xpand.extend import device_of
 from xpand_extensions.statistics._initial import with_initial
 
 from ..._bounds import index_dtype
+from ...extend._derivatives import joint
 from .._core import Aval
-from .._derivatives import joint
 from .._shapes import broadcast
 from ._derived import Axes
 from ._dtypes import of_example

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from xpand_extensions import linalg
 
-from .._derivatives import LINEAR, contribution
+from ...extend._derivatives import LINEAR, contribution
 from ._derived import Axes
 from ._dtypes import dtypes_of_matrix_function
 from .products import is_complex, widened

@@ -11,8 +11,8 @@ from xpand_extensions.windows._arguments import Pass, passes
 from xpand_extensions.windows._pieces import extreme_positions, inside, scatter_to_extremes
 
 from ..._sums import plain_sum
+from ...extend._derivatives import LINEAR, contribution
 from .._core import Aval
-from .._derivatives import LINEAR, contribution
 from .._indexing import applied
 from ._derived import Axes
 from .products import device_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.linear_solve import _factors as facades
 from xpand_extensions.linear_solve._factors import CholeskyParts, LUParts, QRParts, TriangularParts
 

@@ -8,7 +8,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.generic.random._scaled import scaled
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import dask.array as da
 
-from xpand._defaults import namespace_or_default
-from xpand._typing import Device, Namespace
+from xpand.extend import Device, Namespace, namespace_or_default
 
 from ...numpy.random._native import Source
 

@@ -1,6 +1,6 @@
 """The gamma function's family on Dask."""
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions import special
 
 from .._blocks import blockwise

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, Policy
 

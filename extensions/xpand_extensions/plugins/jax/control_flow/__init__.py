@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.control_flow import _scans as generic
 
 from .._explained import explained

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 import xpand.jax as xp
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg import _products as products
 from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone

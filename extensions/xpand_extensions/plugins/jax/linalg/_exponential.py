@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 import xpand.jax as xp
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.linalg._functions import MAX_SQUARINGS, exponential
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.linear_solve._krylov_cg import CG
 from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, Step, flags, ratio
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop

@@ -3,7 +3,7 @@
 import jax
 
 import xpand.jax as xp
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
 from xpand_extensions.linear_solve._factors import CholeskyParts
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import jax
 
-from xpand import _arguments, is_concrete, trees
-from xpand._typing import Array
+from xpand import is_concrete, trees
+from xpand.extend import Array, checks
 from xpand_extensions.generic.linear_solve._krylov_run import run
 from xpand_extensions.linear_solve._factorization import Factorization
 from xpand_extensions.linear_solve._krylov import Found
@@ -30,7 +30,7 @@ def krylov(
 ) -> Found:
     given = (b, x0, rtol, atol)
     found, structure = trees.flatten(system)
-    positions = tuple([i for i, x in enumerate(found) if _arguments.is_array(x)])
+    positions = tuple([i for i, x in enumerate(found) if checks.is_array(x)])
     arrays = [found[i] for i in positions]
     static = tuple([(i, x) for i, x in enumerate(found) if i not in positions])
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops}

@@ -2,7 +2,7 @@
 
 import jax
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions import linear_solve
 
 

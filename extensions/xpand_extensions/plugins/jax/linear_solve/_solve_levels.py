@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 @jax.jit  # type: ignore[untyped-decorator]

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 
 def exponential(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:

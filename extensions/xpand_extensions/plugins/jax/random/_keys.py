@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 
 
 def key_of_seed(seed: Array, /) -> Array:

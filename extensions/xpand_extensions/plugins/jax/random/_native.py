@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import Device, Namespace
+from xpand.extend import Device, Namespace
 from xpand_extensions.random._generators import Generator
 
 

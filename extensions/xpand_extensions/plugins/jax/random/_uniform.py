@@ -5,8 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand import _arguments
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType, checks
 from xpand_extensions.generic.random import _uniform as generic
 
 
@@ -29,13 +28,13 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
     info = jnp.iinfo(dtype)
     # JAX wraps bounds beyond 32 bits where the data type is narrower than that, and takes no integers beyond 64.
     low, high = (_clipped(x, info.min, info.max + 1) for x in (minval, maxval))
-    if any(not _arguments.is_array(x) and x >= 2**63 for x in (low, high)):
+    if any(not checks.is_array(x) and x >= 2**63 for x in (low, high)):
         return generic.randint(key, shape, low, high, dtype)
     return jax.random.randint(key, shape, low, high, dtype)
 
 
 def _clipped(x: Any, low: int, high: int) -> Any:
-    if not _arguments.is_array(x):
+    if not checks.is_array(x):
         return min(max(x, low), high)
     info = jnp.iinfo(x.dtype)
     return x if info.bits <= 32 or high > 2**31 else jnp.clip(x, max(low, info.min), high)

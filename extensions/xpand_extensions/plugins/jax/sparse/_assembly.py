@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.sparse._assembly import csr_assembly as generic_assembly
 from xpand_extensions.plugins.numpy.sparse._assembly import csr_assembly as host_assembly
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape

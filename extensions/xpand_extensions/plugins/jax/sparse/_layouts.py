@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.sparse._containers import CSR, Sparse
 
 

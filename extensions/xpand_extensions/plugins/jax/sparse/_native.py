@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.sparse import _native as native
 from xpand_extensions.sparse._containers import COO, CSC, CSR, Sparse
 from xpand_extensions.sparse._convert import Format

@@ -13,7 +13,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.plugins.numpy.sparse import _products as host
 from xpand_extensions.plugins.numpy.sparse._diagonals import diagonals_of
 from xpand_extensions.sparse._products import CSRPlan, Shape

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic.special._error import erfcx

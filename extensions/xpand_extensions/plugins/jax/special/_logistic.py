@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.scipy.special
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import special as generic
 
 from .._derivatives import with_derivatives_of

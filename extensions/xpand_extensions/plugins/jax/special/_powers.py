@@ -5,7 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.generic.random import _keys as generic
 
 from ._blocks import Finish, both_words, double_word, fill, hash_one, one_word

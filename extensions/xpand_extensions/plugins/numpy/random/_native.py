@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand._defaults import namespace_or_default
-from xpand._precision import default_dtype
-from xpand._typing import Array, Device, DType, Namespace
+from xpand.extend import Array, Device, DType, Namespace, default_dtype, namespace_or_default
 
 
 class Source:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.generic.random._scaled import scaled
 

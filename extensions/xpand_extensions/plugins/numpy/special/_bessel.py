@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.special
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import special as generic
 
 from .._scipy import scipy_or

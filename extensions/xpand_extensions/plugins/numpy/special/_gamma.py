@@ -7,7 +7,7 @@ The missing functions are generic: these are as fast as SciPy's `polygamma` and 
 import numpy as np
 import scipy.special
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 

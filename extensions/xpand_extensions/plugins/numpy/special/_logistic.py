@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
 

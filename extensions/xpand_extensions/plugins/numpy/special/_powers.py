@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._width import widened
 
 

@@ -8,7 +8,7 @@ import torch
 import torch.utils.checkpoint
 
 from xpand import UnsupportedError
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import with_own_cells
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, everything_saveable, nothing_saveable

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import captured, global_arrays, with_arrays
 

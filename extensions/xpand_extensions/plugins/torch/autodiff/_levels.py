@@ -16,7 +16,7 @@ import torch
 from torch.func import debug_unwrap
 
 from xpand import UnsupportedError, trees
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions.vmap import _names as names
 

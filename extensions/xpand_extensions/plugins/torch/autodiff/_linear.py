@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 
 from ._levels import depends, is_floating, merged
 from ._products import vjp

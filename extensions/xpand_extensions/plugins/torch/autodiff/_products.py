@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 
 from .._in_place import with_errors

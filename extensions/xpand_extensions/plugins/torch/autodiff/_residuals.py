@@ -8,7 +8,7 @@ from typing import Any
 from torch.fx import GraphModule
 
 from xpand import UnsupportedError
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.generic.control_flow._scans import steps
 

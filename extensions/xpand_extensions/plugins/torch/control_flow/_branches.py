@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch._concrete import is_traced
 
 from ._compiled import compiled_cond, compiled_switch

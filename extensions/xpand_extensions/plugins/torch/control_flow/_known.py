@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch.func import debug_unwrap
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic.control_flow import _scans as generic
 

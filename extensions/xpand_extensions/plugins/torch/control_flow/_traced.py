@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from xpand import UnsupportedError
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
 from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan, masked_while, selected

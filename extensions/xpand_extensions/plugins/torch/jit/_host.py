@@ -11,8 +11,7 @@ import numpy as np
 import torch
 
 from xpand import UnsupportedError, is_concrete
-from xpand._imports import untraced
-from xpand._typing import Array
+from xpand.extend import Array, untraced
 from xpand.torch import _private as private
 from xpand_extensions.jit._host import of_shapes
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from xpand import trees
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._where import stacklevel
 from xpand_extensions.jit._calls import Flattened, name_of

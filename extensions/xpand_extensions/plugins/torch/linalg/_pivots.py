@@ -3,7 +3,7 @@
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 
 
 def order_of(factors: Array, pivots: Array) -> Array:

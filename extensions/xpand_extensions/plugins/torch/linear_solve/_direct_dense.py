@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 import xpand.torch as xp
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
 from xpand_extensions.linear_solve._condition import estimate, verdict

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand.torch import _private as private
 from xpand_extensions.generic import random as generic
 from xpand_extensions.generic.random._gamma import gamma_slope

@@ -5,8 +5,8 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from xpand import _arguments, namespace
-from xpand._typing import Array, DType
+from xpand import namespace
+from xpand.extend import Array, DType, checks
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.random._arguments import arrays_of
 
@@ -42,7 +42,7 @@ def _as_int64(x: Array) -> Array:
 
 def _spans(key: Array, minval: Array | int, maxval: Array | int, dtype: DType) -> tuple[Array, Array]:
     """Return the first integers, and how many there are, modulo 2⁶⁴."""
-    low, high = _arguments.integer_range(namespace("torch"), dtype)
+    low, high = checks.integer_range(namespace("torch"), dtype)
     first, _ = _clipped(key, minval, low, high)
     last, exceeds = _clipped(key, maxval, low, high)
     span = last - first + exceeds
@@ -51,7 +51,7 @@ def _spans(key: Array, minval: Array | int, maxval: Array | int, dtype: DType) -
 
 def _clipped(key: Array, x: Any, low: int, high: int) -> tuple[Array, Array]:
     """Clip bounds to a range, modulo 2⁶⁴, and tell which were above it."""
-    if not _arguments.is_array(x):
+    if not checks.is_array(x):
         inside = min(max(x, low), high)
         wrapped = inside - 2**64 if inside >= 2**63 else inside
         options = {"dtype": torch.int64, "device": key.device}

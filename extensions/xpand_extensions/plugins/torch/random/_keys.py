@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS

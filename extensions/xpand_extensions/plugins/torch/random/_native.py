@@ -5,8 +5,7 @@ from typing import Any
 import torch
 
 from xpand import namespace
-from xpand._precision import default_dtype
-from xpand._typing import Array, Device, DType, Namespace
+from xpand.extend import Array, Device, DType, Namespace, default_dtype
 
 
 class _Source:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import torch
 
-from xpand._typing import Array, DType
+from xpand.extend import Array, DType
 from xpand_extensions.generic.random import _scaled as scales
 from xpand_extensions.generic.random import _uniform as generic
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.sparse._assembly import csr_assembly as generic_assembly
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape

@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._optional import import_if_usable

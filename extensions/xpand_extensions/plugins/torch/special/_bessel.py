@@ -2,7 +2,7 @@
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
 

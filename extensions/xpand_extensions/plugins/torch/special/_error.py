@@ -6,7 +6,7 @@ from typing import Final
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import special as generic
 
 from .._corrected import corrected

@@ -9,7 +9,7 @@ from typing import Final
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch._differentiated import is_differentiated
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand_extensions.generic import special as generic
 
 sigmoid = expit = torch.special.expit

@@ -12,7 +12,7 @@ import torch
 
 from xpand import UnsupportedError
 from xpand import torch as xp
-from xpand._typing import Array
+from xpand.extend import Array
 
 _TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}
 

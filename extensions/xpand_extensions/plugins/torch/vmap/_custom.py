@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from xpand._typing import Array
+from xpand.extend import Array
 from xpand.torch import _private as private
 
 Arrays: TypeAlias = "tuple[Array, ...]"
