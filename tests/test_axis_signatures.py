@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import array_api_strict
 import numpy as np
 import pytest
 
@@ -20,6 +21,7 @@ from xpand_extensions.tracing._core import Aval, aval_of
 from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._signature import Dimension, Layout, parse
+from xpand_extensions.tracing.rules._derived import _key as key_of
 from xpand_extensions.tracing.rules._derived import native_by_name
 from xpand_extensions.vmap import vmap
 
@@ -495,3 +497,12 @@ def _laid_out(name: str, call: Call) -> tuple[list[Any], list[Any], Layout]:
         order,
         axes.layout(name, signature, tuple([np.ndim(x) if x is not None else 0 for x in arrays]), call.params),
     )
+
+
+def test_saved_plans_tell_parameters_apart_that_python_takes_for_equal() -> None:
+    of = lambda **params: key_of((2,), params=params)
+    assert {of(dtype=np.dtype("float64")): 1}.get(of(dtype=array_api_strict.float64)) is None  # comparing them warns
+    assert of(k=1) != of(k=True)
+    assert of(x=0.0) != of(x=-0.0)
+    assert of(x=1.5) == of(x=1.5)
+    assert of(x=[1]) is None

@@ -101,8 +101,13 @@ class _Memory(dict[Any, Any]):
 
 
 def _key(*parts: Any, params: Params) -> Any:
-    """Return what a result depends on; None where a parameter, such as a list, has no hash."""
-    key = (*parts, *params.items())
+    """Return the key of a result; None where a parameter, such as a list, has no hash.
+
+    It has the types of the parameters, since 1 equals True, and data types of two libraries have the same hash but must
+    not be compared. Numbers are keys as text, since 0.0 equals -0.0.
+    """
+    values = [repr(x) if isinstance(x, float | complex) else x for x in params.values()]
+    key = (*parts, *params, *map(type, params.values()), *values)
     try:
         hash(key)
     except TypeError:
