@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import array_api_strict
 import numpy as np
 import pytest
 import torch
 
+from xpand import _arguments
 from xpand_extensions.autodiff import custom_vjp
 from xpand_extensions.jit import ShapeDtype, pure_callback
+from xpand_extensions.scatter import segment_sum
 
 D3 = ShapeDtype((3,), torch.float32)
 T3 = torch.asarray([0.5, -1.5, 2.0])
@@ -75,3 +78,13 @@ def test_host_functions_that_hold_traced_values() -> None:
     function = torch.compile(lambda x: pure_callback(lambda y: y + x.numpy(), D3, x), fullgraph=True, backend="eager")
     with pytest.raises(torch._dynamo.exc.TorchDynamoException, match="closure cell"):
         function(T3)
+
+
+def test_kinds_of_data_types_seen_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch compiles no write into a table with data types of a library that compares them itself."""
+    real = array_api_strict.float64
+    monkeypatch.setattr(_arguments, "_kinds", {type(real): {real: "real"}})
+    torch.compiler.reset()
+    ids = torch.asarray([0, 1, 0])
+    compiled = torch.compile(lambda x: segment_sum(x, ids, num_segments=2), fullgraph=True, backend="eager")
+    assert compiled(torch.asarray([1.0, 2.0, 3.0])).tolist() == [4.0, 2.0]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
+from ._imports import trace_instead
 from ._namespace import array_namespace, describe, library_of
 from ._typing import Array, DType, Namespace
 
@@ -59,20 +60,29 @@ _ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
 }
 
 
-# Kept in dictionaries by hand: torch.compile warns of functools.cache. One for each type of data types, which libraries
-# share, since array-api-strict warns when one of its own is compared with NumPy's, and PyTorch 2.11 compiles through no
-# dictionary that has one of NumPy's.
+# Dictionaries, because torch.compile warns of functools.cache. Each type of data types has its own: array-api-strict
+# warns when one of its data types is compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary that has
+# one of NumPy's.
 _kinds: dict[type, dict[DType, Kind | None]] = {}
 _ranges: dict[type, dict[DType, tuple[int, int]]] = {}
 
 
+def _store(table: dict[type, dict[DType, Any]], dtype: DType, value: Any) -> None:
+    table.setdefault(type(dtype), {})[dtype] = value
+
+
+# torch.compile would have to write the whole table again, with the data types of other libraries.
+trace_instead(_store, lambda table, dtype, value: None)
+
+
 def kind(xp: Namespace, dtype: DType) -> Kind | None:
     """Name the kind of a data type; None for one outside the standard."""
-    known = _kinds.setdefault(type(dtype), {})
-    if dtype not in known:
-        found = [name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)]
-        known[dtype] = found[0] if found else None
-    return known[dtype]
+    known = _kinds.get(type(dtype))
+    if known is not None and dtype in known:
+        return known[dtype]
+    found = next((name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)), None)
+    _store(_kinds, dtype, found)
+    return found
 
 
 def kind_of(x: Array) -> Kind | None:
@@ -109,11 +119,13 @@ def named_dtype(function: str, xp: Namespace, dtype: DType) -> DType:
 
 def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest integer of a data type."""
-    known = _ranges.setdefault(type(dtype), {})
-    if dtype not in known:
-        info = xp.iinfo(dtype)
-        known[dtype] = (int(info.min), int(info.max))
-    return known[dtype]
+    known = _ranges.get(type(dtype))
+    if known is not None and dtype in known:
+        return known[dtype]
+    info = xp.iinfo(dtype)
+    found = int(info.min), int(info.max)
+    _store(_ranges, dtype, found)
+    return found
 
 
 def device_of(x: Array) -> Any:
