@@ -61,8 +61,8 @@ _ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
 
 
 # Dictionaries, because torch.compile warns of functools.cache. Each type of data types has its own: array-api-strict
-# warns when one of its data types is compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary that has
-# one of NumPy's.
+# warns when one of its data types is compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary with
+# one of NumPy's in it.
 _kinds: dict[type, dict[DType, Kind | None]] = {}
 _ranges: dict[type, dict[DType, tuple[int, int]]] = {}
 
