@@ -27,8 +27,8 @@ FOR_TESTS: Final = (
     *("array_api_strict", "dask", "torch", "jax", "numpy"),
 )
 """What the tests need, to compare with and to be described by; the libraries on the processor among them."""
-WITHOUT: Final = ("tests/test_docs.py",)
-"""Files of tests that need further packages even to be read, and have none of a library on a GPU."""
+WITHOUT: Final = ("tests/test_docs.py", "tests/test_layers.py", "tests/test_torch_versions.py")
+"""Files of tests that can't be read without further packages or tools; none of them tests a library on a GPU."""
 FOR_SUITE: Final = ("pytest", "hypothesis", "ndindex", "pytest_jsonreport")
 
 LIBRARIES: Final = {"torch": "torch-cuda", "jax": "jax-cuda", "cupy": "cupy"}

@@ -226,9 +226,9 @@ def test_functions_stay_what_they_are() -> None:
     assert pickle.loads(pickle.dumps(cond)) is cond
     assert pickle.loads(pickle.dumps(minimize)) is minimize
     with xe.profile.profile() as p:
-        cond(True, linear, linear, X)
-        minimize(lambda x: x @ x, X)
-        grad(lambda x: x @ x)(X)
+        xe.control_flow.cond(True, linear, linear, X)
+        xe.optimize.minimize(lambda x: x @ x, X)
+        xe.autodiff.grad(lambda x: x @ x)(X)
     assert {"control_flow.cond", "optimize.minimize", "autodiff.grad"} <= {entry.name for entry in p.entries}
 
 

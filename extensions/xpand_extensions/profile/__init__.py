@@ -79,7 +79,7 @@ def profile(
     ...     total = segment_sum(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 0, 1]), num_segments=2)
     >>> entry = p.entries[0]
     >>> entry.name, entry.arguments, [str(x) for x in entry.outputs]
-    ('scatter.segment_sum', 'float64(3,), int64(3,), num_segments=2', ['float64(2,)'])
+    ('scatter.segment_sum', "float64(3,), int64(3,), num_segments=2, mode='raise'", ['float64(2,)'])
     """
     for name, value in (
         ("trace", trace),
