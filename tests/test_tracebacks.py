@@ -25,7 +25,7 @@ from xpand_extensions import (
     vmap,
     windows,
 )
-from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.autodiff import jvp
 from xpand_extensions.control_flow import cond, fori_loop, scan
 from xpand_extensions.jit import ShapeDtype
 from xpand_extensions.optimize import minimize
