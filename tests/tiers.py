@@ -54,7 +54,8 @@ def main(results: str) -> int:
     """Write the files from the durations of a run."""
     seconds: dict[str, float] = {}
     for case in xml.etree.ElementTree.parse(results).iter("testcase"):
-        name = f"{case.attrib['classname'].replace('.', '/')}.py::{case.attrib['name']}"
+        module, *classes = case.attrib["classname"].removeprefix("tests.").split(".")
+        name = "::".join([f"tests/{module}.py", *classes, case.attrib["name"]])
         seconds[name] = seconds.get(name, 0.0) + float(case.attrib["time"])
     found = slow_tests(seconds)
     LIST.write_text("".join(f"{name}\n" for name in found))
