@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any, Final, TypeAlias
 
-from xpand.extend import Array, describe
+from xpand.extend import Array, describe, untraced
 
 from .._optional import import_optional
 
@@ -221,11 +221,16 @@ def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: b
     if optimize is False or len(terms) <= 2:
         # The result goes to the end of the list: it meets the next operand from the front.
         return [(0, len(terms) - 1 - step) if step else (0, 1) for step in range(len(terms) - 1)]
-    shapes = [tuple(sizes[label] for label in term) for term in terms]
-    method = "auto" if optimize is True else optimize
+    shapes = tuple([tuple([sizes[label] for label in term]) for term in terms])
+    return list(_path(f"{','.join(terms)}->{output}", shapes, "auto" if optimize is True else optimize))
+
+
+@untraced
+def _path(formula: str, shapes: tuple[Shape, ...], method: str) -> tuple[tuple[int, int], ...]:
+    """Ask opt_einsum for the order, also while torch.compile traces, which can't trace opt_einsum."""
     opt_einsum = import_optional("opt_einsum", "einsum of three or more operands, unless optimize=False")
-    path, _ = opt_einsum.contract_path(f"{','.join(terms)}->{output}", *shapes, shapes=True, optimize=method)
-    return [(min(step), max(step)) for step in path]
+    path, _ = opt_einsum.contract_path(formula, *shapes, shapes=True, optimize=method)
+    return tuple([(min(step), max(step)) for step in path])
 
 
 def _pair(first: int, second: int, x1: str, x2: str, output: str | None, needed: set[str]) -> tuple[Pair, str]:
