@@ -221,15 +221,19 @@ def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: b
     if optimize is False or len(terms) <= 2:
         # The result goes to the end of the list: it meets the next operand from the front.
         return [(0, len(terms) - 1 - step) if step else (0, 1) for step in range(len(terms) - 1)]
-    shapes = tuple([tuple([sizes[label] for label in term]) for term in terms])
+    shapes = ",".join([" ".join([f"{sizes[label]}" for label in term]) for term in terms])
     return list(_path(f"{','.join(terms)}->{output}", shapes, "auto" if optimize is True else optimize))
 
 
 @untraced
-def _path(formula: str, shapes: tuple[Shape, ...], method: str) -> tuple[tuple[int, int], ...]:
-    """Ask opt_einsum for the order, also while torch.compile traces, which can't trace opt_einsum."""
+def _path(formula: str, shapes: str, method: str) -> tuple[tuple[int, int], ...]:
+    """Ask opt_einsum for the order.
+
+    torch.compile calls this instead of tracing it. The shapes are text, because sizes may be symbols there.
+    """
     opt_einsum = import_optional("opt_einsum", "einsum of three or more operands, unless optimize=False")
-    path, _ = opt_einsum.contract_path(formula, *shapes, shapes=True, optimize=method)
+    each = [tuple(map(int, shape.split())) for shape in shapes.split(",")]
+    path, _ = opt_einsum.contract_path(formula, *each, shapes=True, optimize=method)
     return tuple([(min(step), max(step)) for step in path])
 
 
