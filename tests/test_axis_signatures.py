@@ -21,8 +21,8 @@ from xpand_extensions.tracing._core import Aval, aval_of
 from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._signature import Dimension, Layout, parse
-from xpand_extensions.tracing.rules._derived import _key as key_of
-from xpand_extensions.tracing.rules._derived import native_by_name
+from xpand_extensions.tracing.rules._derived import key_of
+from xpand_extensions.tracing.rules._derived_batches import native_by_name
 from xpand_extensions.vmap import vmap
 
 import_facades()

@@ -102,8 +102,9 @@ class Root:
     def __init__(
         self, calculus: Calculus, function: Function, solve: Function, tangent_solve: Function, rows: Sequence[Any]
     ) -> None:
-        """Take the functions, of which `solve` may return more arrays after those of the solution.
+        """Take the functions of an equation.
 
+        `solve` returns the arrays of the solution, and may return more after them.
         `tangent_solve` takes a right-hand side and the solution as one tuple; it solves the system of the Jacobian.
         `rows` are types like those of a solution.
         """

@@ -10,9 +10,9 @@ The rule of an operation is a tuple with an entry for each of its arrays, or a d
 - `contribution(f)`: the derivative along `t` is `f(xp, t, out, *args, **params)`, linear in `t`; None for zero.
 
 `Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)`
-serves all arrays at once: `f(xp, tangents, out, *args, **params)` gives the derivative of the result, or of each array
-of it, along tangents some of which are None. `pullback(f)` gives the transpose of the derivative, for reverse mode
-alone; operations of third parties can have it.
+serves all arrays at once: `f(xp, tangents, out, *args, **params)` returns the derivative of the result, or of each of
+its arrays. A tangent is None where it is zero. `pullback(f)` is the transpose of the derivative, for reverse mode alone;
+operations of third parties can have it.
 """
 
 from collections.abc import Callable, Iterator

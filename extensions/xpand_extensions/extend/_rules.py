@@ -51,7 +51,7 @@ def register_rules(
             Or, for all arguments and all results at once, `joint(f)`: `f(xp, tangents, out, **arguments)` returns the
             tangent of the result, or a tuple of one for each result; `tangents` is a dictionary by the names of
             arguments. Or, for reverse mode alone, `pullback(f)`: `f(xp, cotangent, out, **arguments)` returns a
-            dictionary from names of arguments to their cotangents. None stands for zero in each of these.
+            dictionary from names of arguments to their cotangents. In all of these, None means zero.
         batching: `batching(xp, mapped, **arguments)` computes all batch elements together: `mapped` says, by the names
             of arguments, which have the mapped axis, which comes first. It returns the result, or a tuple of results,
             with that axis first. `vmap` uses it.

@@ -1,7 +1,7 @@
 """Axis signatures: which axis of a result comes from which axis of an argument, and what may be done to it.
 
 Each operation has one, in the table `AXES` of its family in `rules`. The rules for shapes and batches are derived from
-it (`rules._derived`). The grammar extends that of NumPy's generalised ufuncs:
+it (`rules._derived_shapes`, `rules._derived_batches`). The grammar extends that of NumPy's generalised ufuncs:
 
 | signature | operation |
 | --- | --- |

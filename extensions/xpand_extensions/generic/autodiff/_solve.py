@@ -57,7 +57,7 @@ def custom_root(
 def _solved(
     equation: Callable[..., Equation], functions: tuple[Any, Any, Any], first: Arrays, args: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Solve an equation that is made of functions, of which the second solves it."""
+    """Solve an equation with its second function, the solver."""
     arrays = (*first, *args)
     outer = captured(_is_traced, *functions)
     found = solved_directly(_is_traced, (*arrays, *outer), lambda: functions[1](first, *args))

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .._functions import BINARY, UNARY
-from ._derived import Axes, batching_rule, shape_rule
+from ._derived import Axes
+from ._derived_batches import batching_rule
+from ._derived_shapes import shape_rule
 
 _FAMILIES: Final = [
     importlib.import_module(f"{__name__}.{module.name}")
