@@ -11,7 +11,7 @@ The rule of an operation is a tuple with an entry for each of its arrays, or a d
 
 `Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)`
 serves all arrays at once: `f(xp, tangents, out, *args, **params)` returns the derivative of the result, or of each of
-its arrays. A tangent is None where it is zero. `pullback(f)` is the transpose of the derivative, for reverse mode alone;
+its arrays. A tangent is None where it is zero. `pullback(f)` is the transpose of the derivative, for reverse mode;
 operations of third parties can have it.
 """
 
