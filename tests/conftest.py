@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 # Before any library is imported: 64-bit types in JAX, one thread each, since the tests run in parallel processes.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -24,6 +25,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHES / "xpand-tests" /
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -94,6 +96,18 @@ def pytest_collection_finish() -> None:
     """Have the collector pass over all that is imported, which lives as long as the process."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Reset the module's random generators, so that a test draws the same numbers whatever ran before it."""
+    module = getattr(item, "module", None)
+    for name, generator in vars(module).items() if module else ():
+        if isinstance(generator, np.random.Generator):
+            state = _generator_states.setdefault((module.__name__, name), generator.bit_generator.state)
+            generator.bit_generator.state = state
+
+
+_generator_states: dict[tuple[str, str], Any] = {}
 
 
 @pytest.fixture(scope="module")
