@@ -19,8 +19,7 @@ from ...tracing._graph import Graph
 from ...tracing._reverse import linearize as _linearize
 from ...tracing._reverse import transposed
 from ...tracing._staging import stage
-from ._solve import custom_linear_solve as custom_linear_solve
-from ._solve import custom_root as custom_root
+from ._solve import custom_linear_solve, custom_root
 
 
 def stop_gradient(x: Array, /) -> Array:

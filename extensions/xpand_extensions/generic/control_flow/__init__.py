@@ -3,5 +3,3 @@
 from ._branches import cond, switch
 from ._loops import fori_loop, while_loop
 from ._scans import associative_scan, map, scan
-
-__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

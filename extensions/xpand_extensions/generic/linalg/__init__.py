@@ -3,19 +3,3 @@
 from ._factorizations import cho_solve, least_squares, lu, lu_factor, lu_solve, triangular_solve
 from ._functions import expm, logm
 from ._products import diagonal, dot_general, einsum, kron, matvec
-
-__all__ = [
-    "cho_solve",
-    "diagonal",
-    "dot_general",
-    "einsum",
-    "expm",
-    "kron",
-    "logm",
-    "least_squares",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "matvec",
-    "triangular_solve",
-]

@@ -13,18 +13,6 @@ from ._krylov_run import run
 from ._solve_dense import solve_dense
 from ._solve_levels import solve_levels
 
-__all__ = [
-    "factor_cholesky",
-    "factor_lu",
-    "factor_qr",
-    "factor_sparse",
-    "factor_triangular",
-    "krylov",
-    "solve_levels",
-    "solve_dense",
-    "solve_sparse",
-]
-
 _MOST_LAZY: Final = 500
 """Each step is some tens of tasks for every block."""
 

@@ -2,5 +2,3 @@
 
 from ._implicit import tangent_of
 from ._iterate import iterate
-
-__all__ = ["iterate", "tangent_of"]

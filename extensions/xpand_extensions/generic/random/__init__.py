@@ -1,48 +1,11 @@
 """Random numbers for any library: the parts, gathered."""
 
-from ._choice import choice as choice
-from ._choice import permutation as permutation
-from ._distributions import ball as ball
-from ._distributions import beta as beta
-from ._distributions import binomial as binomial
-from ._distributions import binomial_elements as binomial_elements
-from ._distributions import categorical as categorical
-from ._distributions import cauchy as cauchy
-from ._distributions import chisquare as chisquare
-from ._distributions import dirichlet as dirichlet
-from ._distributions import double_sided_maxwell as double_sided_maxwell
-from ._distributions import exponential as exponential
-from ._distributions import f as f
-from ._distributions import gamma as gamma
-from ._distributions import gamma_elements as gamma_elements
-from ._distributions import generalized_normal as generalized_normal
-from ._distributions import geometric as geometric
-from ._distributions import gumbel as gumbel
-from ._distributions import laplace as laplace
-from ._distributions import loggamma as loggamma
-from ._distributions import logistic as logistic
-from ._distributions import lognormal as lognormal
-from ._distributions import maxwell as maxwell
-from ._distributions import multinomial as multinomial
-from ._distributions import multivariate_normal as multivariate_normal
-from ._distributions import orthogonal as orthogonal
-from ._distributions import pareto as pareto
-from ._distributions import poisson as poisson
-from ._distributions import poisson_elements as poisson_elements
-from ._distributions import rayleigh as rayleigh
-from ._distributions import split_each as split_each
-from ._distributions import t as t
-from ._distributions import triangular as triangular
-from ._distributions import truncated_normal as truncated_normal
-from ._distributions import wald as wald
-from ._distributions import weibull_min as weibull_min
-from ._keys import bits as bits
-from ._keys import fold_in as fold_in
-from ._keys import key_data as key_data
-from ._keys import key_of_seed as key_of_seed
-from ._keys import split as split
-from ._uniform import bernoulli as bernoulli
-from ._uniform import normal as normal
-from ._uniform import rademacher as rademacher
-from ._uniform import randint as randint
-from ._uniform import uniform as uniform
+from ._choice import choice, permutation
+from ._continuous import cauchy, exponential, gumbel, laplace, logistic, maxwell
+from ._discrete import binomial, binomial_elements, categorical, geometric, multinomial, poisson, poisson_elements
+from ._elements import split_each
+from ._gamma import beta, chisquare, dirichlet, f, gamma, gamma_elements, generalized_normal, loggamma, t
+from ._keys import bits, fold_in, key_data, key_of_seed, split
+from ._multivariate import ball, multivariate_normal, orthogonal
+from ._shaped import double_sided_maxwell, lognormal, pareto, rayleigh, triangular, truncated_normal, wald, weibull_min
+from ._uniform import bernoulli, normal, rademacher, randint, uniform

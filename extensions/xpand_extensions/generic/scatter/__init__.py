@@ -14,18 +14,6 @@ from xpand_extensions.scatter._segments import Reduction, identity, nothing, red
 from ._nd import scatter, scatter_nd
 from ._offsets import segment_reduce
 
-__all__ = [
-    "at",
-    "scatter",
-    "scatter_nd",
-    "segment_max",
-    "segment_mean",
-    "segment_min",
-    "segment_prod",
-    "segment_reduce",
-    "segment_sum",
-]
-
 
 def at(x: Array, index: Index = ..., /) -> At:
     return GenericAt(x, index)

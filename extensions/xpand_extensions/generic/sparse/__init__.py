@@ -3,16 +3,3 @@
 from ._assembly import csr_assembly
 from ._pattern import are_concrete, eagerly
 from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
-
-__all__ = [
-    "eagerly",
-    "coo_matmul",
-    "coo_todense",
-    "csr_assembly",
-    "csr_matmul",
-    "csr_plan",
-    "csr_rmatmul",
-    "csr_rows",
-    "are_concrete",
-    "sampled_matmul",
-]

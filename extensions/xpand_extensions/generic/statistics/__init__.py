@@ -6,26 +6,3 @@ from ._moments import corrcoef, cov
 from ._nan import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from ._order import nanquantile, quantile
 from ._reduce import average, ptp, reduce
-
-__all__ = [
-    "average",
-    "corrcoef",
-    "cov",
-    "cumulative_max",
-    "cumulative_min",
-    "gradient",
-    "logcumsumexp",
-    "nanargmax",
-    "nanargmin",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanquantile",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "ptp",
-    "quantile",
-    "reduce",
-]

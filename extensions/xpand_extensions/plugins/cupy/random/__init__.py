@@ -1,3 +1,3 @@
 """Random numbers on CuPy: its own source."""
 
-from ._native import native_generator as native_generator
+from ._native import native_generator

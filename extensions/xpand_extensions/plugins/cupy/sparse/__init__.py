@@ -2,5 +2,3 @@
 
 from ._native import to_native
 from ._products import csr_matmul
-
-__all__ = ["csr_matmul", "to_native"]

@@ -3,23 +3,3 @@
 from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
 from ._logistic import entr, expit, log_sigmoid, logit, sigmoid, xlog1py, xlogy
 from ._powers import cbrt, exp2, rsqrt
-
-__all__ = [
-    "cbrt",
-    "entr",
-    "erf",
-    "erfc",
-    "erfcinv",
-    "erfinv",
-    "exp2",
-    "expit",
-    "log_ndtr",
-    "log_sigmoid",
-    "logit",
-    "ndtr",
-    "ndtri",
-    "rsqrt",
-    "sigmoid",
-    "xlog1py",
-    "xlogy",
-]

@@ -15,8 +15,7 @@ from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten,
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, Policy
 
 from .._explained import explained
-from ._solve import custom_linear_solve as custom_linear_solve
-from ._solve import custom_root as custom_root
+from ._solve import custom_linear_solve, custom_root
 
 
 def stop_gradient(x: Array, /) -> Array:

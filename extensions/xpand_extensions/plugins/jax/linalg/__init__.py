@@ -19,22 +19,6 @@ from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
 from ._exponential import expm
 from ._logarithm import logm
 
-__all__ = [
-    "cho_solve",
-    "diagonal",
-    "dot_general",
-    "einsum",
-    "expm",
-    "kron",
-    "logm",
-    "least_squares",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "matvec",
-    "triangular_solve",
-]
-
 cho_solve = jax.jit(generic.cho_solve, static_argnames=("lower",))
 diagonal = jax.jit(jnp.diagonal, static_argnames=("offset", "axis1", "axis2"))
 kron = jax.jit(products.kron)

@@ -4,5 +4,3 @@ from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangu
 from ._krylov import krylov
 from ._solve_dense import solve_dense
 from ._solve_levels import solve_levels
-
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_triangular", "krylov", "solve_dense", "solve_levels"]

@@ -4,14 +4,3 @@ from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangu
 from ._direct_sparse import factor_sparse, solve_sparse
 from ._krylov import krylov
 from ._solve_dense import solve_dense
-
-__all__ = [
-    "factor_cholesky",
-    "factor_lu",
-    "factor_qr",
-    "factor_sparse",
-    "factor_triangular",
-    "krylov",
-    "solve_dense",
-    "solve_sparse",
-]

@@ -1,26 +1,9 @@
 """Derivatives on PyTorch: those of torch.func, and additions to them."""
 
 from ._checkpoint import checkpoint, checkpoint_name
-from ._levels import is_differentiated as _is_differentiated  # noqa: F401 (`extend` asks for it)
+from ._levels import is_differentiated as _is_differentiated
 from ._linear import linear_transpose, linearize
 from ._products import jvp, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals
 from ._rules import closure_convert, custom_jvp, custom_vjp
 from ._solve import custom_linear_solve, custom_root
-
-__all__ = [
-    "checkpoint",
-    "checkpoint_name",
-    "closure_convert",
-    "custom_jvp",
-    "custom_linear_solve",
-    "custom_root",
-    "custom_vjp",
-    "jvp",
-    "linear_transpose",
-    "linearize",
-    "residuals",
-    "stop_gradient",
-    "value_and_grad",
-    "vjp",
-]

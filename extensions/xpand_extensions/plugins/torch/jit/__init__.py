@@ -17,8 +17,7 @@ from xpand_extensions.jit._ahead import Lowering
 from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
-from ._host import io_callback as io_callback
-from ._host import pure_callback as pure_callback
+from ._host import io_callback, pure_callback
 from ._trace import Graph, as_tensors, asking_no_values, quietly, stand_ins, tracing, without_values
 
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter)

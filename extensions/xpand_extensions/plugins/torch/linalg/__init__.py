@@ -18,8 +18,6 @@ from .._unsigned import SIGNED
 from ._logarithm import logm
 from ._pivots import order_of
 
-__all__ = ["diagonal", "einsum", "expm", "least_squares", "logm", "lu_factor", "triangular_solve"]
-
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
     dtype = operands[0].dtype

@@ -3,5 +3,3 @@
 from ._direct_dense import factor_cholesky, factor_lu
 from ._krylov import krylov
 from ._solve_dense import solve_dense
-
-__all__ = ["factor_cholesky", "factor_lu", "krylov", "solve_dense"]

@@ -18,7 +18,7 @@ from xpand_extensions.vmap._parallel import devices_of_replicas
 
 from .._in_place import with_errors
 from ._collectives import collective
-from ._custom import custom_vmap as custom_vmap
+from ._custom import custom_vmap
 
 
 def vmap(
