@@ -9,6 +9,7 @@ import pytest
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, against_jax, total
 from xpand import trees
+from xpand_extensions import linear_solve
 from xpand_extensions.autodiff import (
     check_grads,
     custom_linear_solve,
@@ -207,8 +208,8 @@ def test_loops_compiled_and_mapped(name: str) -> None:
         against_jax(library, make(by_iteration, Ours), make(symmetric_reference, jax), *arrays, rtol=1e-9)
 
 
-def test_no_derivative_no_cost(able: Library) -> None:
-    """Where nothing is traced, the solver is called, once, and nothing else."""
+def test_no_derivative_little_cost(able: Library) -> None:
+    """Where nothing is traced, the solver and the product, which is checked at the solution, are called once each."""
     calls: list[str] = []
 
     def never(*args: Any) -> Any:
@@ -218,9 +219,23 @@ def test_no_derivative_no_cost(able: Library) -> None:
         calls.append(text)
         return by_elimination(b, a)
 
-    x = custom_linear_solve(never, able.asarray(B), solve=solve, transpose_solve=never, args=(able.asarray(A), "text"))
+    def product(x: Any, a: Any, text: str) -> Any:
+        calls.append("product")
+        return a @ x
+
+    args = able.asarray(A), "text"
+    x = custom_linear_solve(product, able.asarray(B), solve=solve, transpose_solve=never, args=args)
     able.assert_equal(x, np.linalg.solve(A, B), rtol=1e-14)
-    assert calls == ["text"]
+    assert calls == ["text", "product"]
+
+
+def test_products_of_our_own_are_not_evaluated_to_be_checked(able: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    factors = linear_solve.factorize(able.asarray(A))
+    times = type(factors)._times
+    monkeypatch.setattr(type(factors), "_times", lambda *args: calls.append("product") or times(*args))
+    able.assert_equal(factors.solve(able.asarray(B)), np.linalg.solve(A, B), rtol=1e-14)
+    assert calls == []
 
 
 def test_what_the_solver_alone_uses_has_no_derivative(eager: Library) -> None:
@@ -464,6 +479,9 @@ def test_wrong_functions(eager: Library, functions: Any, message: str, kind: Any
         grad(lambda a, b: total(custom_linear_solve(matvec, b, args=(a,), **given)), BOTH)(
             eager.asarray(A), eager.asarray(B)
         )
+    if "transpose_solve" not in functions:
+        with pytest.raises(kind, match=message):
+            custom_linear_solve(matvec, eager.asarray(B), args=(eager.asarray(A),), **given)
 
 
 def test_forward_mode_needs_no_transposed_solver(eager: Library) -> None:

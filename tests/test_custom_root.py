@@ -179,11 +179,17 @@ def with_aux(x: Any, a: Any, b: Any) -> Any:
     return found, {"residual": equation(found, a, b) @ found}
 
 
-def test_no_derivative_no_cost() -> None:
+def test_no_derivative_little_cost() -> None:
+    """Where nothing is traced, the solver and the equation, which is checked at the solution, are called once each."""
     for library in LIBRARIES:
+        calls: list[Any] = []
         never = lambda *args: pytest.fail("called")
+        f = lambda x, b: calls.append(x) or x - 2.0 * b
         b = library.asarray(B)
-        library.assert_equal(custom_root(never, b, solve=lambda x, b: x + b, args=(b,)), 2.0 * B)
+        root = custom_root(f, b, solve=lambda x, b: x + b, tangent_solve=never, args=(b,))
+        library.assert_equal(root, 2.0 * B)
+        assert len(calls) == 1
+        library.assert_equal(calls[0], 2.0 * B)
 
 
 def test_complex_numbers_follow_jax(eager: Library) -> None:
@@ -280,6 +286,9 @@ def test_wrong_functions(eager: Library, functions: Any, message: str, kind: Any
     )
     with pytest.raises(kind, match=message):
         grad(lambda b: total(root(b)))(eager.asarray(B))
+    if "f" in functions:
+        with pytest.raises(kind, match=f"custom_root: {message}"):
+            root(eager.asarray(B))
 
 
 def test_variables_of_functions_have_their_values_at_the_call(eager: Library) -> None:

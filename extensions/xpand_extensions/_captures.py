@@ -1,6 +1,6 @@
 """The arrays that users' functions capture, and copies of the functions that use other arrays in their place."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -32,17 +32,42 @@ class OfArrays:
         return self.function(self.users, *arrays)
 
 
-def solved_directly(is_traced: Callable[[Array], bool], arrays: Sequence[Array], solve: Callable[[], Any]) -> Any:
+def solved_directly(
+    is_traced: Callable[[Array], bool],
+    functions: Sequence[Any],
+    first: Sequence[Array],
+    args: Sequence[Array],
+    outer: Iterable[Array],
+) -> tuple[Any, Any] | None:
     """Call a solver as it is where no transformation traces the arrays that it is given or captures.
 
+    Args:
+        is_traced: Whether a transformation traces an array.
+        functions: The function of the equation, which checks its own result, the solver, and others.
+        first: The right-hand side or the initial guess.
+        args: The further arguments of the functions.
+        outer: The arrays that the functions capture.
+
     Returns:
-        Its results, a tuple of arrays and auxiliary data; None where an array is traced.
+        The results of the solver, a tuple of arrays and auxiliary data; None where an array is traced.
     """
-    if any(map(is_traced, arrays)):
+    if any(map(is_traced, (*first, *args, *outer))):
         return None
-    found = solve()
+    xs, aux = functions[1](first, *args)
     # Arrays that are captured where they aren't found show in the results.
-    return None if any(map(is_traced, found[0])) else found
+    if any(map(is_traced, xs)):
+        return None
+    # One more evaluation, and not an abstract one, which takes 3 to 30 times as long for small arrays, and is more than
+    # some functions allow.
+    if not all(map(_is_own, functions[0].users)):
+        functions[0](xs, *args)
+    return xs, aux
+
+
+def _is_own(function: Any) -> bool:
+    """Tell whether a function is one of xpand's own, and not a user's."""
+    function = function.func if isinstance(function, partial) else function
+    return str(getattr(function, "__module__", "")).startswith("xpand_extensions.")
 
 
 def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]:
@@ -150,8 +175,7 @@ def with_own_cells(function: Any) -> Any:
         return tuple(map(with_own_cells, function))
     if not isinstance(function, FunctionType) or not function.__closure__:
         return function
-    is_own = function.__module__.startswith("xpand_extensions.")
-    copied = with_own_cells if is_own else lambda x: x
+    copied = with_own_cells if _is_own(function) else lambda x: x
     return _with_cells(function, [CellType(*map(copied, _contents(cell))) for cell in function.__closure__])
 
 

@@ -56,8 +56,8 @@ def custom_root(
             it must.
         ValueError: A function that returns arrays of other shapes than it must.
 
-    `solve` is checked at every call, the other functions where they are called: `f` under transformations, and
-    `tangent_solve` for a derivative.
+    `solve` is checked at every call, and so is `f`, which an untransformed call evaluates once, at the solution.
+    `tangent_solve` is checked where a derivative calls it.
 
     The functions get whatever they need by `args`; for arrays that they capture, see `custom_linear_solve`.
 

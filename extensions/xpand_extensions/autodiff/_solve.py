@@ -60,8 +60,8 @@ def custom_linear_solve(
             it must; reverse mode without `transpose_solve`.
         ValueError: A function that returns arrays of other shapes than it must.
 
-    `solve` is checked at every call, the other functions where they are called: `matvec` under transformations, and
-    `transpose_solve` for a derivative by reverse mode.
+    `solve` is checked at every call, and so is `matvec`, which an untransformed call evaluates once, at the solution.
+    `transpose_solve` is checked where a derivative by reverse mode calls it.
 
     Pass all arrays that the functions need in `args`. Captured arrays are differentiated too; then `jit` must be able
     to trace the functions on JAX and on traced arrays, and PyTorch raises for captured arrays that are not found in

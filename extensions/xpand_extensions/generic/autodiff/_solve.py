@@ -60,9 +60,9 @@ def _solved(
     """Solve an equation with its second function, the solver."""
     arrays = (*first, *args)
     outer = captured(_is_traced, *functions)
-    found = solved_directly(_is_traced, (*arrays, *outer), lambda: functions[1](first, *args))
+    found = solved_directly(_is_traced, functions, first, args, outer)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     made = equation(*map(with_own_cells, functions))  # derivatives call them again
     has_closures = bool(outer) or not any(map(_is_traced, arrays))  # those that were not found, too
     outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)

@@ -81,9 +81,7 @@ def custom_root(
 
 def _directly(functions: tuple[Any, Any, Any], first: Arrays, args: Arrays) -> tuple[Arrays, Arrays] | None:
     """Call the second of some functions, the solver, where no transformation traces their arrays; else None."""
-    arrays = (*first, *args, *captured(_is_traced, *functions))
-    found: tuple[Arrays, Arrays] | None = solved_directly(_is_traced, arrays, lambda: functions[1](first, *args))
-    return found
+    return solved_directly(_is_traced, functions, first, args, captured(_is_traced, *functions))
 
 
 def _as_floats(x: Array) -> Array:

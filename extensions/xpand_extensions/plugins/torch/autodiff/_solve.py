@@ -83,9 +83,9 @@ def _solved(
         return outs[: made.size[0]], outs[made.size[0] :]
     outer = captured_by(name, *functions)
     arrays = (*first, *args, *outer)
-    found = solved_directly(is_traced_anywhere, arrays, lambda: functions[1](first, *args))
+    found = solved_directly(is_traced_anywhere, functions, first, args, outer)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     if not any(map(is_traced_anywhere, arrays)):
         raise outer_error(name)
     later = [f and with_arguments(name, with_own_cells(f), outer) for f in functions]
