@@ -19,7 +19,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
 from xpand_extensions import scatter
-from xpand_extensions.autodiff import grad, jacfwd, jacrev
+from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp
 
 rank = int(sys.argv[1])
 store = dist.FileStore(sys.argv[2], 2)
@@ -42,6 +42,9 @@ CALLS = {
     "jacrev": lambda make: jacrev(lambda x: x * x)(make(x)),
     "jacfwd": lambda make: jacfwd(lambda x: x * x)(make(x)),
     "second derivatives": lambda make: jacrev(grad(cube))(make(x)),
+    "hessian": lambda make: hessian(cube)(make(x)),
+    "jvp": lambda make: jvp(grad(cube), (make(x),), (make(x + 1),))[1],
+    "jvp of jvp": lambda make: jvp(lambda x: jvp(torch.sin, (x,), (x,))[1], (make(x),), (make(x + 1),))[1],
 }
 for place in (Replicate(), Shard(0)):
     for name, call in CALLS.items():

@@ -2,8 +2,8 @@
 
 from ._checkpoint import checkpoint, checkpoint_name
 from ._levels import is_differentiated as _is_differentiated
-from ._linear import linear_transpose, linearize
-from ._products import jvp, stop_gradient, value_and_grad, vjp
+from ._linear import linear_transpose
+from ._products import jvp, linearize, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals
 from ._rules import closure_convert, custom_jvp, custom_vjp
 from ._solve import custom_linear_solve, custom_root

@@ -1,17 +1,21 @@
 """Forward and reverse mode by torch.func; complex gradients in JAX's convention, the conjugates of PyTorch's."""
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import RLock, _DummyThread, current_thread
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
+from torch.func import debug_unwrap
 
 from xpand.extend import Array
 from xpand.torch import _private as private
 
 from .._in_place import with_errors
 from ._levels import at_new_level, conjugated, is_floating, merged
+
+Arrays: TypeAlias = tuple[Array, ...]
 
 private.load_forward_rules()  # once at import, so that PyTorch doesn't warn in the user's call
 
@@ -23,10 +27,20 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
+    if any(map(_is_distributed, primals)):  # which has no forward mode
+        outs, push, aux = linearize(function, *primals, has_aux=True)
+        return outs, push(*tangents), aux
     pushed = partial(torch.func.jvp, function, has_aux=has_aux)
     outs, found, *aux = with_errors("forward mode", _alone, pushed, tuple(map(_whole, primals)), tuple(tangents))
     # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
     return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), *aux
+
+
+def _is_distributed(x: Array) -> bool:
+    if torch.compiler.is_dynamo_compiling():  # it can't trace the test
+        return False
+    distributed = sys.modules.get("torch.distributed.tensor")
+    return distributed is not None and isinstance(debug_unwrap(x), distributed.DTensor)
 
 
 _FORWARD: Final = RLock()
@@ -77,6 +91,22 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         return tuple(map(_given_back, with_errors("reverse mode", pull, given or found)))
 
     return outs, pulled, aux
+
+
+def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    # The transpose of the pullback: torch.func's own `linearize` can't be nested.
+    outs, pull, aux = vjp(function, *primals, has_aux=True)
+    chosen = list(map(is_floating, outs))
+    integers = [x.detach() for x in outs if not is_floating(x)]
+    zeros = [torch.zeros_like(x) for x in outs if is_floating(x)]
+
+    def filled(arrays: Arrays) -> Arrays:
+        return merged(chosen, arrays, map(torch.zeros_like, integers))
+
+    if not zeros:
+        return outs, lambda *tangents: filled(()), aux
+    _, push, _ = vjp(lambda *cotangents: (pull(*filled(cotangents)), ()), *zeros, has_aux=True)
+    return outs, lambda *tangents: filled(push(*tangents)), aux
 
 
 def value_and_grad(
