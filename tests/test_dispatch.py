@@ -84,7 +84,7 @@ def test_signatures_in_the_source(package: str) -> None:
             node.name: _bare(node)
             for part in (path.parent.glob("*.py") if path.stem == "__init__" else [path])
             for node in ast.parse(part.read_text("utf-8")).body
-            if _is_function(node)
+            if isinstance(node, ast.FunctionDef) and "pluggable" in map(ast.unparse, node.decorator_list)
         }
         for name, path in _sources(OURS)
     }
@@ -97,13 +97,11 @@ def test_signatures_in_the_source(package: str) -> None:
                     facades[capability]
                 )
                 assert not stray, f"{path}: {stray} override nothing"
-            elif _is_function(node) and not node.name.startswith("_"):
+            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 assert node.name in facades[capability], f"{path}: {node.name} overrides nothing"
+                if any("forwards_to" in ast.unparse(each) for each in node.decorator_list):
+                    continue  # `check_plugin` compares the signature that it has by then
                 assert _bare(node) == facades[capability][node.name], f"{path}: {node.name} has another signature"
-
-
-def _is_function(node: ast.AST) -> bool:
-    return isinstance(node, ast.FunctionDef)
 
 
 def test_every_operation_is_somewhere() -> None:

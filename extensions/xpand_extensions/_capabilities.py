@@ -121,7 +121,7 @@ def _read(module: str) -> _Offered:
             traces |= "tracing" in (node.module or "").split(".")
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            assigned = {target.id for target in targets if isinstance(target, ast.Name)}
+            assigned = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
             names |= assigned
             if "UNSUPPORTED" in assigned and isinstance(node.value, ast.Dict):
                 # The names alone: a reason may be written once for several.

@@ -317,6 +317,16 @@ def operation_of(function: Any) -> Operation[..., Any] | None:
     return found if found is not None and found.facade is function else None
 
 
+def forwards_to(other: Callable[..., Any], /) -> Callable[[F], F]:
+    """Decorate an implementation that passes options on to another one: its signature is that one's."""
+
+    def decorate(function: F) -> F:
+        cast("Any", function).__wrapped__ = other
+        return function
+
+    return decorate
+
+
 def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:
     """Return arrays, None and numbers unchanged; next to a traced array, convert concrete arrays to constants.
 

@@ -1,8 +1,9 @@
 """Shared code of the segment reductions of all libraries: a library only reduces along the first axis."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import array_namespace
@@ -40,13 +41,16 @@ Kernel: TypeAlias = Callable[[Reduction, Array, Array], Array]
 """Reduces values of shape `(n, …)` with ids of shape `(n,)` to `(num_segments, …)`."""
 
 
-def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
-    """Make a library's `segment_sum`, or a function like it, from its kernel.
+def reducers(kernel: Kernel) -> Iterator[Callable[..., Array]]:
+    """Make a library's `segment_sum`, `segment_prod`, `segment_min`, `segment_max` and `segment_mean` from its kernel.
 
     The facade has filled in what its caller omitted: `num_segments` is a number, `axis` counts from the front.
     """
-    combination = _COMBINATIONS[function]
-    compute = _mean_of(kernel) if function == "segment_mean" else kernel
+    for function, combination in _COMBINATIONS.items():
+        yield _reducer(function, combination, _mean_of(kernel) if function == "segment_mean" else kernel)
+
+
+def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callable[..., Array]:
 
     def reduce(
         values: Array,
@@ -60,9 +64,9 @@ def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
     ) -> Array:
         what = Reduction(function, combination, num_segments, indices_are_sorted, mode)
         if axis == 0:
-            return compute(what, values, segment_ids)
+            return kernel(what, values, segment_ids)
         xp = array_namespace(values)
-        return xp.moveaxis(compute(what, xp.moveaxis(values, axis, 0), segment_ids), 0, axis)
+        return xp.moveaxis(kernel(what, xp.moveaxis(values, axis, 0), segment_ids), 0, axis)
 
     reduce.__name__ = reduce.__qualname__ = function
     reduce.__module__ = kernel.__module__
@@ -72,6 +76,7 @@ def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
 def _mean_of(kernel: Kernel) -> Kernel:
     """Divide sums by counts, which are integers: a float16 can't count beyond 2048."""
 
+    @wraps(kernel)  # the implementation is of the kernel's module
     def mean(what: Reduction, values: Array, ids: Array) -> Array:
         xp = array_namespace(values)
         total = kernel(what, values, ids)

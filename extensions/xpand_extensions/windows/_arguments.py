@@ -1,6 +1,6 @@
 """Check the arguments of the window functions, and bring them into the form that implementations get."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from xpand.extend import Array, Kind, Namespace, checks, describe
@@ -63,13 +63,19 @@ COMBINATIONS: Final[dict[str, Combination]] = {
     "window_max": "max",
 }
 
+NAMES: Final = {combination: function for function, combination in COMBINATIONS.items()}
+
 Kernel: TypeAlias = Callable[[Combination, Array, tuple[Pass, ...]], Array]
 """Reduces the windows of an array, axis by axis."""
 
 
-def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
-    """Make a library's `window_sum`, or a function like it, from its kernel."""
-    combination = COMBINATIONS[function]
+def reducers(kernel: Kernel) -> Iterator[Callable[..., Array]]:
+    """Make a library's `window_sum`, `window_prod`, `window_min` and `window_max` from its kernel."""
+    for function, combination in COMBINATIONS.items():
+        yield _reducer(function, combination, kernel)
+
+
+def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callable[..., Array]:
 
     def reduce(
         x: Array,

@@ -1,14 +1,14 @@
 """Counts and histograms with the standard alone: the bin of each value by arithmetic or bisection, then a scatter."""
 
 import math
-from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from xpand import array_namespace, is_concrete
 from xpand.extend import Array
 from xpand_extensions import scatter, sorting
 from xpand_extensions._at import GenericAt
-from xpand_extensions._bounds import Mode, resolve
-from xpand_extensions.histograms import Histogram, HistogramDD
+from xpand_extensions._bounds import resolve
 
 from ._pieces import (
     checked_length,
@@ -24,15 +24,7 @@ from ._pieces import (
 )
 
 
-def bincount(
-    x: Array,
-    /,
-    *,
-    weights: Array | None = None,
-    minlength: int = 0,
-    length: int | None = None,
-    mode: Mode | None = None,
-) -> Array:
+def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: Any = None, mode: Any = None) -> Array:
     xp = array_namespace(x, weights)
     if mode == "raise":
         length = checked_length(x, minlength, length, *extremes(x))
@@ -47,16 +39,8 @@ def bincount(
     return xp.reshape(total, (*x.shape[:-1], length))
 
 
-def histogram(
-    x: Array,
-    bins: int | Array = 10,
-    /,
-    *,
-    range: tuple[float, float] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> Histogram:
-    return histogram_by(find, x, bins, range, weights, density)
+histogram = partial(histogram_by, find)
+histogramdd = partial(histogramdd_by, find)
 
 
 def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
@@ -66,18 +50,6 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     if is_concrete(edges) and not bool(xp.all(edges[..., 1:] > edges[..., :-1])):
         raise no_edges(xp, edges, bins)
     return edges
-
-
-def histogramdd(
-    sample: Array,
-    bins: int | Sequence[int | Array] = 10,
-    /,
-    *,
-    range: Sequence[tuple[float, float] | None] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> HistogramDD:
-    return histogramdd_by(find, sample, bins, range, weights, density)
 
 
 def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:

@@ -54,12 +54,14 @@ def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
 def histogram_by(
     find: Find,
     x: Array,
-    bins: int | Array,
-    range: tuple[float, float] | None,
-    weights: Array | None,
-    density: bool,
+    bins: int | Array = 10,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
 ) -> Histogram:
-    """Make a histogram with a library's own way to find bins."""
+    """Make a histogram with a library's own way to find bins, which its `histogram` adds."""
     uniform = isinstance(bins, int)
     edges = facade.histogram_bin_edges.native(x)(x, bins, range=range) if uniform else bins
     return counted(find(x, edges, uniform), edges, weights, density)
@@ -174,9 +176,16 @@ def _at(xp: Namespace, edges: Array, index: Array) -> Array:
 
 
 def histogramdd_by(
-    find: Find, sample: Array, bins: Any, range: Any, weights: Array | None, density: bool
+    find: Find,
+    sample: Array,
+    bins: Any = 10,
+    /,
+    *,
+    range: Any = None,
+    weights: Array | None = None,
+    density: bool = False,
 ) -> HistogramDD:
-    """Make a histogram of points with a library's own way to find bins."""
+    """Make a histogram of points with a library's own way to find bins, which its `histogramdd` adds."""
     xp = array_namespace(sample, weights, *bins)
     all_edges, shape = [], []
     flat: Any = None

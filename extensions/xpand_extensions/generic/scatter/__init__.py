@@ -9,7 +9,7 @@ from xpand_extensions._bounds import resolve
 from xpand_extensions._runs import Runs
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At
-from xpand_extensions.scatter._segments import Reduction, identity, nothing, reducer
+from xpand_extensions.scatter._segments import Reduction, identity, nothing, reducers
 
 from ._nd import scatter, scatter_nd
 from ._offsets import segment_reduce
@@ -33,8 +33,4 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     return xp.where(present, xp.reshape(total, empty.shape), empty)
 
 
-segment_sum = reducer("segment_sum", _kernel)
-segment_prod = reducer("segment_prod", _kernel)
-segment_min = reducer("segment_min", _kernel)
-segment_max = reducer("segment_max", _kernel)
-segment_mean = reducer("segment_mean", _kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

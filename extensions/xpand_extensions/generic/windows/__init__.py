@@ -8,7 +8,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
-from xpand_extensions.windows._arguments import passes, reducer
+from xpand_extensions.windows._arguments import passes, reducers
 from xpand_extensions.windows._pieces import inside, reduce, reduce_by, scatter_to_extremes
 
 
@@ -30,10 +30,7 @@ def sliding_window_view(
     return x
 
 
-window_sum = reducer("window_sum", reduce_by)
-window_prod = reducer("window_prod", reduce_by)
-window_min = reducer("window_min", reduce_by)
-window_max = reducer("window_max", reduce_by)
+window_sum, window_prod, window_min, window_max = reducers(reduce_by)
 
 
 def window_mean(

@@ -18,7 +18,7 @@ from xpand_extensions._index import Rows
 from xpand_extensions._runs import Runs
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
-from xpand_extensions.scatter._segments import Reduction, nothing, reducer
+from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 _SCATTER: Final = {"add": cupyx.scatter_add, "min": cupyx.scatter_min, "max": cupyx.scatter_max}
 
@@ -100,8 +100,4 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     return _combine(table, ids, values, what.combination)[: what.num_segments].reshape(empty.shape)
 
 
-segment_sum = reducer("segment_sum", _kernel)
-segment_prod = reducer("segment_prod", _kernel)
-segment_min = reducer("segment_min", _kernel)
-segment_max = reducer("segment_max", _kernel)
-segment_mean = reducer("segment_mean", _kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

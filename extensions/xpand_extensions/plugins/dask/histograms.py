@@ -1,6 +1,7 @@
 """Counts and histograms on Dask: each block by its own library, then the sum of the blocks' counts."""
 
-from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import dask.array as da
 
@@ -9,18 +10,9 @@ from xpand.extend import Array
 from xpand_extensions import histograms as facade
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic.histograms import _pieces as pieces
-from xpand_extensions.histograms import Histogram, HistogramDD
 
 
-def bincount(
-    x: Array,
-    /,
-    *,
-    weights: Array | None = None,
-    minlength: int = 0,
-    length: int | None = None,
-    mode: Mode | None = None,
-) -> Array:
+def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: Any = None, mode: Any = None) -> Array:
     axes = tuple(range(x.ndim))
     arrays = (x, axes) if weights is None else (x, axes, weights, axes)
     dtype = "int64" if weights is None else weights.dtype
@@ -41,33 +33,13 @@ def _count_block(x: Array, weights: Array | None = None, *, length: int, mode: M
     return facade.bincount(x, weights=weights, length=length, mode=mode)[..., None, :]
 
 
-def histogram(
-    x: Array,
-    bins: int | Array = 10,
-    /,
-    *,
-    range: tuple[float, float] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> Histogram:
-    return pieces.histogram_by(_find, x, bins, range, weights, density)
-
-
-def histogramdd(
-    sample: Array,
-    bins: int | Sequence[int | Array] = 10,
-    /,
-    *,
-    range: Sequence[tuple[float, float] | None] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> HistogramDD:
-    return pieces.histogramdd_by(_find, sample, bins, range, weights, density)
-
-
 def _find(x: Array, edges: Array, uniform: bool) -> Array:
     axes = tuple(i + 1 for i, _ in enumerate(x.shape))
     of_edges = (0,) if edges.ndim == 1 else (*axes[:-1], 0)
     meta = da.utils.meta_from_array(x, dtype="int64")
     arrays = (x, axes, edges.rechunk({-1: -1}), of_edges)
     return da.blockwise(pieces.find, axes, *arrays, uniform=uniform, concatenate=True, meta=meta)
+
+
+histogram = partial(pieces.histogram_by, _find)
+histogramdd = partial(pieces.histogramdd_by, _find)

@@ -10,6 +10,7 @@ import xpand.dask.array as xp
 from xpand.dask.array._blocks import merge
 from xpand.extend import Array, DType
 from xpand_extensions import linalg
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
 from xpand_extensions.linalg._factorizations import LUFactors, LUResult
 from xpand_extensions.linalg._lstsq import LstsqResult
@@ -35,28 +36,9 @@ def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) 
     return da.diagonal(x, offset, axis1, axis2)
 
 
-def triangular_solve(
-    a: Array,
-    b: Array,
-    /,
-    *,
-    lower: bool = True,
-    transpose: bool = False,
-    conjugate: bool = False,
-    unit_diagonal: bool = False,
-    left_side: bool = True,
-) -> Array:
-    return _solve(
-        linalg.triangular_solve,
-        "(i,i)",
-        [a],
-        b,
-        lower=lower,
-        transpose=transpose,
-        conjugate=conjugate,
-        unit_diagonal=unit_diagonal,
-        left_side=left_side,
-    )
+@forwards_to(linalg.triangular_solve)
+def triangular_solve(a: Array, b: Array, /, **options: Any) -> Array:
+    return _solve(linalg.triangular_solve, "(i,i)", [a], b, **options)
 
 
 def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:

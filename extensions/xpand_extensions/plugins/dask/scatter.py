@@ -4,20 +4,20 @@ The generic way sorts, which Dask does by a great many tasks: for 1,800 rows, 33
 by block, then the blocks' results; a scatter takes the axes that it indexes, and its indices, in one block.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand.extend import Array, Scalar
+from xpand.extend import Array
 from xpand_extensions import scatter as facade
 from xpand_extensions._at import GenericAt
-from xpand_extensions._bounds import Mode, resolve
-from xpand_extensions.generic.scatter._offsets import segment_reduce as generic_segment_reduce
-from xpand_extensions.scatter._nd import ScatterOperation
+from xpand_extensions._bounds import resolve
+from xpand_extensions._dispatch import forwards_to
+from xpand_extensions.generic import scatter as generic
 from xpand_extensions.scatter._offsets import SegmentOperation
-from xpand_extensions.scatter._segments import Reduction, nothing, reducer
+from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 _OF_A_BLOCK: Final = {
     "add": facade.segment_sum,
@@ -60,16 +60,9 @@ def _reduce_block(values: Array, ids: Array, *, what: Reduction) -> Any:
     return reduce(values, ids, num_segments=what.num_segments, mode="drop")[None, ...]
 
 
+@forwards_to(generic.scatter)
 def scatter(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
+    x: Array, indices: Array, values: Any, /, *, axis: int = 0, batch_dims: int = 0, mode: Any = None, **options: Any
 ) -> Array:
     index, _ = resolve("scatter", xp, indices, x.shape[axis], mode, GenericAt.bounds, axis=axis, from_end=True)
     positions = tuple(range(x.ndim, x.ndim + indices.ndim - batch_dims))
@@ -81,22 +74,14 @@ def scatter(
         (values, (*labels[:axis], *positions, *labels[axis + 1 :])),
         axis=axis,
         batch_dims=batch_dims,
-        operation=operation,
+        **options,
     )
 
 
+@forwards_to(generic.scatter_nd)
 def scatter_nd(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
+    x: Array, indices: Array, values: Any, /, *, axes: Any = None, batch_dims: int = 0, mode: Any = None, **options: Any
 ) -> Array:
-    assert axes is not None, "the facade fills them in"
     parts = [
         resolve("scatter_nd", xp, indices[..., j], x.shape[axis], mode, GenericAt.bounds, axis=axis, from_end=True)[0]
         for j, axis in enumerate(axes)
@@ -112,7 +97,7 @@ def scatter_nd(
         (values, (*batch, *positions, *rest)),
         batch_dims=batch_dims,
         axes=axes,
-        operation=operation,
+        **options,
     )
 
 
@@ -154,9 +139,9 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     batch = labels[: offsets.ndim - 1]
     number = offsets.shape[-1] - 1
     if 0 in values.shape or not number:
-        return generic_segment_reduce(values, offsets, operation=operation, axis=axis)
+        return generic.segment_reduce(values, offsets, operation=operation, axis=axis)
     return da.blockwise(
-        generic_segment_reduce,
+        generic.segment_reduce,
         (*labels[:axis], values.ndim, *labels[axis + 1 :]),
         values.rechunk({axis: -1}),
         labels,
@@ -170,8 +155,4 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     )
 
 
-segment_sum = reducer("segment_sum", _kernel)
-segment_prod = reducer("segment_prod", _kernel)
-segment_min = reducer("segment_min", _kernel)
-segment_max = reducer("segment_max", _kernel)
-segment_mean = reducer("segment_mean", _kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

@@ -6,8 +6,10 @@ from typing import Any
 import dask
 import dask.array as da
 
-from xpand.extend import Array, DType, Scalar
+from xpand.extend import Array, DType
 from xpand_extensions import sorting
+from xpand_extensions._dispatch import forwards_to
+from xpand_extensions.generic import sorting as generic
 from xpand_extensions.sorting import Side, TopK
 
 _INDICES = "int64"
@@ -60,29 +62,14 @@ def _search(x2: Array, x1: Array, sorter: Array | None = None, *, side: Side) ->
     return sorting.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
-def unique(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    size: int | None = None,
-    fill_value: Scalar | None = None,
-) -> Any:
+@forwards_to(generic.unique)
+def unique(x: Array, /, *, axis: int | None = None, size: int | None = None, **options: Any) -> Any:
     """Find unique values in one task: to know which are there takes all of them together."""
-    options = {
-        "axis": axis,
-        "return_index": return_index,
-        "return_inverse": return_inverse,
-        "return_counts": return_counts,
-        "size": size,
-        "fill_value": fill_value,
-    }
+    return_index, return_inverse, return_counts = (options[f"return_{name}"] for name in ("index", "inverse", "counts"))
     many = return_index or return_inverse or return_counts
     (block,) = x.rechunk(-1).to_delayed().reshape(-1)
-    found = dask.delayed(sorting.unique, nout=1 + return_index + return_inverse + return_counts)(block, **options)
+    compute = dask.delayed(sorting.unique, nout=1 + return_index + return_inverse + return_counts)
+    found = compute(block, axis=axis, size=size, **options)
     number = math.nan if size is None else size
     along = (number,) if axis is None else (*x.shape[:axis], number, *x.shape[axis + 1 :])
     inverse = x.shape if axis is None else (x.shape[axis],)

@@ -13,7 +13,7 @@ import xpand.dask.array as xp
 from xpand.extend import Array
 from xpand_extensions import windows
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows._arguments import Pass, passes
+from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
 from xpand_extensions.windows._passes import pad_axis
 
 
@@ -27,25 +27,15 @@ def sliding_window_view(
     return _of_blocks(x, steps, of_block, new=window_shape)
 
 
-def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
-    def reduce(
-        x: Array,
-        window_shape: Any,
-        /,
-        *,
-        axis: Any = None,
-        strides: Any = 1,
-        padding: Any = "valid",
-        window_dilation: Any = 1,
-    ) -> Array:
-        steps = passes(window_shape, axis, strides, padding, window_dilation)
-        for each in steps:
-            x = pad_axis(xp, x, each, identity(xp, x.dtype, combination))
-        options = {"axis": axis, "window_dilation": window_dilation}
-        return _of_blocks(x, steps, partial(_apply, getattr(windows, function), window_shape, options))
+def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
+    for each in steps:
+        x = pad_axis(xp, x, each, identity(xp, x.dtype, combination))
+    options = {"axis": [each.axis for each in steps], "window_dilation": [each.dilation for each in steps]}
+    function = getattr(windows, NAMES[combination])
+    return _of_blocks(x, steps, partial(_apply, function, [each.size for each in steps], options))
 
-    reduce.__name__ = reduce.__qualname__ = function
-    return reduce
+
+window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
 def _apply(function: Callable[..., Any], window_shape: Any, options: dict[str, Any], x: Array) -> Any:
@@ -83,9 +73,3 @@ def _strided(x: Array, steps: tuple[Pass, ...]) -> Array:
     for each in steps:
         key[each.axis] = slice(None, None, each.stride)
     return x[tuple(key)]
-
-
-window_sum = _reducer("window_sum", "add")
-window_prod = _reducer("window_prod", "multiply")
-window_min = _reducer("window_min", "min")
-window_max = _reducer("window_max", "max")

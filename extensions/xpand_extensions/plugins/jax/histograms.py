@@ -1,6 +1,5 @@
 """Counts and histograms on JAX: the generic ways, compiled."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,23 +9,16 @@ import numpy as np
 import xpand.jax as xp
 from xpand import is_concrete
 from xpand.extend import Array, checks
-from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
-from xpand_extensions.histograms import Histogram, HistogramDD
+from xpand_extensions.histograms import Histogram
+
+from ._rows import is_on_cpu
 
 _count = jax.jit(generic.bincount, static_argnames=("minlength", "length", "mode"))
 
 
-def bincount(
-    x: Array,
-    /,
-    *,
-    weights: Array | None = None,
-    minlength: int = 0,
-    length: int | None = None,
-    mode: Mode | None = None,
-) -> Array:
+def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: Any = None, mode: Any = None) -> Array:
     if mode == "raise":
         length = pieces.checked_length(x, minlength, length, *_extremes(x))
         mode = "drop"
@@ -34,22 +26,14 @@ def bincount(
 
 
 def _extremes(x: Array) -> tuple[int, int]:
-    if x.size and all(device.platform == "cpu" for device in x.devices()):
+    if x.size and is_on_cpu(x):
         # Without a copy, and six times faster than XLA's minimum and maximum.
         values = np.asarray(x)
         return int(values.min()), int(values.max())
     return pieces.extremes(x)
 
 
-def histogram(
-    x: Array,
-    bins: int | Array = 10,
-    /,
-    *,
-    range: tuple[float, float] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> Histogram:
+def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
     uniform = isinstance(bins, int)
     edges = histogram_bin_edges(x, bins, range=range) if uniform else bins
     return Histogram(_histogram(x, edges, weights, uniform, density), edges)
@@ -76,20 +60,4 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
 _edges_of_values = jax.jit(partial(pieces.edges_of_values, xp), static_argnums=(1, 2))
 
 
-def histogramdd(
-    sample: Array,
-    bins: int | Sequence[int | Array] = 10,
-    /,
-    *,
-    range: Sequence[tuple[float, float] | None] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> HistogramDD:
-    return pieces.histogramdd_by(_find, sample, bins, range, weights, density)
-
-
-def _find(x: Array, edges: Array, uniform: bool) -> Any:
-    return _find_compiled(x, edges, uniform)
-
-
-_find_compiled = jax.jit(pieces.find, static_argnums=(2,))
+histogramdd = partial(pieces.histogramdd_by, jax.jit(pieces.find, static_argnums=2))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from xpand.extend import Array, Scalar
 from xpand_extensions._bounds import Mode
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
 from xpand_extensions.generic.indexing._take import along
@@ -27,8 +28,8 @@ def _read(x: Array, index: Array, /, *, axis: int) -> Array:
     return jnp.take(x, index, axis=axis, mode="clip")
 
 
-@partial(jax.jit, static_argnums=(3, 4))
-def _along(x: Array, indices: Array, fill_value: Array | None, axis: int, mode: Mode | None) -> Array:
+@partial(jax.jit, static_argnames=("axis", "mode"))
+def _take(x: Array, indices: Array, *, axis: int, mode: Mode | None, fill_value: Array | None) -> Array:
     return along("take", _read, x, indices, axis, mode, fill_value)
 
 
@@ -37,62 +38,31 @@ _gather = jax.jit(generic.gather, static_argnames=("axis", "batch_dims", "mode")
 _gather_nd = jax.jit(generic.gather_nd, static_argnames=("batch_dims", "axes", "mode"))
 
 
-def take(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int | None = None,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
-    assert axis is not None, "the facade fills it in"
+def take(x: Array, indices: Array, /, *, axis: Any = None, mode: Any = None, fill_value: Any = None) -> Array:
     mode = mode_once_checked("take", x, indices, (axis,), mode)
-    return _along(x, indices, _fill(x, fill_value), axis, mode)
+    return _take(x, indices, axis=axis, mode=mode, fill_value=_fill(x, fill_value))
 
 
-def take_along_axis(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = -1,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = None, fill_value: Any = None) -> Array:
     mode = mode_once_checked("take_along_axis", x, indices, (axis,), mode)
     return _take_along_axis(x, indices, axis=axis, mode=mode, fill_value=_fill(x, fill_value))
 
 
-def gather(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
-    mode = mode_once_checked("gather", x, indices, (axis,), mode)
-    if batch_dims == 0:
-        return _along(x, indices, _fill(x, fill_value), axis, mode)
-    return _gather(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=_fill(x, fill_value))
+@forwards_to(generic.gather)
+def gather(x: Array, indices: Array, /, *, mode: Any = None, fill_value: Any = None, **where: int) -> Array:
+    options = {
+        "mode": mode_once_checked("gather", x, indices, (where["axis"],), mode),
+        "fill_value": _fill(x, fill_value),
+    }
+    if where["batch_dims"] == 0:
+        return _take(x, indices, axis=where["axis"], **options)
+    return _gather(x, indices, **where, **options)
 
 
-def gather_nd(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
-    assert axes is not None, "the facade fills them in"
-    mode = mode_once_checked("gather_nd", x, indices, tuple(axes), mode, multi=True)
-    return _gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=_fill(x, fill_value))
+@forwards_to(generic.gather_nd)
+def gather_nd(x: Array, indices: Array, /, *, mode: Any = None, fill_value: Any = None, **where: Any) -> Array:
+    mode = mode_once_checked("gather_nd", x, indices, where["axes"], mode, multi=True)
+    return _gather_nd(x, indices, mode=mode, fill_value=_fill(x, fill_value), **where)
 
 
 def _positions(mask: Array, size: int) -> Array:
@@ -109,15 +79,7 @@ def _nonzero(x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
     return nonzero_padded(_positions, x, size, fill_value)
 
 
-def boolean_mask(
-    x: Array,
-    mask: Array,
-    /,
-    *,
-    axis: int = 0,
-    size: int | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def boolean_mask(x: Array, mask: Array, /, *, axis: int = 0, size: Any = None, fill_value: Any = None) -> Array:
     if size is None:
         return generic.boolean_mask(x, mask, axis=axis)
     return _masked(x, mask, axis, size, _fill(x, fill_value))
@@ -131,17 +93,8 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
     return jnp.stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
 
 
-def dynamic_slice(
-    x: Array,
-    starts: Sequence[int | Array],
-    sizes: Sequence[int],
-    /,
-    *,
-    strides: Sequence[int] | None = None,
-    mode: SliceMode | None = None,
-) -> Array:
-    assert strides is not None, "the facade fills them in"
-    return _dynamic_slice(x, _as_arrays(starts), tuple(sizes), strides=tuple(strides), mode=mode)
+def dynamic_slice(x: Array, starts: Any, sizes: Any, /, *, strides: Any = None, mode: Any = None) -> Array:
+    return _dynamic_slice(x, _as_arrays(starts), sizes, strides=strides, mode=mode)
 
 
 def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
@@ -160,14 +113,11 @@ _put_slice = jax.jit(generic.put_slice, static_argnames=("mode",))
 _update_slice: Callable[..., Array] = jax.jit(lambda x, values, starts: jax.lax.dynamic_update_slice(x, values, starts))
 
 
-@partial(jax.jit, static_argnums=(2, 3))
-def _repeat(x: Array, repeats: Array, axis: int, total: int) -> Array:
-    return generic.repeat(x, repeats, axis=axis, total_repeat_length=total)
+_repeat = jax.jit(generic.repeat, static_argnames=("axis", "total_repeat_length"))
 
 
 def repeat(
     x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
 ) -> Array:
-    if total_repeat_length is None or isinstance(repeats, int):
-        return generic.repeat(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
-    return _repeat(x, repeats, axis, total_repeat_length)
+    compute = generic.repeat if total_repeat_length is None or isinstance(repeats, int) else _repeat
+    return compute(x, repeats, axis=axis, total_repeat_length=total_repeat_length)

@@ -7,24 +7,19 @@ import jax
 import numpy as np
 
 from xpand.extend import Array, DType
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 
 
+@forwards_to(generic.pad)
 def pad(
-    x: Array,
-    pad_width: Any,
-    /,
-    *,
-    mode: Any = "constant",
-    constant_values: Any = 0,
-    end_values: Any = 0,
-    reflect_type: Any = "even",
-    interior: Any = 0,
+    x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values: Any = 0, end_values: Any = 0, **rest: Any
 ) -> Array:
     if mode == "constant" and not isinstance(constant_values, tuple):
-        return _constant(x, _array(constant_values, x.dtype), pad_width, interior)
+        return _constant(x, _array(constant_values, x.dtype), pad_width, rest["interior"])
     values = constant_values if mode == "constant" else end_values if mode == "linear_ramp" else None
-    return _compiled(x, _array(values, x.dtype), pad_width, mode, reflect_type, interior)
+    values = _array(values, x.dtype)
+    return _compiled(x, pad_width, mode=mode, constant_values=values, end_values=values, **rest)
 
 
 def _array(value: Any, dtype: DType) -> Any:
@@ -40,14 +35,4 @@ def _constant(x: Array, value: Array, pad_width: Any, interior: Any) -> Array:
     return jax.lax.pad(x, value.astype(x.dtype), widths)
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4, 5))
-def _compiled(x: Array, values: Any, pad_width: Any, mode: Any, reflect_type: Any, interior: Any) -> Array:
-    return generic.pad(
-        x,
-        pad_width,
-        mode=mode,
-        constant_values=values,
-        end_values=values,
-        reflect_type=reflect_type,
-        interior=interior,
-    )
+_compiled = jax.jit(generic.pad, static_argnums=1, static_argnames=("mode", "reflect_type", "interior"))

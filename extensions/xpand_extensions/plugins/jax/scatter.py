@@ -1,8 +1,9 @@
 """Scatter and segment reductions on JAX: its own `x.at`, made definite where JAX leaves it open."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,17 +13,14 @@ import xpand.jax as xp
 from xpand import UnsupportedError, is_concrete
 from xpand.extend import Array, Scalar
 from xpand_extensions._at import GenericAt, binary
-from xpand_extensions._bounds import Mode, resolve
+from xpand_extensions._bounds import resolve
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._runs import Runs
-from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
-from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
-from xpand_extensions.generic.scatter._offsets import segment_reduce as generic_segment_reduce
+from xpand_extensions.generic import scatter as generic
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
-from xpand_extensions.scatter._nd import ScatterOperation
-from xpand_extensions.scatter._offsets import SegmentOperation
-from xpand_extensions.scatter._segments import Reduction, nothing, reducer
+from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 from ._placement import argument
 from ._rows import bounds, is_on_cpu, mode_once_checked
@@ -149,52 +147,25 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     return _kernel_compiled(what, values, ids)
 
 
-_scatter_along = jax.jit(generic_scatter, static_argnames=("axis", "batch_dims", "operation", "mode"))
-_scatter_nd = jax.jit(generic_scatter_nd, static_argnames=("batch_dims", "axes", "operation", "mode"))
-_segment_reduce = jax.jit(generic_segment_reduce, static_argnames=("operation", "axis"))
+_scatter_along = jax.jit(generic.scatter, static_argnames=("axis", "batch_dims", "operation", "mode"))
+_scatter_nd = jax.jit(generic.scatter_nd, static_argnames=("batch_dims", "axes", "operation", "mode"))
+segment_reduce = jax.jit(generic.segment_reduce, static_argnames=("operation", "axis"))
 
 
-def scatter(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
-) -> Array:
-    mode = mode_once_checked("scatter", x, indices, (axis,), mode)
-    if getattr(values, "dtype", None) != x.dtype:
-        values = argument(values, x.dtype)
-    return _scatter_along(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
+@forwards_to(generic.scatter)
+def scatter(x: Array, indices: Array, values: Array | Scalar, /, *, mode: Any = None, **options: Any) -> Array:
+    mode = mode_once_checked("scatter", x, indices, (options["axis"],), mode)
+    return _scatter_along(x, indices, _of_dtype(values, x), mode=mode, **options)
 
 
-def scatter_nd(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
-) -> Array:
-    assert axes is not None, "the facade fills them in"
-    mode = mode_once_checked("scatter_nd", x, indices, tuple(axes), mode, multi=True)
-    if getattr(values, "dtype", None) != x.dtype:
-        values = argument(values, x.dtype)
-    return _scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+@forwards_to(generic.scatter_nd)
+def scatter_nd(x: Array, indices: Array, values: Array | Scalar, /, *, mode: Any = None, **options: Any) -> Array:
+    mode = mode_once_checked("scatter_nd", x, indices, options["axes"], mode, multi=True)
+    return _scatter_nd(x, indices, _of_dtype(values, x), mode=mode, **options)
 
 
-def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
-    return _segment_reduce(values, offsets, operation=operation, axis=axis)
+def _of_dtype(values: Array | Scalar, x: Array) -> Any:
+    return values if getattr(values, "dtype", None) == x.dtype else argument(values, x.dtype)
 
 
-segment_sum = reducer("segment_sum", _kernel)
-segment_prod = reducer("segment_prod", _kernel)
-segment_min = reducer("segment_min", _kernel)
-segment_max = reducer("segment_max", _kernel)
-segment_mean = reducer("segment_mean", _kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand import is_concrete
-from xpand.extend import Array, Scalar
+from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host
 from xpand_extensions.sorting import Side, TopK
@@ -78,24 +79,7 @@ _STATIC = ("axis", "return_index", "return_inverse", "return_counts", "size", "f
 _unique = jax.jit(generic.unique, static_argnames=_STATIC)
 
 
-def unique(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    size: int | None = None,
-    fill_value: Scalar | None = None,
-) -> Any:
+@forwards_to(generic.unique)
+def unique(x: Array, /, *, size: int | None = None, **options: Any) -> Any:
     compute = generic.unique if size is None else _unique
-    return compute(
-        x,
-        axis=axis,
-        return_index=return_index,
-        return_inverse=return_inverse,
-        return_counts=return_counts,
-        size=size,
-        fill_value=fill_value,
-    )
+    return compute(x, size=size, **options)

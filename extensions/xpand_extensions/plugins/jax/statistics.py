@@ -1,10 +1,13 @@
 """Statistics on JAX: the generic versions, compiled, and XLA's cumulative operations."""
 
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import jax
 
 from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.statistics._initial import with_initial
 
@@ -22,34 +25,36 @@ nanargmin = jax.jit(generic.nanargmin, static_argnames=_REDUCTION)
 nanargmax = jax.jit(generic.nanargmax, static_argnames=_REDUCTION)
 ptp = jax.jit(generic.ptp, static_argnames=_REDUCTION)
 average = jax.jit(generic.average, static_argnames=_REDUCTION)
-_quantile = jax.jit(generic.quantile, static_argnames=(*_REDUCTION, "method"))
-_nanquantile = jax.jit(generic.nanquantile, static_argnames=(*_REDUCTION, "method"))
 cov = jax.jit(generic.cov, static_argnames=("rowvar", "correction"))
 corrcoef = jax.jit(generic.corrcoef, static_argnames="rowvar")
 gradient = jax.jit(generic.gradient, static_argnames=("axis", "edge_order"))
-_cumulative_max = jax.jit(jax.lax.cummax, static_argnums=1)
-_cumulative_min = jax.jit(jax.lax.cummin, static_argnums=1)
-_logcumsumexp = jax.jit(jax.lax.cumlogsumexp, static_argnums=1)
 
 
-# The fractions are arguments, not constants: others compile nothing anew.
+def _quantile(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Compile a quantile. The fractions are an argument, not a constant: others compile nothing anew."""
+    compiled = jax.jit(function, static_argnames=(*_REDUCTION, "method"))
+
+    @forwards_to(function)
+    def quantile(x: Array, q: Any, /, **options: Any) -> Array:
+        return compiled(x, argument(q, float), **options)
+
+    return quantile
 
 
-def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    return _quantile(x, argument(q, float), axis=axis, method=method, keepdims=keepdims)
+quantile = _quantile(generic.quantile)
+nanquantile = _quantile(generic.nanquantile)
 
 
-def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    return _nanquantile(x, argument(q, float), axis=axis, method=method, keepdims=keepdims)
+def _cumulative(function: Callable[..., Array], facade: Callable[..., Array]) -> Callable[..., Array]:
+    @partial(jax.jit, static_argnames=("axis", "include_initial"))
+    @wraps(facade)
+    def accumulate(x: Array, /, *, axis: int, include_initial: bool) -> Array:
+        return with_initial(function(x, axis), facade.__name__, axis, include_initial)
+
+    found: Callable[..., Array] = accumulate
+    return found
 
 
-def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return with_initial(_cumulative_max(x, axis), "cumulative_max", axis, include_initial)
-
-
-def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return with_initial(_cumulative_min(x, axis), "cumulative_min", axis, include_initial)
-
-
-def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return with_initial(_logcumsumexp(x, axis), "logcumsumexp", axis, include_initial)
+cumulative_max = _cumulative(jax.lax.cummax, generic.cumulative_max)
+cumulative_min = _cumulative(jax.lax.cummin, generic.cumulative_min)
+logcumsumexp = _cumulative(jax.lax.cumlogsumexp, generic.logcumsumexp)

@@ -1,11 +1,10 @@
 """Counts and histograms on NumPy: its bincount, and equally spaced bins by arithmetic, a cache's worth at a time."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from xpand.extend import Array
-from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
@@ -14,15 +13,7 @@ _BLOCK: Final = 1 << 14
 """So many values and their results fit into the second-level cache."""
 
 
-def bincount(
-    x: Array,
-    /,
-    *,
-    weights: Array | None = None,
-    minlength: int = 0,
-    length: int | None = None,
-    mode: Mode | None = None,
-) -> Array:
+def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: Any = None, mode: Any = None) -> Array:
     plain = x.ndim == 1 and x.size and (weights is None or weights.dtype.kind in "fc")
     if not plain or mode in ("clip", "wrap") or x.dtype == np.uint64:
         return generic.bincount(x, weights=weights, minlength=minlength, length=length, mode=mode)
@@ -53,15 +44,7 @@ def _counted(x: Array, weights: Array | None, length: int) -> Array:
     return total
 
 
-def histogram(
-    x: Array,
-    bins: int | Array = 10,
-    /,
-    *,
-    range: tuple[float, float] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> Histogram:
+def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
     if x.ndim > 1 or not isinstance(bins, int) or weights is not None or density or not x.size:
         return generic.histogram(x, bins, range=range, weights=weights, density=density)
     edges = histogram_bin_edges(x, bins, range=range)

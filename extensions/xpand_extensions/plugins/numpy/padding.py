@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 from xpand_extensions.generic.padding import _pieces as pieces
 
@@ -14,37 +15,20 @@ _MOST_REPEATS: Final = 8
 """Where an axis is repeated more often, the generic way takes its elements one by one."""
 
 
-def pad(
-    x: Array,
-    pad_width: Any,
-    /,
-    *,
-    mode: Any = "constant",
-    constant_values: Any = 0,
-    end_values: Any = 0,
-    reflect_type: Any = "even",
-    interior: Any = 0,
-) -> Array:
+@forwards_to(generic.pad)
+def pad(x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
     no_mask("pad", x)
     if (
         mode == "linear_ramp"
-        or reflect_type == "odd"
-        or any(interior)
+        or options["reflect_type"] == "odd"
+        or any(options["interior"])
         or any(
             low < 0 or high < 0 or (mode not in ("constant", "edge") and low + high > _MOST_REPEATS * size)
             for (low, high), size in zip(pad_width, x.shape)
         )
     ):
         with np.errstate(invalid="ignore"):  # complex infinities times a number are NaN in one part
-            return generic.pad(
-                x,
-                pad_width,
-                mode=mode,
-                constant_values=constant_values,
-                end_values=end_values,
-                reflect_type=reflect_type,
-                interior=interior,
-            )
+            return generic.pad(x, pad_width, mode=mode, constant_values=constant_values, **options)
     out = np.empty([low + size + high for (low, high), size in zip(pad_width, x.shape)], dtype=x.dtype)
     centre = [slice(low, low + size) for (low, _), size in zip(pad_width, x.shape)]
     out[tuple(centre)] = x

@@ -1,7 +1,6 @@
 """Scatter and segment reductions on NumPy: ufunc.at, and a sparse product of SciPy for the sum of rows."""
 
 import math
-from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
 from typing import Any, Final
@@ -12,14 +11,13 @@ import xpand.numpy as xp
 from xpand.extend import Array, Scalar
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._index import Rows, check_types
 from xpand_extensions._optional import import_if_usable
-from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
-from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
+from xpand_extensions.generic import scatter as generic
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
-from xpand_extensions.scatter._nd import ScatterOperation
-from xpand_extensions.scatter._segments import Reduction, nothing, reducer
+from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 from ._masked import no_mask
 from ._rows import are_within, blocks, flat
@@ -171,41 +169,27 @@ def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
     return result
 
 
+@forwards_to(generic.scatter)
 def scatter(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
+    x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: int
 ) -> Array:
     no_mask("scatter", x)
-    if axis == 0 and mode in (None, "raise") and are_within(indices, x.shape[:1]):
+    if axes["axis"] == 0 and mode in (None, "raise") and are_within(indices, x.shape[:1]):
         table, values = _spread(x, values, indices.shape, 1)
         index = indices.reshape(-1).astype(np.intp, copy=False)
         if operation == "mean":
             return _averaged(table, index, values).reshape(x.shape)
         return _updated(table, index, values, operation).reshape(x.shape)
-    return generic_scatter(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
+    return generic.scatter(x, indices, values, operation=operation, mode=mode, **axes)
 
 
+@forwards_to(generic.scatter_nd)
 def scatter_nd(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
+    x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: Any
 ) -> Array:
     no_mask("scatter_nd", x)
     k = indices.shape[-1]
-    is_plain = k and not batch_dims and axes == tuple(range(k))
+    is_plain = k and not axes["batch_dims"] and axes["axes"] == tuple(range(k))
     if is_plain and mode in (None, "raise") and are_within(indices, x.shape[:k]):
         table, values = _spread(x, values, indices.shape[:-1], k)
         positions = indices.reshape(-1, k)
@@ -217,7 +201,7 @@ def scatter_nd(
         for part in blocks(len(positions)):
             _update(out, flat(positions[part], x.shape[:k]), values[part], operation)
         return out.reshape(x.shape)
-    return generic_scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+    return generic.scatter_nd(x, indices, values, operation=operation, mode=mode, **axes)
 
 
 def _averaged(table: Array, index: Array, values: Array) -> Array:
@@ -239,8 +223,4 @@ def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: 
     return x.reshape(math.prod(x.shape[:axes]), width), values.reshape(math.prod(positions), width)
 
 
-segment_sum = reducer("segment_sum", _kernel)
-segment_prod = reducer("segment_prod", _kernel)
-segment_min = reducer("segment_min", _kernel)
-segment_max = reducer("segment_max", _kernel)
-segment_mean = reducer("segment_mean", _kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 import xpand.numpy as xp
 from xpand.extend import Array
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows._arguments import COMBINATIONS, Pass, passes, reducer
+from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
 from xpand_extensions.windows._passes import pad_axis, reduce_axis
 from xpand_extensions.windows._pieces import inside
 from xpand_extensions.windows._tiles import Tiles
@@ -18,7 +18,6 @@ from xpand_extensions.windows._tiles import Tiles
 from ._masked import no_mask
 
 _SMALL: Final = 8192
-_NAMES: Final = {combination: function for function, combination in COMBINATIONS.items()}
 _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
@@ -36,7 +35,7 @@ def sliding_window_view(
 
 
 def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
-    no_mask(_NAMES[combination], x)
+    no_mask(NAMES[combination], x)
     ufunc, idempotent = _UFUNCS[combination], combination in ("min", "max")
     if x.size <= _SMALL:
         # Without tiles: they cost more than the additions.
@@ -50,10 +49,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
     return Tiles(ufunc, empty, identity(xp, x.dtype, combination), idempotent).reduce(x, steps)
 
 
-window_sum = reducer("window_sum", _reduce)
-window_prod = reducer("window_prod", _reduce)
-window_min = reducer("window_min", _reduce)
-window_max = reducer("window_max", _reduce)
+window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
 def window_mean(

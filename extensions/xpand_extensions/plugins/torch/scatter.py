@@ -24,7 +24,7 @@ from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._nd import ScatterOperation
 from xpand_extensions.scatter._offsets import SegmentOperation
-from xpand_extensions.scatter._segments import Reduction, identity, reducer
+from xpand_extensions.scatter._segments import Reduction, identity, reducers
 
 from ._rows import are_within, checks_itself, flat, select
 from ._unsigned import SIGNED
@@ -328,8 +328,4 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     return generic_segment_reduce(values, offsets, operation=operation, axis=axis)
 
 
-segment_sum = reducer("segment_sum", _kernel)
-segment_prod = reducer("segment_prod", _kernel)
-segment_min = reducer("segment_min", _kernel)
-segment_max = reducer("segment_max", _kernel)
-segment_mean = reducer("segment_mean", _kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

@@ -17,7 +17,7 @@ from xpand.torch._concrete import is_traced
 from xpand_extensions.generic import windows as generic
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows import _pieces as pieces
-from xpand_extensions.windows._arguments import Pass, reducer
+from xpand_extensions.windows._arguments import Pass, reducers
 from xpand_extensions.windows._tiles import Tiles
 
 from ._unsigned import SIGNED
@@ -72,10 +72,7 @@ def _may_write(x: Array) -> bool:
     )
 
 
-window_sum = reducer("window_sum", _reduce)
-window_prod = reducer("window_prod", _reduce)
-window_min = reducer("window_min", _reduce)
-window_max = reducer("window_max", _reduce)
+window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
 def window_scatter_max(
