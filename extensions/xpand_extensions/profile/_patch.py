@@ -17,7 +17,6 @@ from ._entries import Label
 from ._record import CURRENT
 from ._targets import functions_of, label_of, namespaces, own_functions
 
-_LOOK_UPS: Final = frozenset({"native", "native_for"})
 _MISSING: Final = object()
 
 
@@ -113,8 +112,8 @@ def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]
     """
     facade: Any = operation.facade
     label = label_of(operation)
-    if label is None or not _LOOK_UPS.intersection(facade.__code__.co_names):
-        return implementation  # transformations look it up in the functions that they return
+    if label is None:
+        return implementation
     defaults: dict[str, Any] = facade.__kwdefaults__ or {}
 
     def recorded(*args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,235 @@
+"""The rules of an operation on libraries with transformations of their own.
+
+They become functions with custom derivatives and custom batching of the library.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
+
+from xpand import array_namespace, is_concrete, trees
+from xpand.extend import Array, is_array, trace_instead
+
+from .._dispatch import import_if_present, plugin_package
+from ._checked import CheckedRules
+from ._derivatives import LINEAR, factor, joint
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+_TRACED: Final = __name__.partition(".")[0] + ".generic.autodiff"
+"""The module of functions with custom derivatives on traced arrays."""
+
+
+class Rules(CheckedRules):
+    """The rules of an operation, and implementations that have them."""
+
+    def around(self, implementation: Callable[..., Any], library: str) -> Callable[..., Any]:
+        """Return an implementation that has the rules for the transformations of its library."""
+        if library == "traced":  # whose operations have the other rules already
+            return (
+                implementation
+                if self.pullback is None
+                else Ruled(self, implementation, import_if_present(_TRACED), None)
+            )
+        package = plugin_package(library)
+        autodiff = None if package is None else import_if_present(f"{package}.autodiff")
+        if not hasattr(autodiff, "custom_jvp"):
+            return implementation
+        return Ruled(self, implementation, autodiff, import_if_present(f"{package}.vmap"))
+
+
+class _Array:
+    """The place of an array among arguments."""
+
+
+_ARRAY: Final = _Array()
+
+
+class Ruled:
+    """An implementation with rules, for a library that has functions with custom derivatives and custom batching."""
+
+    def __init__(self, rules: Rules, implementation: Callable[..., Any], autodiff: Any, vmap: Any) -> None:
+        """Take the implementation, and the library's modules of both kinds of functions; None for traced arrays."""
+        self.rules, self.implementation, self.autodiff, self.vmap = rules, implementation, autodiff, vmap
+        self.is_differentiated: Callable[[Array], bool] | None = getattr(autodiff, "_is_differentiated", None)
+        """Tells which arrays with values are differentiated, in libraries that have such arrays."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do the operation."""
+        if self.vmap is not None and not self._transforms(args) and not self._transforms(kwargs.values()):
+            return self.implementation(*args, **kwargs)
+        call, arrays = _Call.of(self, args, kwargs)
+        return call.rebuilt(call.with_rules()(*arrays))
+
+    def _transforms(self, values: Iterable[Any]) -> bool:
+        """Tell whether a transformation may meet one of the arrays among arguments."""
+        for x in values:
+            if type(x) in _PLAIN:
+                continue
+            if isinstance(x, (tuple, list)):
+                if self._transforms(x):
+                    return True
+            elif is_array(x):
+                is_differentiated = self.is_differentiated
+                if not is_concrete(x) or (is_differentiated is not None and is_differentiated(x)):
+                    return True
+        return False
+
+
+_PLAIN: Final = frozenset({bool, int, float, complex, str, type(None)})
+
+
+class _Call:
+    """One call of an operation, as functions of a flat sequence of arrays."""
+
+    def __init__(self, ruled: Ruled, names: tuple[str, ...], positional: int) -> None:
+        self.ruled, self.rules, self.names, self.positional = ruled, ruled.rules, names, positional
+        self.of_array: list[str] = []
+        """The name of the argument that each array is of."""
+        self.parts: list[tuple[list[Any], trees.Structure]] = []
+        """Each argument without its arrays: held here, PyTorch would take them for captured ones."""
+        self.make: Callable[..., Any] | None = None
+        """The class of a result of several arrays; None where it is one array."""
+
+    @classmethod
+    def of(cls, ruled: Ruled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple["_Call", list[Array]]:
+        """Take the arguments of a call apart: return the call, and its arrays."""
+        call = cls(ruled, (*ruled.rules.names[: len(args)], *kwargs), len(args))
+        arrays: list[Array] = []
+        for name, value in zip(call.names, (*args, *kwargs.values())):
+            leaves, structure = trees.flatten(value)
+            found = [x for x in leaves if is_array(x)]
+            arrays += found
+            call.of_array += [name] * len(found)
+            call.parts.append(([_ARRAY if is_array(x) else x for x in leaves], structure))
+        return call, arrays
+
+    def fill(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Return the arguments by name, with other arrays."""
+        given = iter(arrays)
+        values = [
+            trees.unflatten(structure, [next(given) if x is _ARRAY else x for x in leaves])
+            for leaves, structure in self.parts
+        ]
+        return dict(zip(self.names, values))
+
+    def of_arrays(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return something about each array, by the names of the arguments that hold arrays."""
+        filled = self.fill(values)
+        return {name: filled[name] for name in self.of_array}
+
+    def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Arrays:
+        """Call a function with the arguments."""
+        filled = list(self.fill(arrays).values())
+        by_name = dict(zip(self.names[self.positional :], filled[self.positional :]))
+        return self._flat(function(*filled[: self.positional], **by_name))
+
+    def with_rules(self) -> Callable[..., Any]:
+        """Return the library's function with custom derivatives and batching."""
+        ruled, rules = self.ruled, self.rules
+        run: Any = self.run
+        if rules.batching is not None and hasattr(ruled.vmap, "custom_vmap"):
+            run = ruled.vmap.custom_vmap(self.run)
+            run.def_vmap(self.of_batch)
+        if rules.pullback is not None:
+            custom = ruled.autodiff.custom_vjp(run)
+            custom.defvjp(self.forward, self.backward, True)
+        elif rules.derivative is not None:
+            custom = ruled.autodiff.custom_jvp(run)
+            custom.defjvp(self.pushed, True)
+        else:
+            custom = run
+        function: Callable[..., Any] = custom
+        return function
+
+    def run(self, *arrays: Array) -> Arrays:
+        """Do what the implementation does."""
+        return self.call(self.ruled.implementation, arrays)
+
+    def _flat(self, out: Any) -> Arrays:
+        if not isinstance(out, (tuple, list)):
+            return (out,)
+        make = type(out)
+        self.make = make._make if hasattr(make, "_make") else make  # a named tuple, or a plain one
+        return tuple(out)
+
+    def rebuilt(self, outs: Sequence[Any]) -> Any:
+        """Return the result of a call from its arrays."""
+        return outs[0] if self.make is None else self.make(outs)
+
+    def of_batch(self, size: int, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
+        """Do the operation for all batch elements."""
+        assert self.rules.batching is not None
+        found = self.rules.batching(array_namespace(*arrays), self.of_arrays(mapped), **self.fill(arrays))
+        outs = self._flat(found)
+        return outs, (True,) * len(outs)
+
+    def pushed(self, primals: Arrays, tangents: Sequence[Array | None]) -> tuple[Arrays, Arrays]:
+        """Do the operation, and return the tangents of its results."""
+        outs = _again(self, primals)
+        found = self._tangents(primals, tangents, outs)
+        xp = array_namespace(*primals)
+        return outs, tuple(_as(xp, t, x) for t, x in zip(found, outs))
+
+    def _tangents(self, primals: Arrays, tangents: Sequence[Array | None], outs: Arrays) -> Sequence[Array | None]:
+        xp, out = array_namespace(*primals), self.rebuilt(outs)
+        arguments, entries = self.fill(primals), self.rules.derivative
+        if isinstance(entries, joint):
+            found = entries.of(xp, self.of_arrays(tangents), out, **arguments)
+            return (found,) if self.make is None else tuple(found)
+        assert entries is not None
+        total = None
+        for i, (name, t) in enumerate(zip(self.of_array, tangents)):
+            entry = entries.get(name)
+            if t is None or entry is None:
+                continue
+            if self.make is not None:
+                raise self.rules.several()
+            if entry is LINEAR:
+                self.rules.check_linear(name, arguments[name])
+                (term,) = self.run(*primals[:i], t, *primals[i + 1 :])
+            elif isinstance(entry, int):
+                term = t * entry
+            elif isinstance(entry, factor):
+                term = t * entry.of(xp, out, **arguments)
+            else:
+                term = entry.of(xp, t, out, **arguments)
+            if term is not None:
+                term = _as(xp, term, outs[0])
+                total = term if total is None else total + term
+        return (total,) * len(outs)
+
+    def forward(self, perturbed: Sequence[bool], *arrays: Array) -> tuple[Arrays, Arrays]:
+        """Do the operation, and return what `backward` needs."""
+        outs = _again(self, arrays)
+        return outs, (*arrays, *outs)
+
+    def backward(
+        self, perturbed: Sequence[bool], residuals: Arrays, cotangents: Sequence[Array | None]
+    ) -> tuple[Array, ...]:
+        """Return the cotangents of the arrays."""
+        rules, count = self.rules, len(self.of_array)
+        assert rules.pullback is not None
+        arrays, outs = residuals[:count], residuals[count:]
+        xp = array_namespace(*arrays)
+        given = tuple(xp.zeros_like(x) if ct is None else ct for ct, x in zip(cotangents, outs))
+        out = self.rebuilt(outs)
+        found = rules.pullback.of(xp, given[0] if self.make is None else given, out, **self.fill(arrays))
+        back = rules.cotangents(found, self.of_array, arrays)
+        return tuple(_as(xp, ct, x) for ct, x in zip(back, arrays))
+
+
+def _again(call: _Call, arrays: Sequence[Array]) -> Arrays:
+    """Do the operation, with its rules: derivatives of the derivative use them."""
+    return call.call(call.ruled, arrays)
+
+
+# torch.compile takes no derivatives of derivatives, and fails at rules within rules.
+trace_instead(_again, lambda call, arrays: call.run(*arrays))
+
+
+def _as(xp: Any, t: Array | None, like: Array) -> Array:
+    """Bring a tangent to the shape and the data type of its array; None becomes zeros."""
+    if t is None:
+        return xp.zeros_like(like)
+    if t.dtype != like.dtype:
+        t = xp.astype(t, like.dtype)
+    return t if tuple(t.shape) == tuple(like.shape) else xp.broadcast_to(t, tuple(like.shape))
