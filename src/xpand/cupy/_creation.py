@@ -4,13 +4,15 @@ CuPy creates on the current device. array-api-compat accepts `device` and ignore
 """
 
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
 from typing import Any, cast
 
 import cupy as cp
 import numpy as np
 
-from .._common.creation import dtype_of
+from .._common.creation import dtype_of, with_default
 from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
 
@@ -28,11 +30,6 @@ def real(dtype: DType | None) -> DType:
     if dtype is None and PRECISION.active:
         dtype = dtype_for(_XP, "real floating")
     return float if dtype is None else dtype
-
-
-def _device_context(x: Array, device: Device | None) -> AbstractContextManager[Any]:
-    """The context for an array like `x`: "if device is None, the output array device must be inferred from x"."""
-    return on(x.device if device is None else device)
 
 
 def asarray(
@@ -73,105 +70,39 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     return source.copy() if copy and not on_host else source
 
 
-def arange(
-    start: float,
-    /,
-    stop: float | None = None,
-    step: float = 1,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    **kwargs: Any,
-) -> Array:
-    """Evenly spaced numbers from `start` (0 if only one bound is given) up to but not including `stop`."""
-    if PRECISION.active and dtype is None:
-        dtype = dtype_of(_XP, start, stop, step)
-    with on(device):
-        return cp.arange(start, stop, step, dtype=dtype, **kwargs)
+def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a function whose arrays have a default data type heed the precision, and create on the device."""
+    name = function.__name__
+
+    @wraps(function)
+    def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
+        if PRECISION.active:
+            kwargs = with_default(_XP, name, args, kwargs)
+        with on(device):
+            return function(*args, **kwargs)
+
+    return create
 
 
-def empty(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array whose values are not set."""
-    with on(device):
-        return cp.empty(shape, dtype=real(dtype), **kwargs)
+def _like(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a function create on the device: "if device is None, the output array device must be inferred from x"."""
+
+    @wraps(function)
+    def create(x: Array, /, *args: Any, device: Device | None = None, **kwargs: Any) -> Array:
+        with on(x.device if device is None else device):
+            return function(x, *args, **kwargs)
+
+    return create
 
 
-def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array like `x` whose values are not set."""
-    with _device_context(x, device):
-        return cp.empty_like(x, dtype=dtype, **kwargs)
-
-
-def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    **kwargs: Any,
-) -> Array:
-    """A matrix with ones on the `k`-th diagonal and zeros elsewhere."""
-    with on(device):
-        return cp.eye(n_rows, n_cols, k=k, dtype=real(dtype), **kwargs)
-
-
-def full(
-    shape: Any, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
-) -> Array:
-    """An array of one value."""
-    if PRECISION.active and dtype is None:
-        dtype = dtype_of(_XP, fill_value)
-    with on(device):
-        return cp.full(shape, fill_value, dtype=dtype, **kwargs)
-
-
-def full_like(
-    x: Array, /, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
-) -> Array:
-    """An array like `x`, of one value."""
-    with _device_context(x, device):
-        return cp.full_like(x, fill_value, dtype=dtype, **kwargs)
-
-
-def linspace(
-    start: Any,
-    stop: Any,
-    /,
-    num: int,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    endpoint: bool = True,
-    **kwargs: Any,
-) -> Array:
-    """`num` evenly spaced numbers from `start` to `stop`, which is omitted if `endpoint` is false."""
-    if PRECISION.active and dtype is None:
-        dtype = dtype_of(_XP, start, stop, is_floating=True)
-    with on(device):
-        return cp.linspace(start, stop, num, dtype=dtype, endpoint=endpoint, **kwargs)
-
-
-def ones(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array of ones."""
-    with on(device):
-        return cp.ones(shape, dtype=real(dtype), **kwargs)
-
-
-def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array like `x`, of ones."""
-    with _device_context(x, device):
-        return cp.ones_like(x, dtype=dtype, **kwargs)
-
-
-def zeros(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array of zeros."""
-    with on(device):
-        return cp.zeros(shape, dtype=real(dtype), **kwargs)
-
-
-def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array like `x`, of zeros."""
-    with _device_context(x, device):
-        return cp.zeros_like(x, dtype=dtype, **kwargs)
+arange = _creating(cp.arange)
+empty = _creating(cp.empty)
+empty_like = _like(cp.empty_like)
+eye = _creating(cp.eye)
+full = _creating(cp.full)
+full_like = _like(cp.full_like)
+linspace = _creating(cp.linspace)
+ones = _creating(cp.ones)
+ones_like = _like(cp.ones_like)
+zeros = _creating(cp.zeros)
+zeros_like = _like(cp.zeros_like)

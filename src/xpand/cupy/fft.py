@@ -1,6 +1,7 @@
 """Fourier transforms, with the `s` of the n-dimensional ones heeded and the sample frequencies on their device."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import cupy as cp
@@ -22,38 +23,21 @@ fft, ifft, rfft, irfft, hfft, ihfft = (
 fftshift, ifftshift = cp.fft.fftshift, cp.fft.ifftshift
 
 
-def _sizes(s: Sequence[int] | None) -> list[int] | None:
-    # CuPy takes a tuple equal to x.shape for "nothing to crop or pad", whatever axes its entries are for; a list never
-    # equals a shape. See https://github.com/data-apis/array-api-compat/pull/78#issuecomment-1984527870
-    return None if s is None else list(s)
+def _transform(native: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a transform over several axes heed `s`."""
+
+    @wraps(native)
+    def transform(
+        x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None
+    ) -> Array:
+        # CuPy takes a tuple equal to x.shape for "nothing to crop or pad", whatever axes its entries are for; a list
+        # never equals a shape. See https://github.com/data-apis/array-api-compat/pull/78#issuecomment-1984527870
+        return native(x, s=None if s is None else list(s), axes=axes, norm=norm)
+
+    return transform
 
 
-def _transform(
-    native: Callable[..., Array], x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: Any
-) -> Array:
-    return native(x, s=_sizes(s), axes=axes, norm=norm)
-
-
-def fftn(x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None) -> Array:
-    """The n-dimensional transform, over the last `len(s)` axes unless `axes` names others."""
-    return _transform(cp.fft.fftn, x, s, axes, norm)
-
-
-def ifftn(x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None) -> Array:
-    """The inverse of `fftn`."""
-    return _transform(cp.fft.ifftn, x, s, axes, norm)
-
-
-def rfftn(x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None) -> Array:
-    """The n-dimensional transform of real data, half of the last transformed axis."""
-    return _transform(cp.fft.rfftn, x, s, axes, norm)
-
-
-def irfftn(
-    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None
-) -> Array:
-    """The inverse of `rfftn`; `s` has the size of its last axis, which the transform does not tell."""
-    return _transform(cp.fft.irfftn, x, s, axes, norm)
+fftn, ifftn, rfftn, irfftn = map(_transform, (cp.fft.fftn, cp.fft.ifftn, cp.fft.rfftn, cp.fft.irfftn))
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
