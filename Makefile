@@ -10,7 +10,7 @@ BASE ?= HEAD
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep lint types unit unit-deep quick references docs bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
+.PHONY: help tour test test-deep lint types unit unit-deep quick test-mutations references docs bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ unit-deep: .venv/test.stamp ## run all tests; ARGS=--junitxml=results.xml writes
 
 quick: .venv/test.stamp ## run the tests of what has changed, in about two minutes: make quick BASE=main
 	$(BIN)/python tools/quick.py --base $(BASE) --jobs $(JOBS)
+
+test-mutations: .venv/test.stamp ## break rules, kernels and checks one at a time: some test must notice each
+	$(BIN)/python tools/mutations.py --jobs $(JOBS) $(ARGS)
 
 references: .venv/test.stamp ## compute the reference values of tests by JAX again, and store them
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q --references write \

@@ -5,12 +5,16 @@ import importlib.metadata
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
-# Before any library is imported: 64-bit types in JAX, one thread each, since the tests run in parallel processes.
+# Before any library is imported: 64-bit types in JAX, the strictest flags, and one thread each, since the tests run in
+# parallel processes.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
+os.environ.setdefault("ARRAY_API_STRICT_API_VERSION", "2025.12")
+os.environ.setdefault("DASK_SCHEDULER", "synchronous")
 os.environ.setdefault("JAX_PLATFORMS", "" if os.environ.get("CUDA_VISIBLE_DEVICES") else "cpu")
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -43,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tier", choices=("quick", "ci", "deep"), default="deep", help="which slow tests run: none, a tenth, all"
     )
     parser.addoption("--libraries", default="", help="run no tests on other libraries: torch,jax")
+    parser.addoption(
+        "--alone", action="store_true", help="with --libraries: import no other library, skip tests that need one"
+    )
     parser.addoption("--references", choices=("use", "check", "write"), default="use", help="JAX's stored values")
 
 
@@ -50,12 +57,34 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose the tenth of the slow tests once, for all processes of the run; say what stored values are for."""
     tenth_of_today()
     references.mode = config.getoption("references")
+    if config.getoption("alone"):
+        sys.meta_path.insert(0, Unwanted(config.getoption("libraries").split(",")))
+
+
+class Unwanted(MetaPathFinder):
+    """Skips what imports a library that a run is to do without: a test, or a test module with all its tests."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self.packages = {"torch", "jax", "dask"}.difference(wanted)
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        if fullname in self.packages:
+            pytest.skip(f"it needs {fullname}, which this run does without", allow_module_level=True)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the reference values that this process computed, if that is asked for."""
     if references.mode == "write":
         references.write()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[Any, Any, Any]:
+    """Say of a test that fails where it compared with stored values."""
+    report = yield
+    if report.failed and item.name in references.used:
+        report.sections.append(("reference values", references.HINT))
+    return report
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

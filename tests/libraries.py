@@ -8,7 +8,9 @@ import importlib.util
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -19,14 +21,24 @@ from xpand_extensions.devices import device_count
 
 @dataclass(frozen=True)
 class Library:
-    """A library, or a library on one of its devices."""
+    """A library, or a library on one of its devices. It is imported when a test first uses it."""
 
     id: str
-    xp: Any
-    device: Any = None
+    load: Callable[[], Any] = field(repr=False)
+    load_device: Callable[[], Any] = field(default=lambda: None, repr=False)
     to_numpy: Callable[[Any], np.ndarray] = field(default=np.asarray, repr=False)
     read_only: bool = False
     lazy: bool = False
+
+    @cached_property
+    def xp(self) -> Any:
+        """The namespace."""
+        return self.load()
+
+    @cached_property
+    def device(self) -> Any:
+        """The device of arrays; None: the library's default."""
+        return self.load_device()
 
     def asarray(self, values: Any, dtype: Any = None) -> Any:
         """Make an array from values, with the library's data type of the name `dtype`, on this entry's device."""
@@ -64,24 +76,28 @@ def _strict_to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x.to_device(strict.Device("CPU_DEVICE")))
 
 
-def _libraries() -> list[Library]:
+def _strict() -> Any:
     import array_api_strict as strict
-    import dask
-    import jax
 
-    jax.config.update("jax_enable_x64", True)
-    strict.set_array_api_strict_flags(api_version="2025.12")
-    # Threads would only get into each other's way in tests.
-    dask.config.set(scheduler="synchronous")
+    return strict
+
+
+def _libraries() -> list[Library]:
+    # How strict the libraries are, and how many threads they start, is in the environment: tests/conftest.py.
+    namespace = lambda name: partial(xpand.namespace, name)
     return [
-        Library("numpy", xpand.namespace("numpy"), read_only=True),
-        Library("torch", xpand.namespace("torch"), to_numpy=_torch_to_numpy),
-        Library("jax", xpand.namespace("jax")),
-        Library("strict", strict, to_numpy=_strict_to_numpy),
-        Library("strict-device1", strict, device=strict.Device("device1"), to_numpy=_strict_to_numpy),
-        Library("dask", xpand.namespace("dask"), lazy=True),
-        *_on_gpus(),
+        Library("numpy", namespace("numpy"), read_only=True),
+        Library("torch", namespace("torch"), to_numpy=_torch_to_numpy),
+        Library("jax", namespace("jax")),
+        Library("strict", _strict, to_numpy=_strict_to_numpy),
+        Library("strict-device1", _strict, lambda: _strict().Device("device1"), to_numpy=_strict_to_numpy),
+        Library("dask", namespace("dask"), lazy=True),
+        *(_on_gpus() if any(map(Path.exists, _GPUS)) else ()),
     ]
+
+
+_GPUS: Final = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+"""The devices of GPUs on Linux and on Windows' Linux: without them no library is asked for its GPUs."""
 
 
 def _torch_to_numpy(x: Any) -> np.ndarray:
@@ -95,16 +111,15 @@ def _on_gpus() -> list[Library]:
 
     found = []
     if torch.cuda.is_available():
-        found.append(
-            Library("torch-cuda", xpand.namespace("torch"), device=torch.device("cuda:0"), to_numpy=_torch_to_numpy)
-        )
+        cuda = partial(torch.device, "cuda:0")
+        found.append(Library("torch-cuda", partial(xpand.namespace, "torch"), cuda, to_numpy=_torch_to_numpy))
     if "cuda" in os.environ.get("JAX_PLATFORMS", "") and device_count("jax", "gpu"):
-        found.append(Library("jax-cuda", xpand.namespace("jax"), device=jax.devices("gpu")[0]))
+        found.append(Library("jax-cuda", partial(xpand.namespace, "jax"), lambda: jax.devices("gpu")[0]))
     if importlib.util.find_spec("cupy") is not None:
         import cupy
 
         if cupy.cuda.is_available():
-            found.append(Library("cupy", xpand.namespace("cupy"), to_numpy=cupy.asnumpy))
+            found.append(Library("cupy", partial(xpand.namespace, "cupy"), to_numpy=cupy.asnumpy))
     return found
 
 

@@ -50,11 +50,11 @@ def test_values_for_other_arrays_are_computed(folder, monkeypatch):
     assert references.stored(other, lambda: (np.ones(()),)) == (1.0,)
 
 
-def test_values_of_another_state_are_computed(folder, monkeypatch):
+def test_values_of_another_version_are_computed(folder, monkeypatch):
     references.stored(CASE, lambda: VALUES)
     references.write()
     path = folder / "test_references.json"
-    path.write_text(path.read_text().replace("sources ", "sources 0"))
+    path.write_text(path.read_text().replace("jax ", "jax 0"))
     again(monkeypatch, "use")
     assert references.stored(CASE, lambda: (np.ones(()),)) == (1.0,)
 
@@ -82,3 +82,11 @@ def test_other_values_of_a_module_stay(folder, monkeypatch):
     again(monkeypatch, "use")
     missing = lambda: pytest.fail("computed again")
     assert [references.stored(CASE, missing)[0] for _ in range(2)] == [1.0, 2.0]
+
+
+def test_tests_that_fail_say_that_values_were_stored(pytestconfig, request):
+    report = lambda: request.node.ihook.pytest_runtest_makereport(item=request.node, call=call)
+    call = pytest.CallInfo.from_call(lambda: pytest.fail("different"), when="call")
+    assert all(references.HINT not in text for _, text in report().sections)
+    references.used.add(request.node.name)
+    assert report().sections[-1][1] == references.HINT

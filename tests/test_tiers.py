@@ -1,13 +1,15 @@
-"""Which tests `make test` and `make quick` run, and the count of lines by `make sizes`."""
+"""Which tests `make test` and `make quick` run, the count of lines by `make sizes`, and the table of mutations."""
 
 import importlib.util
 import json
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+import tests.conftest
 from tests import tiers
 
 NAMES = [f"tests/test_a.py::test_{i}[{library}]" for i in range(30) for library in ("numpy", "torch-jit", "jax")]
@@ -110,3 +112,48 @@ def test_tests_of_a_capability_come_first_and_the_quickest_of_the_others():
     assert run[0] == "test_scatter"
     assert "test_scatter_nd" in left
     assert not set(run) & set(left)
+
+
+def test_runs_on_numpy_alone_import_no_other_library():
+    arguments = [
+        "tests/test_rules_searching.py",
+        "-k",
+        "sort and (traced_grad or indices)",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
+    program = f"""
+import sys, pytest
+status = pytest.main({arguments} + ["--libraries", "numpy", "--alone"])
+print("imported:", *{{"torch", "jax", "dask"}}.intersection(sys.modules))
+sys.exit(status)
+"""
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "imported:\n" in done.stdout
+    assert " passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_tests_that_need_a_library_that_is_not_wanted_are_skipped():
+    unwanted = tests.conftest.Unwanted(["numpy", "torch"])
+    with pytest.raises(pytest.skip.Exception, match="it needs jax"):
+        unwanted.find_spec("jax")
+    assert unwanted.find_spec("torch") is None
+    assert unwanted.find_spec("jax.numpy") is None, "jax comes first"
+
+
+def test_each_mutation_can_be_made():
+    for mutation in tool("mutations").mutations():
+        source = (tiers.LIST.parents[1] / mutation.path).read_text()
+        assert mutation.applied(source) != source, mutation.old
+        for name in mutation.tests.split():
+            assert not name.startswith("tests/") or (tiers.LIST.parents[1] / name).exists(), name
+
+
+def test_mutations_that_do_not_fit_are_refused():
+    mutation = tool("mutations").Mutation("bits.py", "x", "y", "tests/test_bits.py")
+    with pytest.raises(ValueError, match="occurs 2 times in extensions/xpand_extensions/bits.py, not once: x"):
+        mutation.applied("x = x")

@@ -25,7 +25,7 @@ from xpand_extensions import autodiff, devices, jit, vmap
 from xpand_extensions._dispatch import OPERATIONS
 
 STRICT = library_of_name("strict-device1")
-PROCESSOR = Library("torch", xpand.namespace("torch"), device=torch.device("cpu"))
+PROCESSOR = Library("torch", lambda: xpand.namespace("torch"), lambda: torch.device("cpu"))
 
 NO_CASE = {
     "autodiff.value_and_grad": "a shortcut for arrays of the libraries that xpand wraps",

@@ -112,8 +112,6 @@ def of_chosen_arrays(function: Any, arrays: Any, places: tuple[int, ...]) -> Any
 @differentiating
 def traced_forward(case: Case) -> None:
     """The derivative along a direction is JAX's."""
-    import jax
-
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     chosen = tuple(arrays[i] for i in case.differentiable)
@@ -121,6 +119,8 @@ def traced_forward(case: Case) -> None:
     found = jvp(function, chosen, _directions(case))[1]
 
     def theirs(weighted: Any) -> Any:
+        import jax
+
         def derivative(*given: Any) -> Any:
             of_chosen = of_chosen_arrays(weighted, given, case.differentiable)
             primals = tuple(given[i] for i in case.differentiable)
@@ -134,12 +134,16 @@ def traced_forward(case: Case) -> None:
 @differentiating
 def traced_grad(case: Case) -> None:
     """Gradients are JAX's, on the strict library too, and the same of a batch and from the graph."""
-    import jax
-
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     gradients = grad(weighted_sum(library, case), case.differentiable)
-    expected = _of_jax(case, lambda weighted: jax.grad(weighted, case.differentiable))
+
+    def theirs(weighted: Any) -> Any:
+        import jax
+
+        return jax.grad(weighted, case.differentiable)
+
+    expected = _of_jax(case, theirs)
     assert_close(library, gradients(*arrays), expected, case, TO_JAX)
     strict = library_of_name("strict")  # which has the standard alone
     of_strict = grad(weighted_sum(strict, case), case.differentiable)(*(strict.asarray(x) for x in case.arrays))
@@ -159,8 +163,6 @@ def traced_grad(case: Case) -> None:
 @differentiating
 def traced_second(case: Case) -> None:
     """The derivative of the gradient along a direction is JAX's: forward over reverse, and reverse over reverse."""
-    import jax
-
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     directions = _directions(case)
@@ -173,6 +175,8 @@ def traced_second(case: Case) -> None:
         return transform(dot, tuple(range(len(directions))))(*(given[i] for i in case.differentiable))
 
     def theirs(weighted: Any) -> Any:
+        import jax
+
         return lambda *given: along(jax.grad, weighted, given, [jax.numpy.asarray(x) for x in directions])
 
     expected = _of_jax(case, theirs)

@@ -124,6 +124,8 @@ def main() -> int:
         print(f"no tests for the {len(files)} changed files")
         return 0
     arguments = [] if change.every_library else ["--libraries", ",".join(sorted(change.libraries))]
+    if change.libraries == {"numpy"} and not change.every_library:
+        arguments.append("--alone")
     print(f"tests of: {', '.join(run)}" + ("" if change.every_library else f"; on {', '.join(change.libraries)} alone"))
     if left:
         print(f"left out: {', '.join(left)}")
