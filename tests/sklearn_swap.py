@@ -59,7 +59,8 @@ def pytest_report_header(config: object) -> str:
 def run(selection: Sequence[str], *, swapped: bool, jobs: int = 0) -> dict[str, str]:
     """Run tests of scikit-learn in a process of their own; return the outcome of each.
 
-    The selection is module names and options of pytest, such as `("sklearn.utils", "-k", "array_api")`.
+    The selection is module names and options of pytest, such as `("sklearn.utils", "-k", "array_api")`, or tests by the
+    names that the result has.
     """
     spec = find_spec("sklearn")
     assert spec is not None
@@ -71,7 +72,7 @@ def run(selection: Sequence[str], *, swapped: bool, jobs: int = 0) -> dict[str, 
         command = [sys.executable, "-m", "pytest", "-c", str(settings), "--rootdir", str(package), "-p"]
         command += ["no:cacheprovider", "--tb=short", "--disable-warnings", f"--numprocesses={jobs}", "-rfE"]
         command += ["--json-report", f"--json-report-file={report}", "--json-report-omit", "log", "streams", "keywords"]
-        command += ["--pyargs", *selection]
+        command += ["--pyargs", *(str(package / each) if "::" in each else each for each in selection)]
         environment = {**os.environ, "SCIPY_ARRAY_API": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
         environment |= {"PYTEST_PLUGINS": PLUGIN} if swapped else {}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

@@ -107,6 +107,7 @@ CASES = {
     "qr, wide": case(of("qr"), normal(2, 4)),
     "qr, complex": case(of_complex(of("qr")), normal(3, 2), normal(3, 2)),
     "qr, complete": case(of("qr", mode="complete"), normal(2, 3)),
+    "qr, complete and tall": Case(of("qr", mode="complete"), (normal(4, 2),)),
     "svd": case(of("svd"), normal(2, 3, 3)),
     "svd, tall": case(of("svd", full_matrices=False), normal(4, 2)),
     "svd, wide": case(of("svd", full_matrices=False), normal(2, 4)),
@@ -215,6 +216,21 @@ def test_logarithms_of_singular_determinants() -> None:
         found = grad(lambda x: array_namespace(x).sum(of("slogdet")(x)[1]))(x)
     assert np.isnan(found[0]).all()
     np.testing.assert_allclose(found[1], np.diag([0.5, 0.25]))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (3, 3)])
+def test_factors_of_complex_matrices_change_together(shape: tuple[int, int]) -> None:
+    """The product of the factors is the matrix, whatever phases the vectors have: so is that of their changes."""
+
+    def product(x: Any) -> Any:
+        xp = array_namespace(x)
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        return xp.matmul(u * xp.astype(s, u.dtype), vh)
+
+    x, t = normal(*shape) + 1j * normal(*shape)[::-1], normal(*shape)[::-1] - 2j * normal(*shape)
+    found, change = jvp(product, (x,), (t,))
+    np.testing.assert_allclose(found, x, atol=1e-13)
+    np.testing.assert_allclose(change, t, atol=1e-12)
 
 
 def test_equal_values() -> None:

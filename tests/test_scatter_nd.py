@@ -225,6 +225,17 @@ def test_scalars_are_weak(library: Library) -> None:
     library.assert_equal(half, np.asarray([0.0, 2.0], np.float32))
 
 
+def test_a_mean_leaves_what_has_no_values(library: Library) -> None:
+    x, values = np.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.asarray([[7.0, 8.0], [9.0, 12.0]])
+    result = scatter.scatter(
+        library.asarray(x), library.asarray(np.asarray([1, 1])), library.asarray(values), operation="mean"
+    )
+    library.assert_equal(result, np.asarray([[1.0, 2.0], [8.0, 10.0], [5.0, 6.0]]))
+    positions = library.asarray(np.asarray([[2, 1], [0, 0]]))
+    result = scatter.scatter_nd(library.asarray(x), positions, library.asarray(values[0]), operation="mean")
+    library.assert_equal(result, np.asarray([[8.0, 2.0], [3.0, 4.0], [5.0, 7.0]]))
+
+
 def test_mean_counts_beyond_the_precision_of_the_values() -> None:
     # float16 counts one by one to 2048 only.
     values = np.zeros((3000, 1), np.float16)
@@ -329,6 +340,14 @@ def test_segment_reduce(library: Library, operation: str) -> None:
     run()
 
 
+def _scattered(x: Any, i: Any) -> list[Any]:
+    return [
+        scatter.scatter(x, i[0], 1.0, operation="add"),
+        scatter.scatter_nd(x, i, x[:2, 0], operation="mean"),
+        scatter.segment_reduce(x, i[0], axis=1),
+    ]
+
+
 def test_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     import dask.array as da
 
@@ -340,13 +359,9 @@ def test_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(da.Array, "compute", computed)
         patch.setattr(da.Array, "__array__", computed)
-        results = [
-            scatter.scatter(x, i[0], 1.0, operation="add"),
-            scatter.scatter_nd(x, i, x[:2, 0], operation="mean"),
-            scatter.segment_reduce(x, i[0], axis=1),
-        ]
-    for result in results:
-        result.compute()
+        results = _scattered(x, i)
+    for result, wanted in zip(results, _scattered(x.compute(), i.compute()), strict=True):
+        np.testing.assert_array_equal(result.compute(), wanted)
     with pytest.raises(ValueError, match="mode='raise' needs the values"):
         scatter.scatter(x, i[0], 1.0, mode="raise")
 

@@ -1,9 +1,10 @@
 """The tiers of the test suite: which slow tests `make quick` and `make test` leave out; `make test-deep` runs all.
 
 `slow_tests.txt` lists the tests that take longer than `SLOW` seconds. `make test` runs a tenth of them, another tenth
-each day; `make quick` runs none. Of the slow tests of one function on one library, the fastest isn't listed: so every
-run checks each property on each library. A test that is not in the list always runs. `module_seconds.json` has the time
-that the other tests of each module take, for `make quick`. To write both files:
+each day; `make quick` runs none. Of the slow tests of one function, the fastest isn't listed: so every run checks each
+property, on all libraries where that takes less than `SLOW` seconds, and on one at least. A test that isn't in the list
+always runs. `module_seconds.json` has the time that the other tests of each module take, for `make quick`. To write
+both files:
 
     python -m pytest -n 2 --junitxml=results.xml
     python -m tests.tiers results.xml
@@ -12,7 +13,6 @@ that the other tests of each module take, for `make quick`. To write both files:
 import datetime
 import json
 import os
-import re
 import sys
 import xml.etree.ElementTree
 import zlib
@@ -26,7 +26,6 @@ TENTHS: Final = 10
 LIST: Final = Path(__file__).with_name("slow_tests.txt")
 MODULES: Final = Path(__file__).with_name("module_seconds.json")
 VARIABLE: Final = "XPAND_TEST_TENTH"
-LIBRARY: Final = re.compile(r"(?<![a-z])(numpy|torch|jax|strict|dask|cupy)")
 
 
 def tenth_of_today() -> int:
@@ -41,11 +40,10 @@ def left_out(names: Iterable[str], tenth: int | None) -> set[str]:
 
 
 def slow_tests(seconds: dict[str, float]) -> list[str]:
-    """Return the tests for the list: the slow ones, but for the fastest test of a function on a library."""
-    groups: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
+    """Return the tests for the list: the slow ones, but for the fastest test of a function."""
+    groups: dict[str, list[str]] = defaultdict(list)
     for name in seconds:
-        function, _, parameters = name.partition("[")
-        groups[function, frozenset(LIBRARY.findall(parameters))].append(name)
+        groups[name.partition("[")[0]].append(name)
     always = {min(names, key=lambda name: (seconds[name], name)) for names in groups.values()}
     return sorted(name for name, duration in seconds.items() if duration > SLOW and name not in always)
 
