@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from . import interpolation as interpolation
     from . import linalg as linalg
     from . import linear_solve as linear_solve
+    from . import named as named
     from . import optimize as optimize
     from . import padding as padding
     from . import precision as precision

@@ -1,0 +1,161 @@
+"""Positional functions that the standard and the capabilities lack, in terms of theirs."""
+
+import math
+from typing import Any
+
+from xpand import array_namespace, comparison, elementwise
+from xpand.extend import Array, DType, Namespace, is_array
+
+from ..arithmetic import promote
+
+
+def deg2rad(x: Array, /) -> Array:
+    """Convert degrees to radians."""
+    return elementwise.deg2rad(x)
+
+
+def rad2deg(x: Array, /) -> Array:
+    """Convert radians to degrees."""
+    return elementwise.rad2deg(x)
+
+
+def angle(x: Array, /) -> Array:
+    """Compute the argument of complex numbers."""
+    return elementwise.angle(x)
+
+
+def copy(x: Array, /) -> Array:
+    """Copy the elements."""
+    return array_namespace(x).asarray(x, copy=True)
+
+
+def astype(x: Array, /, *, dtype: DType) -> Array:
+    """Convert to another data type, given as the library's own or by name."""
+    xp = array_namespace(x)
+    return xp.astype(x, getattr(xp, dtype) if isinstance(dtype, str) else dtype)
+
+
+def _is_complex(xp: Namespace, x: Array) -> bool:
+    return bool(xp.isdtype(x.dtype, "complex floating"))
+
+
+def iscomplex(x: Array, /) -> Array:
+    """Tell where the imaginary part is not zero."""
+    xp = array_namespace(x)
+    return xp.imag(x) != 0 if _is_complex(xp, x) else xp.zeros_like(x, dtype=xp.bool)
+
+
+def isreal(x: Array, /) -> Array:
+    """Tell where the imaginary part is zero."""
+    xp = array_namespace(x)
+    return xp.imag(x) == 0 if _is_complex(xp, x) else xp.ones_like(x, dtype=xp.bool)
+
+
+def isposinf(x: Array, /) -> Array:
+    """Tell where a real number is positive infinity."""
+    return _is_infinity(x, math.inf)
+
+
+def isneginf(x: Array, /) -> Array:
+    """Tell where a real number is negative infinity."""
+    return _is_infinity(x, -math.inf)
+
+
+def _is_infinity(x: Array, infinity: float) -> Array:
+    xp = array_namespace(x)
+    return x == infinity if xp.isdtype(x.dtype, "real floating") else xp.zeros_like(x, dtype=xp.bool)
+
+
+def around(x: Array, /, *, decimals: int = 0) -> Array:
+    """Round to a number of decimals."""
+    xp = array_namespace(x)
+    if decimals == 0:
+        return xp.round(x)
+    scale = 10.0 ** abs(decimals)
+    if xp.isdtype(x.dtype, "integral"):
+        if decimals > 0:
+            return x
+        return xp.astype(xp.round(x / scale) * scale, x.dtype)
+    return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+
+
+def _both(x1: Any, x2: Any) -> tuple[Namespace, Array, Array]:
+    x1, x2 = promote(x1, x2)
+    return array_namespace(x1), x1, x2
+
+
+def float_power(x1: Any, x2: Any, /) -> Array:
+    """Compute powers in at least double precision."""
+    xp, x1, x2 = _both(x1, x2)
+    kind = "complex floating" if _is_complex(xp, x1) else "real floating"
+    available = xp.__array_namespace_info__().dtypes(kind=kind)  # JAX may have no 64-bit types
+    dtype = max(available.values(), key=lambda dtype: xp.finfo(dtype).bits)
+    return xp.pow(xp.astype(x1, dtype), xp.astype(x2, dtype))
+
+
+def fmax(x1: Any, x2: Any, /) -> Array:
+    """Return the larger element; next to NaN, the other."""
+    xp, x1, x2 = _both(x1, x2)
+    return _number_of(xp, xp.maximum(x1, x2), x1, x2)
+
+
+def fmin(x1: Any, x2: Any, /) -> Array:
+    """Return the smaller element; next to NaN, the other."""
+    xp, x1, x2 = _both(x1, x2)
+    return _number_of(xp, xp.minimum(x1, x2), x1, x2)
+
+
+def _number_of(xp: Namespace, found: Array, x1: Array, x2: Array) -> Array:
+    if not xp.isdtype(found.dtype, "real floating"):
+        return found
+    return xp.where(xp.isnan(x1), x2, xp.where(xp.isnan(x2), x1, found))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Array:
+    """Compute log2(2**x1 + 2**x2)."""
+    xp, x1, x2 = _both(x1, x2)
+    scale = math.log(2.0)
+    return xp.logaddexp(x1 * scale, x2 * scale) / scale
+
+
+def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
+    """Return the quotient, rounded down, and the remainder."""
+    xp = array_namespace(*[x for x in (x1, x2) if is_array(x)])
+    return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
+
+
+def frexp(x: Array, /) -> tuple[Array, Array]:
+    """Return mantissas, of absolute value in [0.5, 1), and exponents of two, such that x = mantissa * 2**exponent."""
+    xp = array_namespace(x)
+    # Of subnormal numbers, whose logarithm is inexact, the exponent is found after scaling.
+    info = xp.finfo(x.dtype)
+    tiny = xp.abs(x) < info.smallest_normal
+    digits = round(-math.log2(info.eps))
+    scaled = xp.where(tiny, x * 2.0**digits, x)
+    usable = xp.isfinite(x) & (x != 0)
+    safe = xp.abs(xp.where(usable, scaled, xp.ones_like(x)))
+    exponent = xp.floor(xp.log2(safe)) + 1
+    # Two steps, since 2**exponent overflows for the largest numbers.
+    half = xp.floor(exponent / 2)
+    mantissa = safe / _power_of_two(xp, half) / _power_of_two(xp, exponent - half)
+    # A logarithm that was rounded is off by one.
+    over, under = mantissa >= 1, mantissa < 0.5
+    mantissa = xp.where(over, mantissa / 2, xp.where(under, mantissa * 2, mantissa))
+    exponent = exponent + xp.astype(over, x.dtype) - xp.astype(under, x.dtype)
+    exponent = exponent - xp.where(tiny, xp.full_like(x, digits), xp.zeros_like(x))
+    mantissa = xp.where(usable, xp.where(x < 0, -mantissa, mantissa), x)
+    return mantissa, xp.astype(xp.where(usable, exponent, xp.zeros_like(x)), xp.int32)
+
+
+def _power_of_two(xp: Namespace, exponent: Array) -> Array:
+    return xp.round(xp.pow(xp.full_like(exponent, 2.0), xp.abs(exponent))) ** xp.sign(exponent)
+
+
+def isclose(a: Any, b: Any, /, *, rtol: float, atol: float, equal_nan: bool) -> Array:
+    """Tell element by element whether two arrays are equal within tolerances."""
+    return comparison.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def clip(x: Array, low: Any, high: Any, /) -> Array:
+    """Limit values from below and above."""
+    return array_namespace(*[each for each in (x, low, high) if is_array(each)]).clip(x, low, high)

@@ -1,0 +1,323 @@
+"""Products of arrays, summed over axes by name."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from xpand import array_namespace
+from xpand.extend import Array, describe
+
+from ..linalg import einsum as positional_einsum
+from ..precision import matmul_precision
+from . import _axis
+from ._array import NamedArray, interned, make
+from ._axis import Axis, AxisSelector
+from ._calls import operation
+from ._orders import completed, entries
+from ._plans import Memory, check_rank, different_sizes, hashable
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Product(NamedTuple):
+    """A product of arrays of certain names."""
+
+    subscripts: str
+    names: tuple[str, ...]
+    same: tuple[tuple[int, int, int, int], ...]
+    """Axes of one letter: (array, position, array, position)."""
+
+
+_PRODUCTS: Final = Memory()
+_EINSUMS: Final = Memory()
+
+
+def _product(
+    function: str, several: Sequence[tuple[Any, ...]], result: Sequence[Any], names: tuple[str, ...]
+) -> Product:
+    """Plan a product of arrays whose axes have labels."""
+    labels = dict.fromkeys(label for own in several for label in own)
+    if len(labels) > len(_LETTERS):
+        raise ValueError(f"{function}: takes up to {len(_LETTERS)} different axes, got {len(labels)}")
+    letter = dict(zip(labels, _LETTERS))
+    first: dict[Any, tuple[int, int]] = {}
+    same = []
+    for i, own in enumerate(several):
+        for j, label in enumerate(own):
+            if label in first:
+                same.append((*first[label], i, j))
+            first.setdefault(label, (i, j))
+    left = ",".join("".join(letter[label] for label in own) for own in several)
+    return Product(f"{left}->{''.join(letter[label] for label in result)}", interned(names), tuple(same))
+
+
+def _run(
+    function: str,
+    plan: Product,
+    arrays: Sequence[NamedArray],
+    precision: Any,
+    preferred_element_type: Any,
+    dot_general: Callable[..., Any] | None,
+) -> NamedArray:
+    operands = [x.array for x in arrays]
+    for i, j, k, m in plan.same:
+        if operands[i].shape[j] != operands[k].shape[m]:
+            check_rank(function, arrays[i])
+            check_rank(function, arrays[k])
+            raise different_sizes(function, arrays[i], arrays[k], arrays[i].names[j])
+    if preferred_element_type is not None:
+        xp = array_namespace(*operands)
+        operands = [xp.astype(x, preferred_element_type, copy=False) for x in operands]
+    if dot_general is not None:
+        return make(
+            _by_dot_general(plan.subscripts, operands, dot_general, precision, preferred_element_type), plan.names
+        )
+    if precision is not None:
+        with matmul_precision(precision):
+            return make(positional_einsum(plan.subscripts, *operands), plan.names)
+    first = operands[0]
+    for x in operands:
+        if type(x) is not type(first) or x.dtype != first.dtype:
+            return make(positional_einsum(plan.subscripts, *operands), plan.names)
+    # Nothing is left to check or to promote.
+    return make(positional_einsum.native(*operands)(plan.subscripts, *operands, optimize=True), plan.names)
+
+
+def _by_dot_general(
+    subscripts: str, operands: Sequence[Array], dot_general: Callable[..., Any], precision: Any, dtype: Any
+) -> Array:
+    """Multiply from left to right by a function with the signature of `jax.lax.dot_general`."""
+    left, result = subscripts.split("->")
+    labels = left.split(",")
+    found, own = operands[0], labels[0]
+    for i, (x, other) in enumerate(zip(operands[1:], labels[1:]), 2):
+        later = set(result).union(*labels[i:])
+        shared = [each for each in own if each in other]
+        batch = [each for each in shared if each in later]
+        summed = [each for each in shared if each not in later]
+        dimensions = (
+            ([own.index(each) for each in summed], [other.index(each) for each in summed]),
+            ([own.index(each) for each in batch], [other.index(each) for each in batch]),
+        )
+        found = dot_general(found, x, dimension_numbers=dimensions, precision=precision, preferred_element_type=dtype)
+        own = "".join([*batch, *(a for a in own if a not in shared), *(a for a in other if a not in shared)])
+    return positional_einsum(f"{own}->{result}", found) if own != result else found
+
+
+@operation
+def _dot(
+    *args: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_axes: Any = None,
+    dot_general: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> NamedArray:
+    if "axis" in kwargs:
+        axis, arrays = kwargs.pop("axis"), args
+    else:
+        # The older form has the axis in front, or, as a method, after the array.
+        place = next((i for i, x in enumerate(args) if not isinstance(x, NamedArray)), None)
+        if place is None:
+            raise TypeError("dot: axis is missing; pass axis=None to sum over all axes")
+        axis, arrays = args[place], (*args[:place], *args[place + 1 :])
+    if kwargs:
+        raise TypeError(f"dot: unknown arguments {', '.join(kwargs)}")
+    if not arrays:
+        raise TypeError("dot: takes one array or more, got none")
+    for x in arrays:
+        if not isinstance(x, NamedArray):
+            raise TypeError(f"dot: takes named arrays, got {describe(x)}; name its axes with `named(array, axes)`")
+    several = tuple([x.names for x in arrays])
+    key = (several, hashable(axis), hashable(out_axes))
+    plan = _PRODUCTS.get(key)
+    if plan is None:
+        plan = _planned_dot(arrays, several, axis, out_axes)
+        if not _has_sizes(axis):
+            _PRODUCTS.add(key, plan)
+    return _run("dot", plan, arrays, precision, preferred_element_type, dot_general)
+
+
+def _has_sizes(axis: Any) -> bool:
+    return axis is not None and any(size is not None for _, size in _axis.pairs("dot", axis))
+
+
+def _planned_dot(arrays: Sequence[NamedArray], several: Sequence[tuple[str, ...]], axis: Any, out: Any) -> Product:
+    for x in arrays:
+        check_rank("dot", x)
+    sizes = {name: size for x in arrays for name, size in x.shape.items()}
+    if axis is None:
+        summed = tuple(sizes)
+    else:
+        found = _axis.pairs("dot", axis)
+        for name, size in found:
+            if name not in sizes or (size is not None and size != sizes[name]):
+                raise ValueError(
+                    f"dot: no axis {name!r}{'' if size is None else f' of size {size}'}; the arrays have the axes "
+                    f"{_axis.written(sizes.items())}"
+                )
+        summed = tuple([name for name, _ in found])
+    names = tuple([name for name in sizes if name not in summed])
+    if out is not None:
+        names = completed("dot", names, [each if each is Ellipsis else each[0] for each in entries("dot", out)])
+    return _product("dot", several, names, names)
+
+
+@operation
+def _matmul(x1: Any, x2: Any) -> NamedArray:
+    if not isinstance(x1, NamedArray) or not isinstance(x2, NamedArray):
+        raise TypeError("@: takes two named arrays; name the axes with `named(array, axes)`")
+    shared = [name for name in x1.names if name in x2.names]
+    return _dot(x1, x2, axis=tuple(shared))
+
+
+# --- einsum ----------------------------------------------------------------------------------------------------------
+
+_TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<dots>\.\.\.)|(?P<other>\S))")
+
+
+def _words(equation: str, text: str, start: int) -> list[Any]:
+    """Read names and `...`, separated by spaces."""
+    found: list[Any] = []
+    at = 0
+    while text[at:].strip():
+        match = _TOKEN.match(text, at)
+        assert match is not None  # there is something else than spaces
+        if match["other"]:
+            raise ValueError(
+                f"einsum: {match['other']!r} at position {start + match.start('other')} of {equation!r} is neither a "
+                "name nor '...'; names are separated by spaces"
+            )
+        found.append(match["name"] or Ellipsis)
+        at = match.end()
+    if found.count(Ellipsis) > 1:
+        raise ValueError(f"einsum: '...' occurs twice at position {start} of {equation!r}")
+    return found
+
+
+@operation
+def _einsum(
+    equation: str,
+    *arrays: NamedArray,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Callable[..., Any] | None = None,
+    **axis_aliases: AxisSelector,
+) -> NamedArray:
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: equation must be a string, got {describe(equation)}")
+    if not arrays:
+        raise TypeError("einsum: takes one array or more, got none")
+    for x in arrays:
+        if not isinstance(x, NamedArray):
+            raise TypeError(f"einsum: takes named arrays, got {describe(x)}; name its axes with `named(array, axes)`")
+    key = (equation, tuple([x.names for x in arrays]), tuple(axis_aliases.items()) if axis_aliases else None)
+    plan = _EINSUMS.get(key)
+    if plan is None:
+        plan = _planned_einsum(equation, arrays, axis_aliases)
+        if not any(isinstance(axis, Axis) for axis in axis_aliases.values()):
+            _EINSUMS.add(key, plan)
+    return _run("einsum", plan, arrays, precision, preferred_element_type, _dot_general)
+
+
+def _planned_einsum(equation: str, arrays: Sequence[NamedArray], aliases: dict[str, AxisSelector]) -> Product:
+    for x in arrays:
+        check_rank("einsum", x)
+    if equation.count("->") != 1:
+        raise ValueError(f"einsum: {equation!r} must have one '->'")
+    left, right = equation.split("->")
+    result = _words(equation, right, len(left) + 2)
+    _axis.different("einsum", [each for each in result if each is not Ellipsis])
+    bound = {alias: _axis.selector("einsum", axis) for alias, axis in aliases.items()}
+    sizes = {name: size for x in arrays for name, size in x.shape.items()}
+    for alias, (name, size) in bound.items():
+        if size is not None and name in sizes and sizes[name] != size:
+            raise ValueError(f"einsum: {alias} is axis {name!r} of size {size}, which is {sizes[name]} in the arrays")
+    stripped = left.strip()
+    if stripped.startswith("{") or not stripped:
+        return _unordered(equation, left, arrays, result, {alias: name for alias, (name, _) in bound.items()}, sizes)
+    return _ordered(equation, left, arrays, result, {alias: name for alias, (name, _) in bound.items()})
+
+
+def _unordered(
+    equation: str,
+    left: str,
+    arrays: Sequence[NamedArray],
+    result: list[Any],
+    bound: dict[str, str],
+    sizes: dict[str, int],
+) -> Product:
+    """Plan a product whose axes are found by name: those in braces that the result lacks are summed over."""
+
+    def actual(name: str) -> str:
+        found = bound.get(name, name)
+        if found not in sizes:
+            raise ValueError(
+                f"einsum: {name!r} in {equation!r} is no axis; the arrays have the axes {_axis.written(sizes.items())}"
+            )
+        return found
+
+    wanted = [each if each is Ellipsis else actual(each) for each in result]
+    inner = left.strip()
+    if inner:
+        if not inner.endswith("}"):
+            raise ValueError(f"einsum: the '{{' at position {left.index('{')} of {equation!r} isn't closed")
+        start = left.index("{") + 1
+        listed = [actual(each) for each in _words(equation, inner[1:-1], start) if each is not Ellipsis]
+        remaining = [name for name in sizes if name not in listed or name in wanted]
+    else:
+        remaining = [name for name in sizes if name in wanted or Ellipsis in wanted]
+    if Ellipsis not in wanted:
+        wanted = [Ellipsis, *wanted]
+    names = completed("einsum", tuple(remaining), wanted)
+    return _product("einsum", [x.names for x in arrays], names, names)
+
+
+def _ordered(
+    equation: str, left: str, arrays: Sequence[NamedArray], result: list[Any], bound: dict[str, str]
+) -> Product:
+    """Plan a product whose axes are listed in the order of the arrays'."""
+    parts = left.split(",")
+    if len(parts) != len(arrays):
+        raise ValueError(f"einsum: {equation!r} is for {len(parts)} arrays, got {len(arrays)}")
+    several, actual, rest = [], dict[Any, str](), dict[Any, None]()
+    start = 0
+    for part, x in zip(parts, arrays):
+        words = _words(equation, part, start)
+        start += len(part) + 1
+        if Ellipsis in words:
+            at = words.index(Ellipsis)
+            count = len(x.names) - len(words) + 1
+            if count < 0:
+                raise _wrong_count(equation, part, x)
+            dots = [(name,) for name in x.names[at : at + count]]
+            rest.update(dict.fromkeys(dots))
+            words = [*words[:at], *dots, *words[at + 1 :]]
+        if len(words) != len(x.names):
+            raise _wrong_count(equation, part, x)
+        for word, name in zip(words, x.names):
+            if actual.setdefault(word, name) != name:
+                raise ValueError(
+                    f"einsum: {word!r} in {equation!r} stands for the axes {actual[word]!r} and {name!r}; "
+                    "rename one of them"
+                )
+            if isinstance(word, str) and bound.get(word, name) != name:
+                raise ValueError(f"einsum: {word!r} in {equation!r} is axis {name!r}, not {bound[word]!r}")
+        several.append(tuple(words))
+    labels: list[Any] = []
+    for word in result:
+        if word is Ellipsis:
+            labels.extend(rest)
+        elif word not in actual:
+            raise ValueError(f"einsum: {word!r} after '->' of {equation!r} isn't among the axes before it")
+        else:
+            labels.append(word)
+    names = tuple([actual[label] for label in labels])
+    _axis.different("einsum", names)
+    return _product("einsum", several, labels, names)
+
+
+def _wrong_count(equation: str, part: str, x: NamedArray) -> ValueError:
+    return ValueError(
+        f"einsum: {part.strip()!r} in {equation!r} doesn't list the axes of its array, {_axis.written(x.shape.items())}"
+    )

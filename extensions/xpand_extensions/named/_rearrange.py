@@ -1,0 +1,311 @@
+"""Axes that are ordered, merged and split, as a sequence or a string says."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import EllipsisType
+from typing import Any, Final, NamedTuple
+
+from xpand import array_namespace
+from xpand.extend import describe
+
+from . import _axis
+from ._array import NamedArray, interned, make, no_axis
+from ._axis import Axis
+from ._calls import operation
+from ._orders import completed, entries
+from ._plans import Memory, check_named, check_rank, hashable
+from ._shapes import permuted
+
+
+class Group(NamedTuple):
+    """An axis of a string: a name, or axes in parentheses that are one axis together: `(E: H W)`."""
+
+    name: str | None
+    parts: tuple[str, ...] | None
+
+
+class Pattern(NamedTuple):
+    """A string, parsed."""
+
+    ordered: bool
+    left: tuple[Group | EllipsisType, ...]
+    right: tuple[Group | EllipsisType, ...]
+
+
+class Rearrangement(NamedTuple):
+    """The steps for an array of certain names and sizes: each but the names may be None."""
+
+    split: tuple[int, ...] | None
+    order: tuple[int, ...] | None
+    merged: tuple[int, ...] | None
+    names: tuple[str, ...]
+
+
+_REARRANGEMENTS: Final = Memory()
+_ORDERS: Final = Memory()
+_TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<dots>\.\.\.|…)|(?P<mark>[(){}:])|(?P<other>\S))")
+
+
+@operation
+def _rearrange(array: NamedArray, *args: Any, **bindings: Any) -> NamedArray:
+    check_named("rearrange", "array", array)
+    if len(args) != 1:
+        raise TypeError(
+            f"rearrange: takes an array, and a string or a sequence of axes; got {len(args)} arguments more"
+        )
+    (axes,) = args
+    if isinstance(axes, str):
+        return _by_string(array, axes, bindings)
+    if bindings:
+        raise TypeError("rearrange: bindings are for strings")
+    key = (array.names, hashable(axes))
+    names = _ORDERS.get(key)
+    if names is None:
+        check_rank("rearrange", array)
+        if not isinstance(axes, Sequence):
+            raise TypeError(f"rearrange: takes a string or a sequence of axes, got {describe(axes)}")
+        found = entries("rearrange", axes)
+        own = array.shape
+        for each in found:
+            if each is not Ellipsis and (each[0] not in own or each[1] not in (None, own[each[0]])):
+                raise no_axis("rearrange", array, *each)
+        names = interned(completed("rearrange", array.names, [each if each is Ellipsis else each[0] for each in found]))
+        if all(each is Ellipsis or each[1] is None for each in found):
+            _ORDERS.add(key, names)
+    return permuted(array, names)
+
+
+def _by_string(array: NamedArray, text: str, bindings: Mapping[str, Any]) -> NamedArray:
+    x = array.array
+    key = (text, array.names, tuple(x.shape), tuple(bindings.items()))
+    plan = _REARRANGEMENTS.get(key)
+    if plan is None:
+        check_rank("rearrange", array)
+        plan = _REARRANGEMENTS.add(key, _planned(parsed(text), text, array, bindings))
+    split, order, merged, names = plan
+    if split is not None or order is not None or merged is not None:
+        xp = array_namespace(x)
+        if split is not None:
+            x = xp.reshape(x, split)
+        if order is not None:
+            x = xp.permute_dims(x, order)
+        if merged is not None:
+            x = xp.reshape(x, merged)
+    return make(x, names)
+
+
+# --- strings ---------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def parsed(text: str) -> Pattern:
+    """Read a string.
+
+    Raises:
+        ValueError: It doesn't follow the grammar; the message has the position.
+
+    >>> parsed("{ B (H: h H) } -> (B: B h) H").right[0]
+    Group(name='B', parts=('B', 'h'))
+    """
+    if text.count("->") != 1:
+        raise ValueError(f"rearrange: {text!r} must have one '->'")
+    left = text.partition("->")[0]
+    stripped = left.strip()
+    ordered = not stripped.startswith("{")
+    start = 0
+    if not ordered:
+        start = left.index("{") + 1
+        if not stripped.endswith("}"):
+            raise ValueError(f"rearrange: the '{{' at position {start - 1} of {text!r} isn't closed")
+        left = left[: left.rindex("}")]
+    return Pattern(ordered, _side(text, left, start), _side(text, text, text.index("->") + 2))
+
+
+def _side(text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]:
+    """Read the axes of one side."""
+    found: list[Group | EllipsisType] = []
+    group: list[str] | None = None
+    name: str | None = None
+    opened = at = start
+    while until[at:].strip():
+        match = _TOKEN.match(until, at)
+        assert match is not None  # there is something else than spaces
+        place, at = match.end() - len(match[0].strip()), match.end()
+        mark = match["mark"]
+        if match["name"]:
+            if group is None:
+                found.append(Group(match["name"], None))
+            else:
+                group.append(match["name"])
+        elif match["dots"] and group is None:
+            if Ellipsis in found:
+                raise _unreadable(text, place, "'...' occurs twice")
+            found.append(Ellipsis)
+        elif mark == "(" and group is None:
+            group, name, opened = [], None, place
+        elif mark == ":" and group is not None and name is None and len(group) == 1:
+            name, group = group[0], []
+        elif mark == ")" and group is not None:
+            found.append(Group(name, tuple(group)))
+            group = None
+        else:
+            raise _unreadable(text, place, f"{match[0].strip()!r} is not expected here")
+    if group is not None:
+        raise _unreadable(text, opened, "'(' isn't closed")
+    return tuple(found)
+
+
+def _unreadable(text: str, place: int, what: str) -> ValueError:
+    return ValueError(
+        f"rearrange: at position {place} of {text!r}: {what}; write axes as 'a', '(new: a b)' or '...', separated by "
+        "spaces"
+    )
+
+
+def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[str, Any]) -> Rearrangement:
+    """Plan what a string says for an array."""
+    bound: dict[Any, Any] = {name: _binding(name, value) for name, value in bindings.items()}
+    own = array.shape
+    groups = _in_order(pattern, text, array, bound)
+    # Parts: a label, the name of the axis and its size.
+    labels: list[Any] = []
+    sizes: list[int] = []
+    names: dict[Any, str] = {}
+    for axis, left in zip(array.names, groups):
+        if left is None:
+            labels.append((axis,))
+            sizes.append(own[axis])
+            names[(axis,)] = axis
+        elif left.parts is None:
+            labels.append(left.name)
+            sizes.append(own[axis])
+            names[left.name] = axis
+            _check_size(text, left.name, bound, own[axis])
+        else:
+            labels.extend(left.parts)
+            sizes.extend(_sizes_of_parts(text, axis, own[axis], left.parts, bound))
+            names.update({part: bound.get(part, (None, None))[0] or part for part in left.parts})
+    _axis_labels_differ(text, labels)
+    result: list[str] = []
+    order: list[int] = []
+    merged: list[int] = []
+    for group in pattern.right:
+        if isinstance(group, EllipsisType):
+            rest = [label for label in labels if isinstance(label, tuple)]
+            order.extend(labels.index(label) for label in rest)
+            result.extend(names[label] for label in rest)
+            merged.extend(sizes[labels.index(label)] for label in rest)
+            continue
+        parts: tuple[Any, ...] = (group.name,) if group.parts is None else group.parts
+        for part in parts:
+            if part not in labels:
+                raise ValueError(
+                    f"rearrange: {part!r} after '->' in {text!r} is not bound: it is none of the axes before '->'; the "
+                    f"array has the axes {_axis.written(own.items())}"
+                )
+        total = math.prod([sizes[labels.index(part)] for part in parts])
+        order.extend(labels.index(part) for part in parts)
+        merged.append(total)
+        if group.parts is None:
+            name, size = bound.get(group.name, (None, None))
+            result.append(names[group.name] if not pattern.ordered or name is None else name)
+        elif group.name is None:
+            raise ValueError(f"rearrange: the merged axes {group.parts} in {text!r} have no name; write '(name: a b)'")
+        else:
+            name, size = bound.get(group.name, (None, None))
+            # A merged axis may have the name of one of its parts, whose size is what is bound then.
+            if size is not None and group.name not in labels and size != total:
+                raise ValueError(f"rearrange: axis {group.name!r} has size {size}, and the merged axes have {total}")
+            result.append(name or names.get(group.name, group.name))
+    if len(set(order)) < len(order):
+        raise ValueError(f"rearrange: an axis occurs twice after '->' in {text!r}")
+    if missing := [names[label] for i, label in enumerate(labels) if i not in order]:
+        raise ValueError(
+            f"rearrange: {text!r} lacks the axes {', '.join(map(repr, missing))} after '->'; list them, or write ... "
+            "for those that aren't listed before it"
+        )
+    _axis.different("rearrange", result)
+    return Rearrangement(
+        tuple(sizes) if len(sizes) != len(own) else None,
+        tuple(order) if order != sorted(order) else None,
+        tuple(merged) if len(merged) != len(sizes) else None,
+        interned(tuple(result)),
+    )
+
+
+def _in_order(
+    pattern: Pattern, text: str, array: NamedArray, bound: Mapping[Any, tuple[str | None, int | None]]
+) -> list[Group | None]:
+    """Return for each axis of the array what stands for it before `->`; None: nothing, or `...`."""
+    left = pattern.left
+    if pattern.ordered:
+        count = len(array.names) - (len(left) - 1 if Ellipsis in left else len(left))
+        if count < 0 or (count and Ellipsis not in left):
+            raise ValueError(
+                f"rearrange: {text!r} lists {len(left) - (Ellipsis in left)} axes before '->'; the array has the axes "
+                f"{_axis.written(array.shape.items())}"
+            )
+        found: list[Group | None] = []
+        for each in left:
+            found.extend([None] * count if isinstance(each, EllipsisType) else [each])
+        return found
+    by_name: dict[str, Group] = {}
+    for group in left:
+        if isinstance(group, EllipsisType):
+            continue
+        if group.name is None:
+            raise ValueError(
+                f"rearrange: {group.parts} in {text!r} doesn't say which axis it splits; write '(axis: a b)'"
+            )
+        name = bound.get(group.name, (None, None))[0] or group.name
+        if name not in array.names:
+            raise no_axis("rearrange", array, name)
+        if name in by_name:
+            raise ValueError(f"rearrange: axis {name!r} occurs twice before '->' in {text!r}")
+        by_name[name] = group
+    return [by_name.get(name) for name in array.names]
+
+
+def _axis_labels_differ(text: str, labels: Sequence[Any]) -> None:
+    if len(set(labels)) < len(labels):
+        twice = sorted({label for label in labels if isinstance(label, str) and labels.count(label) > 1})
+        raise ValueError(f"rearrange: {', '.join(map(repr, twice))} occurs more than once before '->' in {text!r}")
+
+
+def _binding(name: str, value: Any) -> tuple[str | None, int | None]:
+    if isinstance(value, Axis):
+        return value.name, value.size
+    if isinstance(value, str):
+        return value, None
+    if hasattr(type(value), "__index__") and not isinstance(value, bool):
+        return None, value.__index__()
+    raise TypeError(f"rearrange: {name} must be a size, a name or an Axis, got {describe(value)}")
+
+
+def _check_size(text: str, name: str | None, bound: Mapping[Any, tuple[str | None, int | None]], actual: int) -> None:
+    size = bound.get(name, (None, None))[1]
+    if size is not None and size != actual:
+        raise ValueError(f"rearrange: {name!r} in {text!r} is bound to size {size}, and the axis has {actual}")
+
+
+def _sizes_of_parts(
+    text: str,
+    axis: str,
+    total: int,
+    parts: Sequence[str],
+    bound: Mapping[Any, tuple[str | None, int | None]],
+) -> list[int]:
+    """Return the sizes of the parts of an axis, of which one may be found from the others."""
+    sizes = [bound.get(part, (None, None))[1] for part in parts]
+    known = math.prod([size for size in sizes if size is not None])
+    unknown = [part for part, size in zip(parts, sizes) if size is None]
+    if len(unknown) > 1:
+        raise ValueError(
+            f"rearrange: the sizes of {', '.join(map(repr, unknown))} in {text!r} are not bound; pass all but one, as "
+            f"in {unknown[0]}=2"
+        )
+    if (unknown and (known == 0 or total % known)) or (not unknown and known != total):
+        raise ValueError(f"rearrange: axis {axis!r} of size {total} can't be split into parts of sizes {tuple(sizes)}")
+    return [total // known if size is None else size for size in sizes]

@@ -1,0 +1,273 @@
+"""Axes that are renamed, added, merged, split and joined."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from xpand import array_namespace, default_namespace
+from xpand.extend import Array, is_array
+
+from . import _axis
+from ._array import NamedArray, interned, make
+from ._axis import Axis, AxisSelector, AxisSpec
+from ._calls import operation
+from ._plans import (
+    Memory,
+    check_named,
+    check_rank,
+    different_sizes,
+    position,
+    rest_of,
+    selected,
+    step,
+    stepped,
+)
+
+_PERMUTATIONS: Final = Memory()
+
+
+def permuted(x: NamedArray, names: tuple[str, ...]) -> NamedArray:
+    """Return an array with its axes in another order."""
+    if x.names == names:
+        return x
+    key = (x.names, names)
+    order = _PERMUTATIONS.get(key)
+    if order is None:
+        order = _PERMUTATIONS.add(key, (tuple([x.names.index(name) for name in names]), interned(names)))
+    return make(array_namespace(x.array).permute_dims(x.array, order[0]), order[1])
+
+
+@operation
+def _rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray:
+    check_named("rename", "array", array)
+    if not isinstance(renames, Mapping):
+        raise TypeError("rename: renames must be a dictionary from axes to new names")
+    new = {}
+    for old, to in renames.items():
+        i = position("rename", array, old)
+        name, size = _axis.selector("rename", to)
+        if size is not None and size != array.array.shape[i]:
+            raise ValueError(
+                f"rename: axis {array.names[i]!r} has size {array.array.shape[i]}, and its new axis {name!r} {size}"
+            )
+        new[array.names[i]] = name
+    names = tuple([new.get(name, name) for name in array.names])
+    _axis.different("rename", names)
+    return make(array.array, interned(names))
+
+
+@operation
+def _broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_extra_axes: bool = True) -> NamedArray:
+    target = _axis.specified("broadcast_to", axes)
+    if not isinstance(a, NamedArray):
+        a = make(a if is_array(a) else default_namespace().asarray(a), ())
+    check_rank("broadcast_to", a)
+    own = a.shape
+    sizes = {axis.name: axis.size for axis in target}
+    extra = [name for name in a.names if name not in sizes]
+    if extra and enforce_no_extra_axes:
+        raise ValueError(
+            f"broadcast_to: the array has the axes {', '.join(map(repr, extra))}, which are not among "
+            f"{_axis.written(sizes.items())}; pass enforce_no_extra_axes=False to keep them"
+        )
+    for name, size in sizes.items():
+        if name in own and own[name] != size:
+            raise ValueError(
+                f"broadcast_to: axis {name!r} has size {own[name]}, not {size}; the array has the axes "
+                f"{_axis.written(own.items())}"
+            )
+    if ensure_order:
+        names = (*extra, *sizes)
+    else:
+        names = (*(name for name in sizes if name not in own), *a.names)
+    names = interned(names)
+    if names == a.names:
+        return make(a.array, names)
+    way = step(a.names, names)
+    x = a.array if way is None else stepped(a.array, way)
+    shape = tuple([own[name] if name in own else sizes[name] for name in names])
+    return make(x if tuple(x.shape) == shape else array_namespace(x).broadcast_to(x, shape), names)
+
+
+@operation
+def _broadcast_axis(a: Any, axis: AxisSpec) -> NamedArray:
+    return _broadcast_to(a, axis, True, False)
+
+
+@operation
+def _flatten_axes(array: Any, old_axes: Any, new_axis: Any = None) -> Any:
+    if not isinstance(array, NamedArray):
+        return _merged(array, old_axes, new_axis)
+    names = selected("flatten_axes", array, old_axes)
+    name, size = _axis.selector("flatten_axes", new_axis)
+    shape = array.shape
+    if not names:
+        raise ValueError("flatten_axes: takes one axis or more, got none")
+    total = math.prod([shape[each] for each in names])
+    if size is not None and size != total:
+        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, and the merged axes have {total} together")
+    found = _flattened(array.names, names)
+    moved = permuted(array, found)
+    start = found.index(names[0])
+    result = (*found[:start], name, *found[start + len(names) :])
+    _axis.different("flatten_axes", result)
+    if len(names) == 1:
+        return make(moved.array, interned(result))
+    x = moved.array
+    sizes = (*x.shape[:start], total, *x.shape[start + len(names) :])
+    return make(array_namespace(x).reshape(x, sizes), interned(result))
+
+
+def _flattened(names: tuple[str, ...], merged: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the order in which axes to merge lie next to each other, from the first of them in the array on."""
+    start = min(names.index(name) for name in merged)
+    rest = [name for name in names if name not in merged]
+    return (*rest[:start], *merged, *rest[start:])
+
+
+def _merged(axes: AxisSpec, old_axes: Any, new_axis: Any) -> Any:
+    """Merge axes of a specification."""
+    if new_axis is None:
+        old_axes, new_axis = axes, old_axes
+        alone = True
+    else:
+        alone = isinstance(axes, Axis)
+    own = {axis.name: axis.size for axis in _axis.specified("flatten_axes", axes)}
+    old = _axis.pairs("flatten_axes", old_axes)
+    for each, size in old:
+        if each not in own or (size is not None and size != own[each]):
+            raise ValueError(f"flatten_axes: no axis {each!r}; there are the axes {_axis.written(own.items())}")
+    name, size = _axis.selector("flatten_axes", new_axis)
+    total = math.prod([own[each] for each, _ in old])
+    if size is not None and size != total:
+        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, and the merged axes have {total} together")
+    if alone:
+        return Axis(name, total)
+    if not old:
+        raise ValueError("flatten_axes: takes one axis or more, got none")
+    merged = [each for each, _ in old]
+    order = _flattened(tuple(own), tuple(merged))
+    found = []
+    for each in order:
+        if each not in merged:
+            found.append((each, own[each]))
+        elif each == merged[0]:
+            found.append((name, total))
+    _axis.different("flatten_axes", [each for each, _ in found])
+    return dict(found) if isinstance(axes, Mapping) else tuple([Axis(*each) for each in found])
+
+
+@operation
+def _unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -> NamedArray:
+    check_named("unflatten_axis", "array", array)
+    i = position("unflatten_axis", array, axis)
+    new = _axis.specified("unflatten_axis", new_axes)
+    x = array.array
+    total = math.prod([each.size for each in new])
+    if total != x.shape[i]:
+        raise ValueError(
+            f"unflatten_axis: axis {array.names[i]!r} has size {x.shape[i]}, and the new axes have {total} together: "
+            f"{_axis.written((each.name, each.size) for each in new)}"
+        )
+    names = (*array.names[:i], *(each.name for each in new), *array.names[i + 1 :])
+    _axis.different("unflatten_axis", names)
+    if len(new) != 1:
+        sizes = (*x.shape[:i], *(each.size for each in new), *x.shape[i + 1 :])
+        x = array_namespace(x).reshape(x, sizes)
+    return make(x, interned(names))
+
+
+@operation
+def _ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
+    check_named("ravel", "array", array)
+    if array.names:
+        return _flatten_axes(array, array.names, new_axis_name)  # type: ignore[no-any-return]
+    name, size = _axis.selector("ravel", new_axis_name)
+    if size not in (None, 1):
+        raise ValueError(f"ravel: axis {name!r} has size {size}, and an array without axes has one element")
+    return make(array_namespace(array.array).expand_dims(array.array, axis=0), interned((name,)))
+
+
+@operation
+def _flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
+    return _ravel(array, new_axis_name)
+
+
+def _part(x: Array, i: int, start: int, stop: int) -> Array:
+    return x[(slice(None),) * i + (slice(start, stop), ...)]
+
+
+@operation
+def _split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
+    check_named("split", "a", a)
+    i = position("split", a, axis)
+    new = [_axis.specified("split", each)[0] for each in new_axes]
+    if sum(each.size for each in new) != a.array.shape[i]:
+        raise ValueError(
+            f"split: axis {a.names[i]!r} has size {a.array.shape[i]}, and the new axes have "
+            f"{sum(each.size for each in new)} together: {', '.join(map(str, new))}"
+        )
+    found, start = [], 0
+    for each in new:
+        names = (*a.names[:i], each.name, *a.names[i + 1 :])
+        _axis.different("split", names)
+        found.append(make(_part(a.array, i, start, start + each.size), interned(names)))
+        start += each.size
+    return found
+
+
+@operation
+def _unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
+    check_named("unbind", "array", array)
+    i = position("unbind", array, axis)
+    names = rest_of(array.names, (array.names[i],))
+    return [make(x, names) for x in array_namespace(array.array).unstack(array.array, axis=i)]
+
+
+def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None) -> list[NamedArray]:
+    """Return arrays with the axes of the first in its order, which must have one size but for one of them."""
+    if isinstance(arrays, NamedArray) or not isinstance(arrays, Sequence):
+        raise TypeError(f"{function}: arrays must be a list or a tuple of NamedArrays")
+    if not arrays:
+        raise ValueError(f"{function}: takes one array or more, got none")
+    for i, x in enumerate(arrays):
+        check_named(function, f"arrays[{i}]", x)
+        check_rank(function, x)
+    first = arrays[0]
+    found = []
+    for i, x in enumerate(arrays):
+        if set(x.names) != set(first.names):
+            raise ValueError(
+                f"{function}: all arrays must have the same axes; arrays[0] has {_axis.written(first.shape.items())}, "
+                f"arrays[{i}] {_axis.written(x.shape.items())}"
+            )
+        for name in first.names:
+            if name != but and x.shape[name] != first.shape[name]:
+                raise different_sizes(function, first, x, name)
+        found.append(permuted(x, first.names))
+    return found
+
+
+@operation
+def _concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
+    name, size = _axis.selector("concatenate", axis)
+    found = _ordered("concatenate", arrays, but=name)
+    i = position("concatenate", found[0], name)
+    x = array_namespace(*[each.array for each in found]).concat([each.array for each in found], axis=i)
+    if size is not None and x.shape[i] != size:
+        raise ValueError(
+            f"concatenate: axis {name!r} has size {size}, and the arrays have {x.shape[i]} along it together"
+        )
+    return make(x, found[0].names)
+
+
+@operation
+def _stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
+    name, size = _axis.selector("stack", axis)
+    found = _ordered("stack", arrays)
+    if size is not None and size != len(found):
+        raise ValueError(f"stack: axis {name!r} has size {size}, and there are {len(found)} arrays")
+    names = (name, *found[0].names)
+    _axis.different("stack", names)
+    x = array_namespace(*[each.array for each in found]).stack([each.array for each in found], axis=0)
+    return make(x, interned(names))

@@ -1,0 +1,400 @@
+"""Functions of one array, element by element.
+
+They take a named array, and return one with the same axes. A number or an array without names is computed by position.
+Source: the functions of the same names in NumPy.
+"""
+
+from typing import Any, TypeVar
+
+from . import _elementwise as _elementwise  # fills the table
+from ._calls import call
+
+__all__ = [
+    "abs",
+    "absolute",
+    "angle",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "around",
+    "bitwise_count",
+    "bitwise_invert",
+    "bitwise_not",
+    "cbrt",
+    "ceil",
+    "conj",
+    "conjugate",
+    "copy",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "degrees",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fix",
+    "floor",
+    "frexp",
+    "i0",
+    "imag",
+    "invert",
+    "iscomplex",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_not",
+    "ndim",
+    "negative",
+    "positive",
+    "rad2deg",
+    "radians",
+    "real",
+    "reciprocal",
+    "rint",
+    "round",
+    "rsqrt",
+    "sign",
+    "signbit",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+]
+
+A = TypeVar("A")
+"""A named array, a number, or an array without names."""
+
+
+def abs(a: A, /) -> A:
+    """Compute the absolute value of each element."""
+    return call.abs(a)  # type: ignore[no-any-return]
+
+
+def absolute(a: A, /) -> A:
+    """Compute the absolute value of each element."""
+    return call.absolute(a)  # type: ignore[no-any-return]
+
+
+def angle(a: A, /) -> A:
+    """Compute the argument of complex numbers, in radians, of each element."""
+    return call.angle(a)  # type: ignore[no-any-return]
+
+
+def arccos(a: A, /) -> A:
+    """Compute the inverse cosine of each element."""
+    return call.arccos(a)  # type: ignore[no-any-return]
+
+
+def arccosh(a: A, /) -> A:
+    """Compute the inverse hyperbolic cosine of each element."""
+    return call.arccosh(a)  # type: ignore[no-any-return]
+
+
+def arcsin(a: A, /) -> A:
+    """Compute the inverse sine of each element."""
+    return call.arcsin(a)  # type: ignore[no-any-return]
+
+
+def arcsinh(a: A, /) -> A:
+    """Compute the inverse hyperbolic sine of each element."""
+    return call.arcsinh(a)  # type: ignore[no-any-return]
+
+
+def arctan(a: A, /) -> A:
+    """Compute the inverse tangent of each element."""
+    return call.arctan(a)  # type: ignore[no-any-return]
+
+
+def arctanh(a: A, /) -> A:
+    """Compute the inverse hyperbolic tangent of each element."""
+    return call.arctanh(a)  # type: ignore[no-any-return]
+
+
+def bitwise_count(a: A, /) -> A:
+    """Compute the number of bits that are 1 of each element."""
+    return call.bitwise_count(a)  # type: ignore[no-any-return]
+
+
+def bitwise_invert(a: A, /) -> A:
+    """Compute the bitwise complement of each element."""
+    return call.bitwise_invert(a)  # type: ignore[no-any-return]
+
+
+def bitwise_not(a: A, /) -> A:
+    """Compute the bitwise complement of each element."""
+    return call.bitwise_not(a)  # type: ignore[no-any-return]
+
+
+def cbrt(a: A, /) -> A:
+    """Compute the cube root of each element."""
+    return call.cbrt(a)  # type: ignore[no-any-return]
+
+
+def ceil(a: A, /) -> A:
+    """Compute the smallest integer that isn't less of each element."""
+    return call.ceil(a)  # type: ignore[no-any-return]
+
+
+def conj(a: A, /) -> A:
+    """Compute the complex conjugate of each element."""
+    return call.conj(a)  # type: ignore[no-any-return]
+
+
+def conjugate(a: A, /) -> A:
+    """Compute the complex conjugate of each element."""
+    return call.conjugate(a)  # type: ignore[no-any-return]
+
+
+def copy(a: A, /) -> A:
+    """Return a copy of an array."""
+    return call.copy(a)  # type: ignore[no-any-return]
+
+
+def cos(a: A, /) -> A:
+    """Compute the cosine of each element."""
+    return call.cos(a)  # type: ignore[no-any-return]
+
+
+def cosh(a: A, /) -> A:
+    """Compute the hyperbolic cosine of each element."""
+    return call.cosh(a)  # type: ignore[no-any-return]
+
+
+def deg2rad(a: A, /) -> A:
+    """Convert degrees to radians."""
+    return call.deg2rad(a)  # type: ignore[no-any-return]
+
+
+def degrees(a: A, /) -> A:
+    """Convert radians to degrees."""
+    return call.degrees(a)  # type: ignore[no-any-return]
+
+
+def exp(a: A, /) -> A:
+    """Compute the exponential of each element."""
+    return call.exp(a)  # type: ignore[no-any-return]
+
+
+def exp2(a: A, /) -> A:
+    """Compute the power of 2 of each element."""
+    return call.exp2(a)  # type: ignore[no-any-return]
+
+
+def expm1(a: A, /) -> A:
+    """Compute the exponential minus 1 of each element."""
+    return call.expm1(a)  # type: ignore[no-any-return]
+
+
+def fabs(a: A, /) -> A:
+    """Compute the absolute value of each element."""
+    return call.fabs(a)  # type: ignore[no-any-return]
+
+
+def fix(a: A, /) -> A:
+    """Compute the integer next to it towards zero of each element."""
+    return call.fix(a)  # type: ignore[no-any-return]
+
+
+def floor(a: A, /) -> A:
+    """Compute the largest integer that isn't greater of each element."""
+    return call.floor(a)  # type: ignore[no-any-return]
+
+
+def i0(a: A, /) -> A:
+    """Compute the modified Bessel function of the first kind, of order 0, of each element."""
+    return call.i0(a)  # type: ignore[no-any-return]
+
+
+def imag(a: A, /) -> A:
+    """Compute the imaginary part, zero for real numbers, of each element."""
+    return call.imag(a)  # type: ignore[no-any-return]
+
+
+def invert(a: A, /) -> A:
+    """Compute the bitwise complement of each element."""
+    return call.invert(a)  # type: ignore[no-any-return]
+
+
+def iscomplex(a: A, /) -> A:
+    """Tell where the imaginary part isn't zero."""
+    return call.iscomplex(a)  # type: ignore[no-any-return]
+
+
+def isfinite(a: A, /) -> A:
+    """Tell where elements are neither infinite nor NaN."""
+    return call.isfinite(a)  # type: ignore[no-any-return]
+
+
+def isinf(a: A, /) -> A:
+    """Tell where elements are infinite."""
+    return call.isinf(a)  # type: ignore[no-any-return]
+
+
+def isnan(a: A, /) -> A:
+    """Tell where elements are NaN."""
+    return call.isnan(a)  # type: ignore[no-any-return]
+
+
+def isneginf(a: A, /) -> A:
+    """Tell where elements are negative infinity."""
+    return call.isneginf(a)  # type: ignore[no-any-return]
+
+
+def isposinf(a: A, /) -> A:
+    """Tell where elements are positive infinity."""
+    return call.isposinf(a)  # type: ignore[no-any-return]
+
+
+def isreal(a: A, /) -> A:
+    """Tell where the imaginary part is zero."""
+    return call.isreal(a)  # type: ignore[no-any-return]
+
+
+def log(a: A, /) -> A:
+    """Compute the natural logarithm of each element."""
+    return call.log(a)  # type: ignore[no-any-return]
+
+
+def log10(a: A, /) -> A:
+    """Compute the decimal logarithm of each element."""
+    return call.log10(a)  # type: ignore[no-any-return]
+
+
+def log1p(a: A, /) -> A:
+    """Compute the logarithm of 1 + a of each element."""
+    return call.log1p(a)  # type: ignore[no-any-return]
+
+
+def log2(a: A, /) -> A:
+    """Compute the binary logarithm of each element."""
+    return call.log2(a)  # type: ignore[no-any-return]
+
+
+def logical_not(a: A, /) -> A:
+    """Compute the logical complement of each element."""
+    return call.logical_not(a)  # type: ignore[no-any-return]
+
+
+def negative(a: A, /) -> A:
+    """Compute the number with the other sign of each element."""
+    return call.negative(a)  # type: ignore[no-any-return]
+
+
+def positive(a: A, /) -> A:
+    """Return each element unchanged."""
+    return call.positive(a)  # type: ignore[no-any-return]
+
+
+def rad2deg(a: A, /) -> A:
+    """Convert radians to degrees."""
+    return call.rad2deg(a)  # type: ignore[no-any-return]
+
+
+def radians(a: A, /) -> A:
+    """Convert degrees to radians."""
+    return call.radians(a)  # type: ignore[no-any-return]
+
+
+def real(a: A, /) -> A:
+    """Compute the real part of each element."""
+    return call.real(a)  # type: ignore[no-any-return]
+
+
+def reciprocal(a: A, /) -> A:
+    """Compute the reciprocal of each element."""
+    return call.reciprocal(a)  # type: ignore[no-any-return]
+
+
+def rint(a: A, /) -> A:
+    """Compute the nearest integer, the even one of two, of each element."""
+    return call.rint(a)  # type: ignore[no-any-return]
+
+
+def rsqrt(a: A, /) -> A:
+    """Compute the reciprocal of the square root of each element."""
+    return call.rsqrt(a)  # type: ignore[no-any-return]
+
+
+def sign(a: A, /) -> A:
+    """Compute the sign: -1, 0 or 1; of complex numbers the direction, of each element."""
+    return call.sign(a)  # type: ignore[no-any-return]
+
+
+def signbit(a: A, /) -> A:
+    """Tell where the sign bit is set."""
+    return call.signbit(a)  # type: ignore[no-any-return]
+
+
+def sin(a: A, /) -> A:
+    """Compute the sine of each element."""
+    return call.sin(a)  # type: ignore[no-any-return]
+
+
+def sinc(a: A, /) -> A:
+    """Compute the normalized sinc function, sin(pi a) / (pi a), of each element."""
+    return call.sinc(a)  # type: ignore[no-any-return]
+
+
+def sinh(a: A, /) -> A:
+    """Compute the hyperbolic sine of each element."""
+    return call.sinh(a)  # type: ignore[no-any-return]
+
+
+def square(a: A, /) -> A:
+    """Compute the square of each element."""
+    return call.square(a)  # type: ignore[no-any-return]
+
+
+def sqrt(a: A, /) -> A:
+    """Compute the square root of each element."""
+    return call.sqrt(a)  # type: ignore[no-any-return]
+
+
+def tan(a: A, /) -> A:
+    """Compute the tangent of each element."""
+    return call.tan(a)  # type: ignore[no-any-return]
+
+
+def tanh(a: A, /) -> A:
+    """Compute the hyperbolic tangent of each element."""
+    return call.tanh(a)  # type: ignore[no-any-return]
+
+
+def trunc(a: A, /) -> A:
+    """Compute the integer next to it towards zero of each element."""
+    return call.trunc(a)  # type: ignore[no-any-return]
+
+
+def round(a: A, /, decimals: int = 0) -> A:
+    """Round each element to a number of decimals, the even one of two; negative ones round to tens, hundreds, …."""
+    return call.round(a, decimals=decimals)  # type: ignore[no-any-return]
+
+
+def around(a: A, /, decimals: int = 0) -> A:
+    """Round each element to a number of decimals, as `round` does."""
+    return call.round(a, decimals=decimals)  # type: ignore[no-any-return]
+
+
+def frexp(a: Any, /) -> tuple[Any, Any]:
+    """Split each number into a mantissa of absolute value in [0.5, 1) and an exponent of 2, a 32-bit integer."""
+    return call.frexp(a)  # type: ignore[no-any-return]
+
+
+def ndim(a: Any, /) -> int:
+    """Return the number of axes."""
+    return call.ndim(a)  # type: ignore[no-any-return]
