@@ -1,0 +1,84 @@
+"""The wheel in an environment with NumPy only, the source distribution, and the metadata."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+PROGRAM = """
+import sys
+
+import numpy as np
+
+from xpand_extensions import linear_solve, scatter, sparse
+from xpand_extensions.autodiff import grad
+from xpand_extensions.jit import jit
+from xpand_extensions.vmap import vmap
+
+x = np.asarray([1.0, 2.0])
+assert jit(vmap(grad(lambda x: x**3)))(x).tolist() == [3.0, 12.0]
+assert scatter.segment_sum(x, np.asarray([1, 1]), num_segments=2).tolist() == [0.0, 3.0]
+a = sparse.from_dense(np.asarray([[2.0, 0.0], [0.0, 4.0]]))
+assert np.allclose(linear_solve.solve(a, x, positive_definite=True).x, [0.5, 0.5])
+assert not {"torch", "jax", "dask", "scipy", "rich", "opt_einsum"} & set(sys.modules)
+"""
+
+
+def _run(*command: Any, cwd: Path, **variables: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_works_with_numpy_only(tmp_path: Path) -> None:
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    clean = tmp_path / "clean"
+    venv.create(clean, with_pip=False)
+    python = clean / "bin" / "python"
+    install = ("-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check")
+    _run(sys.executable, *install, "-c", ROOT / "constraints.txt", wheel, cwd=tmp_path)
+    _run(python, "-W", "error", "-c", PROGRAM, cwd=tmp_path)
+
+
+def test_the_wheel_has_the_package_and_nothing_else(tmp_path: Path) -> None:
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0] for name in names} == {
+        "xpand",
+        "xpand_extensions",
+        f"xpand-{PROJECT['version']}.dist-info",
+    }
+    assert {"xpand/py.typed", "xpand_extensions/py.typed"} <= set(names)
+    assert not [name for name in names if name.endswith((".pyc", ".so", ".orig"))]
+
+
+def test_the_source_distribution_runs_its_own_tests(tmp_path: Path) -> None:
+    (source,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    root = tmp_path / f"xpand-{PROJECT['version']}"
+    needed = ("Makefile", "constraints.txt", "mkdocs.yml", "tools", "benchmarks", "array-api-tests", "docs", "tests")
+    assert not [name for name in needed if not (root / name).exists()]
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_inspection.py")
+    _run(*command, "--libraries", "numpy", cwd=root, PYTHONPATH=f"{root / 'src'}:{root / 'extensions'}:{root}")
+
+
+@pytest.mark.parametrize("file", ["CITATION.cff", "CHANGELOG.md"])
+def test_files_name_the_version(file: str) -> None:
+    line = {"CITATION.cff": f"version: {PROJECT['version']}\n", "CHANGELOG.md": f"\n## {PROJECT['version']} "}[file]
+    assert line in (ROOT / file).read_text()
