@@ -70,6 +70,16 @@ def torch_function(name: str, *args: Any, **options: Any) -> Callable[[Any], Any
     return function
 
 
+def incomplete(function: Callable[..., Any], *parameters: list[float]) -> Callable[[Any], Any]:
+    """An incomplete gamma or beta function of its last argument."""
+
+    def of_x(x: Any) -> Any:
+        xp = NAMESPACE(x)
+        return function(*(xp.asarray(a, dtype=x.dtype, device=xpand.device(x)) for a in parameters), x)
+
+    return of_x
+
+
 def clipped(low: Any, high: Any, x: Any, slopes: Any) -> Point:
     def function(x: Any) -> Any:
         xp = NAMESPACE(x)
@@ -125,6 +135,17 @@ POINTS = {
         native=torch_function("abs"),
     ),
     "sqrt": Point(standard("sqrt"), [0.0, 4.0], [inf, 0.25], None),
+    "gammainc": Point(incomplete(special.gammainc, [1.0, 2.0, 3.0]), [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], -1.0 + 4.0),
+    "gammaincc": Point(incomplete(special.gammaincc, [1.0, 2.0, 0.5]), [0.0, 0.0, 0.0], [-1.0, 0.0, -inf], None),
+    "betainc": Point(
+        incomplete(special.betainc, [1.0, 2.0, 4.0, 3.0], [3.0, 3.0, 1.0, 2.0]),
+        [0.0, 0.0, 1.0, 1.0],
+        [3.0, 0.0, 4.0, 0.0],
+        -6.0 + 4.0 * 12.0 + 9.0 * 12.0 - 16.0 * 12.0,
+    ),
+    "betainc of small parameters": Point(
+        incomplete(special.betainc, [0.5, 1.0, 1.0], [1.0, 0.5, 1.0]), [0.0, 1.0, 1.0], [inf, inf, 1.0], None
+    ),
     "clip by numbers": clipped(-1.0, 2.0, [-3.0, -1.0, 0.0, 2.0, 5.0], [0.0, 0.5, 1.0, 0.5, 0.0]),
     "clip by equal numbers": clipped(1.0, 1.0, [0.0, 1.0, 2.0], [0.0, 0.25, 0.0]),
     "clip from below": clipped(0.0, None, [-1.0, -0.0, 0.0, inf], [0.0, 0.5, 0.5, 1.0]),

@@ -82,9 +82,30 @@ def _incomplete_gamma(a: Array, x: Array, *, upper: bool) -> Array:
     tail = xp.where(is_upper, tail, 1.0 - tail) if upper else xp.where(is_upper, 1.0 - tail, tail)
     below = ((x == 0.0) & (a > 0.0)) | ((a == math.inf) & (x >= 0.0) & (x < math.inf))
     above = ((a == 0.0) & (x > 0.0)) | ((x == math.inf) & (a >= 0.0) & (a < math.inf))
-    low, high = (one, nothing) if upper else (nothing, one)
+    rise = rise_from_zero(xp, a, xp.where((x == 0.0) & (a > 0.0), x, nothing), 1.0, -0.5, 0.5)
+    low, high = (one - rise, nothing) if upper else (rise, one)
     edge = xp.where(below, low, xp.where(above, high, math.nan * one))
     return xp.where(ordinary & ~(below | above), tail, edge)
+
+
+def rise_from_zero(
+    xp: Namespace, order: Array, x: Array, of_one: Array | float, change: Array | float, of_two: Array | float
+) -> Array:
+    """Return zeros with the first and second derivatives that a function like `x**order` has where x is 0.
+
+    Args:
+        xp: The namespace.
+        order: The order in x, above 0.
+        x: Zeros.
+        of_one: The coefficient of x where the order is 1.
+        change: The coefficient of x² where the order is 1.
+        of_two: The coefficient of x² where the order is 2.
+    """
+    steep = order < 1.0
+    root = xp.sqrt(xp.where(steep, x, xp.ones_like(x)))  # its derivative at 0 is infinite
+    square = x * x
+    smooth = xp.where(order == 1.0, of_one * x + change * square, xp.where(order == 2.0, of_two * square, 0.0 * x))
+    return xp.where(steep, root, smooth)
 
 
 def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
@@ -209,7 +230,18 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
     to_zero, to_one = (a == 0.0) | (b == math.inf), (b == 0.0) | (a == math.inf)
     valid = valid & ~(to_zero & to_one)
     edge = xp.where((x == 1.0) | (to_zero & (x > 0.0)), one, nothing)
+    # At 0 and 1 the value has derivatives, too.
+    inside = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
+    at_zero, at_one = inside & (x == 0.0), inside & (x == 1.0)
+    edge = xp.where(at_zero, _beta_rise(xp, a, b, x, at_zero), edge)
+    edge = xp.where(at_one, 1.0 - _beta_rise(xp, b, a, 1.0 - x, at_one), edge)
     return xp.where(ordinary, tail, xp.where(valid, edge, math.nan * one))
+
+
+def _beta_rise(xp: Namespace, a: Array, b: Array, x: Array, where: Array) -> Array:
+    """Return zeros with the derivatives in x of the incomplete beta function at 0, where a condition holds."""
+    b, x = xp.where(where, b, xp.ones_like(b)), xp.where(where, x, xp.zeros_like(x))
+    return rise_from_zero(xp, a, x, b, -0.5 * b * (b - 1.0), 0.5 * b * (b + 1.0))
 
 
 def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:

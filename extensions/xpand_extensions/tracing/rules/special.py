@@ -84,16 +84,28 @@ def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
 
 def _of_gammainc(xp: Any, out: Any, a: Any, x: Any) -> Any:
     ordinary = (a > 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
+    edge = xp.where((x == 0.0) & (a > 0.0), _at_zero(xp, a, x, 1.0, -1.0, 1.0), 0.0)
     a, x = _harmless(xp, ordinary, a, x)
-    return xp.where(ordinary, gamma_density(xp, a, x) * (a / x), 0.0)
+    return xp.where(ordinary, gamma_density(xp, a, x) * (a / x), edge)
+
+
+def _at_zero(xp: Any, order: Any, x: Any, of_one: Any, change: Any, of_two: Any) -> Any:
+    """Compute the derivative, where x is 0, of a function whose lowest power of x is the order."""
+    smooth = xp.where(order == 1.0, of_one + change * x, xp.where(order == 2.0, of_two * x, 0.0))
+    return xp.where(order < 1.0, math.inf, smooth)
 
 
 def _of_betainc(xp: Any, out: Any, a: Any, b: Any, x: Any) -> Any:
-    ordinary = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf) & (x > 0.0) & (x < 1.0)
-    a, b, x = _harmless(xp, ordinary, a, b, x)
+    inside = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
+    a, b = _harmless(xp, inside, a, b)
+    at_zero = _at_zero(xp, a, x, b, -b * (b - 1.0), b * (b + 1.0))
+    at_one = _at_zero(xp, b, 1.0 - x, a, -a * (a - 1.0), a * (a + 1.0))
+    edge = xp.where(inside & (x == 0.0), at_zero, xp.where(inside & (x == 1.0), at_one, 0.0))
+    ordinary = inside & (x > 0.0) & (x < 1.0)
+    (x,) = _harmless(xp, ordinary, x)
     y = 1.0 - x
     excess = xp.where(x < 0.5, a - (a + b) * x, (a + b) * y - b)
-    return xp.where(ordinary, beta_density(xp, a, b, x, y, excess) * (a / (x * y)), 0.0)
+    return xp.where(ordinary, beta_density(xp, a, b, x, y, excess) * (a / (x * y)), edge)
 
 
 def _of_cbrt(xp: Any, out: Any, x: Any) -> Any:
