@@ -349,13 +349,25 @@ def fx_tracing_hidden() -> AbstractContextManager[Any]:
     return _process_flag_hidden() if _thread_flag is None else _thread_flag(False)
 
 
-def register_node(*args: Any, **kwargs: Any) -> None:
+def register_node(cls: type, flatten: Callable[..., Any], unflatten: Callable[..., Any]) -> None:
     """Make a class a container in PyTorch's trees. Public: none, though PyTorch's documentation names this one.
 
     Called on import. If the name is missing, transformations of PyTorch's own refuse the containers.
     """
+
+    def split(x: Any) -> tuple[list[Any], Any]:
+        # None is a leaf for PyTorch, and leaves must be tensors.
+        children, static = flatten(x)
+        return [each for each in children if each is not None], ([each is not None for each in children], static)
+
+    def joined(children: Any, context: Any) -> Any:
+        is_there, static = context
+        found = iter(children)
+        return unflatten(static, [next(found) if each else None for each in is_there])
+
     with suppress(ImportError, AttributeError):
-        _look_up("torch.utils._pytree:register_pytree_node")(*args, **kwargs)
+        register = _look_up("torch.utils._pytree:register_pytree_node")
+        register(cls, split, joined, serialized_type_name=f"{cls.__module__}.{cls.__name__}")
 
 
 scan: Callable[..., Any] = _function("torch._higher_order_ops.scan:scan")

@@ -1,4 +1,7 @@
-"""Uniform and normal numbers, integers and booleans for any library, of the bits that a key makes."""
+"""Uniform and normal numbers, integers and booleans for any library, of the bits that a key makes.
+
+Unsigned integers are added and compared by functions, since PyTorch has no such operators for the larger ones.
+"""
 
 import math
 from typing import Any
@@ -68,7 +71,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
     else:
         first, known = known_span(minval, maxval, limits, width)
         offset = offsets_of_known(xp, higher, lower, known, width)
-    return xp.reshape(xp.astype(offset + first, dtype), shape)
+    return xp.reshape(xp.astype(xp.add(offset, first), dtype), shape)
 
 
 def known_span(minval: int, maxval: int, limits: tuple[int, int], width: int) -> tuple[int, int]:
@@ -86,7 +89,7 @@ def offsets_of_known(xp: Namespace, higher: Array, lower: Array, span: int, widt
     multiplier = (2 ** (width // 2) % span) ** 2 % 2**width % span
     if not multiplier:
         return xp.remainder(lower, span)
-    return xp.remainder(xp.remainder(higher, span) * multiplier + xp.remainder(lower, span), span)
+    return xp.remainder(xp.add(xp.multiply(xp.remainder(higher, span), multiplier), xp.remainder(lower, span)), span)
 
 
 def spans(
@@ -98,10 +101,10 @@ def spans(
     most = min(high + 1, checks.integer_range(xp, sampled)[1])
     first = _clipped(xp, key, minval, low, high, sampled)
     last = _clipped(xp, key, maxval, low, most, sampled)
-    span = last - first
+    span = xp.subtract(last, first)
     if most == high:
-        span = span + xp.astype(_exceeds(xp, key, maxval, high), sampled)
-    return first, xp.where(last > first, span, xp.ones_like(span))
+        span = xp.add(span, xp.astype(_exceeds(xp, key, maxval, high), sampled))
+    return first, xp.where(xp.greater(last, first), span, xp.ones_like(span))
 
 
 def _clipped(xp: Namespace, key: Array, x: Any, low: int, high: int, dtype: DType) -> Array:
@@ -116,17 +119,18 @@ def _exceeds(xp: Namespace, key: Array, x: Any, high: int) -> Array:
     if not checks.is_array(x) or checks.integer_range(xp, x.dtype)[1] <= high:
         exceeds = not checks.is_array(x) and x > high
         return xp.asarray([exceeds], dtype=xp.bool, device=checks.device_of(key))
-    return xp.reshape(x > high, x.shape or (1,))
+    return xp.reshape(xp.greater(x, high), x.shape or (1,))
 
 
 def offsets(xp: Namespace, higher: Array, lower: Array, span: Array, width: int) -> Array:
     """Compute numbers of twice the width modulo others, as far as the width goes."""
     one = xp.ones_like(span)
-    divisor = xp.where(span == 0, one, span)
+    none = xp.equal(span, 0)
+    divisor = xp.where(none, one, span)
     multiplier = xp.remainder(xp.bitwise_left_shift(one, width // 2), divisor)
-    multiplier = xp.remainder(multiplier * multiplier, divisor)
-    found = xp.remainder(xp.remainder(higher, divisor) * multiplier + xp.remainder(lower, divisor), divisor)
-    return xp.where(span == 0, lower, found)
+    multiplier = xp.remainder(xp.multiply(multiplier, multiplier), divisor)
+    product = xp.multiply(xp.remainder(higher, divisor), multiplier)
+    return xp.where(none, lower, xp.remainder(xp.add(product, xp.remainder(lower, divisor)), divisor))
 
 
 def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: Any = "low") -> Array:

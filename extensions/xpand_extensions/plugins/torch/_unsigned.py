@@ -1,8 +1,40 @@
-"""The larger unsigned integers, for which PyTorch has few functions."""
+"""The larger unsigned integers, for which PyTorch has few functions: computed as signed integers of the same bits."""
 
-from typing import Final
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
-import torch
+from xpand.extend import Array
+from xpand.torch._dtypes import SIGNED as SIGNED
+from xpand.torch._dtypes import from_ordered as from_ordered
+from xpand.torch._dtypes import to_ordered
 
-SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""The signed data types of the same size, for which it has all functions."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def ordered(x: Array) -> Array:
+    """Return values in the same order as `x`, in a data type that PyTorch compares."""
+    return to_ordered(x) if x.dtype in SIGNED else x
+
+
+def on_ordered(function: F, arrays: int = 1) -> F:
+    """Give a function its first arrays in data types that PyTorch compares."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(ordered, args[:arrays]), *args[arrays:], **kwargs)
+
+    return run  # type: ignore[return-value]
+
+
+def on_signed(function: F) -> F:
+    """Give a function the bits of its arrays, all of one data type, as signed integers, and return such bits."""
+
+    @wraps(function)
+    def run(*arrays: Array, **kwargs: Any) -> Array:
+        signed = SIGNED.get(arrays[0].dtype)
+        if signed is None:
+            return function(*arrays, **kwargs)
+        return function(*[x.view(signed) for x in arrays], **kwargs).view(arrays[0].dtype)
+
+    return run  # type: ignore[return-value]

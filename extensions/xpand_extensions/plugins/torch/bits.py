@@ -5,7 +5,7 @@ import torch
 from xpand.extend import Array, DType
 from xpand_extensions.generic import bits as generic
 
-from ._unsigned import SIGNED
+from ._unsigned import SIGNED, on_signed
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:
@@ -16,29 +16,19 @@ def bitcast(x: Array, dtype: DType, /) -> Array:
     return x.unsqueeze(-1).view(dtype) if dtype.itemsize < x.dtype.itemsize else x.view(dtype).squeeze(-1)
 
 
-def population_count(x: Array, /) -> Array:
-    signed = SIGNED.get(x.dtype, x.dtype)
-    return generic.population_count(x.view(signed)).view(x.dtype)
+population_count = on_signed(generic.population_count)
+count_leading_zeros = on_signed(generic.count_leading_zeros)
+_logical = on_signed(generic.shift_right_logical)
 
 
-def count_leading_zeros(x: Array, /) -> Array:
-    signed = SIGNED.get(x.dtype, x.dtype)
-    return generic.count_leading_zeros(x.view(signed)).view(x.dtype)
-
-
+@on_signed
 def shift_left(x: Array, n: Array, /) -> Array:
-    signed = SIGNED.get(x.dtype, x.dtype)
-    return torch.bitwise_left_shift(x.view(signed), n.view(signed)).view(x.dtype)
+    return torch.bitwise_left_shift(x, n)
 
 
 def shift_right(x: Array, n: Array, /) -> Array:
-    if x.dtype in SIGNED:
-        return shift_right_logical(x.view(SIGNED[x.dtype]), n.view(SIGNED[x.dtype])).view(x.dtype)
-    return torch.bitwise_right_shift(x, n)
+    return _logical(x, n) if x.dtype in SIGNED else torch.bitwise_right_shift(x, n)
 
 
 def shift_right_logical(x: Array, n: Array, /) -> Array:
-    signed = SIGNED.get(x.dtype, x.dtype)
-    if signed == torch.uint8:
-        return torch.bitwise_right_shift(x, n)
-    return generic.shift_right_logical(x.view(signed), n.view(signed)).view(x.dtype)
+    return torch.bitwise_right_shift(x, n) if x.dtype == torch.uint8 else _logical(x, n)

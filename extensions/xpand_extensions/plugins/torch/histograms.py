@@ -13,8 +13,7 @@ from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 from xpand_extensions.plugins.numpy import histograms as host
 
-from ._ordered import ordered
-from ._unsigned import SIGNED
+from ._unsigned import SIGNED, on_ordered, ordered
 from .scatter import TorchAt
 
 
@@ -82,5 +81,4 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     return generic.histogram_bin_edges(x.to(torch.float64) if x.dtype in SIGNED else x, bins, range=range)
 
 
-def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
-    return generic.digitize(ordered(x), ordered(edges), right=right)
+digitize = on_ordered(generic.digitize, 2)

@@ -1,17 +1,14 @@
 """Sorting on PyTorch: its selection and bisection, with a defined order where PyTorch leaves it open."""
 
-from typing import Any
-
 import torch
 
 from xpand import is_concrete
-from xpand.extend import Array, Scalar
+from xpand.extend import Array
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK
 
-from ._ordered import ordered
-from ._unsigned import SIGNED
+from ._unsigned import SIGNED, ordered
 
 
 def _gathered(x: Array, axis: int, indices: Array) -> Array:
@@ -85,37 +82,3 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     numbers = (~missing).sum(-1, keepdim=x1.ndim > 1)
     found = torch.searchsorted(x1.masked_fill(missing, torch.inf), x2, side=side).minimum(numbers)
     return torch.where(x2.isnan(), numbers if side == "left" else x1.shape[-1], found)
-
-
-def unique(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    size: int | None = None,
-    fill_value: Scalar | None = None,
-) -> Any:
-    """Search among signed integers in place of unsigned ones of many bits, in the same order."""
-    signed = SIGNED.get(x.dtype)
-    if signed is not None and fill_value is not None:
-        lowest = torch.iinfo(signed).min
-        assert isinstance(fill_value, int)
-        fill_value += lowest
-    results = generic.unique(
-        ordered(x),
-        axis=axis,
-        return_index=return_index,
-        return_inverse=return_inverse,
-        return_counts=return_counts,
-        size=size,
-        fill_value=fill_value,
-    )
-    if signed is None:
-        return results
-    many = isinstance(results, tuple)
-    values = (results[0] if many else results) ^ torch.iinfo(signed).min
-    values = values.view(x.dtype)
-    return (values, *results[1:]) if many else values

@@ -1,7 +1,7 @@
 """Statistics on PyTorch: its own cumulative operations, and few small ones for one quantile."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import torch
 
@@ -13,8 +13,7 @@ from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._initial import with_initial
 
-_UNSIGNED: Final = frozenset({torch.uint16, torch.uint32, torch.uint64})
-"""Types for which PyTorch has few functions."""
+from ._unsigned import SIGNED
 
 
 def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
@@ -50,7 +49,7 @@ def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = Fal
 
 
 def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include_initial: bool) -> Array:
-    if x.dtype in _UNSIGNED:
+    if x.dtype in SIGNED:
         unsigned: Array = getattr(generic, name)(x, axis=axis, include_initial=include_initial)
         return unsigned
     return with_initial(native(x, axis).values, name, axis, include_initial)

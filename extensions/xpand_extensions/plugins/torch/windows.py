@@ -11,7 +11,7 @@ import torch
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand.extend import Array, Scalar
+from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic import windows as generic
@@ -20,7 +20,7 @@ from xpand_extensions.windows import _pieces as pieces
 from xpand_extensions.windows._arguments import Pass, reducers
 from xpand_extensions.windows._tiles import Tiles
 
-from ._unsigned import SIGNED
+from ._unsigned import SIGNED, from_ordered, on_ordered, ordered
 
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
 
@@ -44,13 +44,10 @@ def sliding_window_view(
 
 
 def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
-    signed = SIGNED.get(x.dtype)
-    if signed is not None:
-        if combination in ("add", "multiply"):  # the same bits, whether signed or not
-            return _reduce(combination, x.view(signed), steps).view(x.dtype)
-        # With the highest bit flipped the order of signed numbers is that of unsigned ones.
-        high = torch.iinfo(signed).min
-        return (_reduce(combination, x.view(signed) ^ high, steps) ^ high).view(x.dtype)
+    if x.dtype in SIGNED and combination in ("min", "max"):
+        return from_ordered(_reduce(combination, ordered(x), steps), x.dtype)
+    if x.dtype in SIGNED:  # the same bits, whether signed or not
+        return _reduce(combination, x.view(SIGNED[x.dtype]), steps).view(x.dtype)
     if x.numel() < _LARGE or not steps or not _may_write(x):
         return pieces.reduce_by(combination, x, steps)
     function = _FUNCTIONS[combination]
@@ -73,41 +70,5 @@ def _may_write(x: Array) -> bool:
 
 
 window_sum, window_prod, window_min, window_max = reducers(_reduce)
-
-
-def window_scatter_max(
-    x: Array,
-    source: Array,
-    initial: Array | Scalar,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-) -> Array:
-    return generic.window_scatter_max(
-        _ordered(x), source, initial, window_shape, axis=axis, strides=strides, padding=padding
-    )
-
-
-def window_scatter_min(
-    x: Array,
-    source: Array,
-    initial: Array | Scalar,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-) -> Array:
-    return generic.window_scatter_min(
-        _ordered(x), source, initial, window_shape, axis=axis, strides=strides, padding=padding
-    )
-
-
-def _ordered(x: Array) -> Array:
-    """Convert to numbers in the same order that PyTorch can compare."""
-    signed = SIGNED.get(x.dtype)
-    return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min
+window_scatter_max = on_ordered(generic.window_scatter_max)
+window_scatter_min = on_ordered(generic.window_scatter_min)

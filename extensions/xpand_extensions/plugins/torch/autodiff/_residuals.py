@@ -52,9 +52,4 @@ def _with_inputs_for_constants(module: GraphModule) -> list[Array]:
     return arrays
 
 
-private.register_node(
-    LinearFunction,
-    flatten,
-    lambda leaves, static: unflatten_linear(static, leaves),
-    serialized_type_name="xpand_extensions.autodiff.LinearFunction",
-)
+private.register_node(LinearFunction, flatten, unflatten_linear)

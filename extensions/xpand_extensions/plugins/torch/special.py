@@ -1,0 +1,186 @@
+"""Special functions on PyTorch: its own kernels where they are exact.
+
+Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no derivative in `a`, by 2e6 in float64; its
+`zeta` has none in `s`.
+"""
+
+import math
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+
+from xpand import is_concrete
+from xpand.extend import Array
+from xpand.torch._differentiated import is_differentiated
+from xpand_extensions._width import widened
+from xpand_extensions.generic import special as generic
+from xpand_extensions.generic._blocks import in_blocks
+from xpand_extensions.generic.special._gamma import factorials
+
+from ._corrected import corrected
+from ._operators import elementwise
+from ._unsigned import SIGNED
+
+_WITH_KERNELS: Final = (torch.float32, torch.float64)
+_MINUS_ROOT_HALF: Final = -math.sqrt(0.5)
+
+
+def _has_values(x: Array) -> bool:
+    """Tell whether an array has values and needs no derivative."""
+    return is_concrete(x) and not x.requires_grad
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The gamma function's family
+
+
+def _suits_blocks(x: Array) -> bool:
+    return x.device.type == "cpu" and _has_values(x)
+
+
+gammainc = in_blocks(generic.gammainc, _suits_blocks)
+gammaincc = in_blocks(generic.gammaincc, _suits_blocks)
+betainc = in_blocks(generic.betainc, _suits_blocks)
+zeta = in_blocks(generic.zeta, _suits_blocks)
+# PyTorch's own is off by 1e3 ulps near its zero.
+_digamma = corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
+
+
+@widened
+def gammaln(x: Array, /) -> Array:
+    return _differentiable_gammaln(x) if is_differentiated(x) else torch.special.gammaln(x)
+
+
+@widened
+def digamma(x: Array, /) -> Array:
+    return _differentiable_digamma(x) if is_differentiated(x) else _digamma(x)
+
+
+def polygamma(n: int, x: Array, /) -> Array:
+    if not n:
+        return digamma(x)
+    return _differentiable_polygamma(n, x) if is_differentiated(x) else generic.polygamma(n, x)
+
+
+# PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
+_differentiable_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
+_differentiable_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
+_differentiable_polygamma = elementwise(
+    "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
+)
+
+
+def factorial(x: Array, /) -> Array:
+    if x.dtype not in SIGNED:
+        return generic.factorial(x)
+    # As numbers of int64, those of uint64 that are too large are negative, here and in the table.
+    index = x.view(torch.int64) if x.dtype == torch.uint64 else x.to(torch.int64)
+    found = factorials(torch.iinfo(x.dtype).max)
+    last = len(found) - 1
+    table = torch.tensor([n - 2**64 if n >= 2**63 else n for n in found], device=x.device)
+    result = table[torch.where(index < 0, last, index.clamp(max=last))]
+    return result.view(torch.uint64) if x.dtype == torch.uint64 else result.to(x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bessel functions: finite as far as the function is, and infinite at infinity
+
+
+def _beyond(x: Array) -> Array:
+    """Tell where exp(x), from which PyTorch computes the function, nearly overflows."""
+    return x.abs() > (709.0 if x.dtype == torch.float64 else 88.0)
+
+
+def _is_zero(x: Array) -> Array:
+    """Tell where PyTorch loses the sign of zeros, and where its derivatives are wrong, also at NaN."""
+    return ~(x.abs() > 0.0)
+
+
+i0 = widened(corrected(torch.special.i0, generic.i0, _beyond, 1.0))
+i0e = widened(torch.special.i0e)
+i1 = widened(corrected(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
+i1e = widened(corrected(torch.special.i1e, generic.i1e, _is_zero, 1.0))
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The error function's family
+
+erf = torch.special.erf
+erfc = torch.special.erfc
+erfinv = torch.special.erfinv
+# The generic function is constant at the ends and outside, where the derivative is infinite, or NaN.
+erfcinv = corrected(generic.erfcinv, lambda x: erfinv(1.0 - x), lambda x: ~((x > 0.0) & (x < 2.0)), 1.0)
+
+
+def ndtri(x: Array, /) -> Array:
+    return torch.special.ndtri(x) if x.dtype in _WITH_KERNELS else generic.ndtri(x)
+
+
+def log_ndtr(x: Array, /) -> Array:
+    # PyTorch's vmap of its own function is a loop over the batch, and warns.
+    own = x.dtype in _WITH_KERNELS and is_concrete(x)
+    return torch.special.log_ndtr(x) if own else generic.log_ndtr(x)
+
+
+def ndtr(x: Array, /) -> Array:
+    return torch.special.erfc(x * _MINUS_ROOT_HALF) * 0.5  # the lower tail is lost in PyTorch's own
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The logistic function and related functions
+
+sigmoid = expit = torch.special.expit
+log_sigmoid = functional.logsigmoid
+logit = torch.special.logit
+entr = torch.special.entr
+
+
+def xlogy(x: Array, y: Array, /) -> Array:
+    # PyTorch's own derivatives are NaN where both factors are 0.
+    return torch.special.xlogy(x, y) if _has_values(x) and _has_values(y) else generic.xlogy(x, y)
+
+
+def xlog1py(x: Array, y: Array, /) -> Array:
+    return torch.special.xlog1py(x, y) if _has_values(x) and _has_values(y) else generic.xlog1py(x, y)
+
+
+def softplus(x: Array, /) -> Array:
+    # From its default threshold of 20 on PyTorch returns x, which in float64 is 1e-10 off.
+    return functional.softplus(x, 1.0, 40.0)
+
+
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
+    if b is not None or not axis:
+        return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)
+    return torch.logsumexp(x, axis, keepdims)
+
+
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
+    return torch.softmax(x, axis)
+
+
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
+    return torch.log_softmax(x, axis)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Powers and roots
+
+exp2 = torch.special.exp2
+rsqrt = torch.rsqrt
+
+
+def sinc(x: Array, /) -> Array:
+    # The second derivative of PyTorch's is NaN at 0.
+    if x.dtype not in _WITH_KERNELS or not _has_values(x):
+        return generic.sinc(x)
+    return torch.special.sinc(x).masked_fill_(x.abs() > 1e30, 0.0)  # NaN at infinities, otherwise
+
+
+def cbrt(x: Array, /) -> Array:
+    if x.dtype not in _WITH_KERNELS or not _has_values(x):
+        return generic.cbrt(x)
+    # The generic function's step of Newton's, in place; at 0 and infinities it would be NaN.
+    a = x.abs()
+    y = a ** (1.0 / 3.0)
+    return a.div_(y * y).sub_(y).div_(3.0).nan_to_num_(0.0).add_(y).copysign_(x)
