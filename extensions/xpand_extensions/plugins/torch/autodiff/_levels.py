@@ -42,6 +42,9 @@ class Rule(NamedTuple):
     """Whether `pull` takes None for cotangents that are zero."""
     within: bool = False
     """Whether the operation runs at a level of vmap, so that the outer levels trace its steps."""
+    batches: "Callable[..., tuple[Arrays, tuple[bool, ...]]] | None" = None
+    """Computes all lanes: takes their number, booleans that tell which arrays have an axis of lanes, and the arrays
+    with this axis first; returns the results, and which of them have it."""
 
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Return the rule with all its functions wrapped."""
@@ -300,9 +303,14 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     """Apply an operation to all lanes below the level of vmap."""
     level, size = interpreter.level(), interpreter.batch_size()
     pairs = [private.unwrap_mapped(x, level) for x in xs]
-    if all(axis is None for _, axis in pairs) and not names.are_bound():
+    if all(axis is None for _, axis in pairs) and not (names.are_bound() and rule.batches is None):
         with interpreter.lower():
             return _call(rule, xs)
+    if rule.batches is not None:
+        given = [whole if axis is None else whole.movedim(axis, 0) for whole, axis in pairs]
+        with interpreter.lower():
+            outs, batched = rule.batches(size, tuple([axis is not None for _, axis in pairs]), *given)
+        return tuple([private.wrap_mapped(x, 0, level) if has_axis else x for x, has_axis in zip(outs, batched)])
     each = over_lanes(interpreter)
     below = []
     for whole, axis in pairs:

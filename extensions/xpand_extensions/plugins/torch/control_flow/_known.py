@@ -1,7 +1,5 @@
 """Read values inside PyTorch's transformations: whether a condition holds for some batch element."""
 
-from typing import Any
-
 import torch
 from torch.func import debug_unwrap
 
@@ -14,19 +12,14 @@ def holds(active: Array) -> tuple[bool, bool]:
     """Tell whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
     if not private.is_wrapped(active):
         return bool(active), False
-    levels = _Levels()
-    return bool(_AnyLane.apply(active, levels)), levels.mapped
+    values, mapped = _below(active)
+    with private.unobserved():
+        return bool(torch.any(values)), mapped
 
 
 def is_known(x: Array) -> bool:
     """Tell whether a value can be read, as one value for all lanes."""
-    if is_traced():
-        return False
-    if not private.is_wrapped(x):
-        return True
-    levels = _Levels()
-    _AnyLane.apply(x == x, levels)
-    return not levels.mapped
+    return not is_traced() and not _below(x)[1]
 
 
 def is_saved(x: Array) -> bool:
@@ -36,32 +29,10 @@ def is_saved(x: Array) -> bool:
     return bool(x.requires_grad)
 
 
-class _Levels:
-    """The levels of transformations around a value. Not a list, which PyTorch would copy."""
-
+def _below(x: Array) -> tuple[Array, bool]:
+    """Return an array below all levels, and whether one of them maps it."""
     mapped = False
-
-
-class _AnyLane(torch.autograd.Function):  # type: ignore[misc]
-    """The condition of a whole batch: the vmap rule of a function is the public API to leave a level of `vmap`."""
-
-    @staticmethod
-    def forward(active: Array, levels: _Levels) -> Array:
-        return active.clone()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Array) -> None:
-        ctx.mark_non_differentiable(output)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[None, None]:
-        return None, None
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> None:
-        return None
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int, None], active: Array, levels: _Levels) -> tuple[Array, None]:
-        levels.mapped = True
-        return _AnyLane.apply(torch.any(active, dim=in_dims[0]), levels), None
+    while private.is_wrapped(x):
+        mapped = mapped or private.is_mapped(x)
+        x = debug_unwrap(x, recurse=False)
+    return x, mapped

@@ -5,7 +5,6 @@ positions along the axis are mapped; the others only pass the call on.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final
 
 import torch
@@ -13,6 +12,8 @@ import torch
 from xpand import UnsupportedError
 from xpand import torch as xp
 from xpand.extend import Array
+
+from ..autodiff._levels import Arrays, Rule, call
 
 _TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}
 
@@ -27,38 +28,29 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
             along the first axis; "permute"; or "same", the common value of all lanes, an error where it differs.
         sources: For "permute", the position that each lane's result is from.
     """
-    # torch.compile doesn't support the vmap rule of an autograd function, but that of an operator.
+    # torch.compile can't trace levels, but supports the vmap rule of an operator.
     if torch.compiler.is_dynamo_compiling():
         return _operator(x, position, kind, list(sources))
-    found: Array = _Collective.apply(x, position, kind, list(sources))
-    return found
+    return call(_rule(kind, list(sources)), (x, position))[0]
 
 
-class _Collective(torch.autograd.Function):  # type: ignore[misc]
-    @staticmethod
-    def forward(x: Array, position: Array, kind: str, sources: list[int]) -> Array:
-        return _operator(x, position, kind, sources)
+def _rule(kind: str, sources: list[int]) -> Rule:
+    def forward(x: Array, position: Array) -> tuple[Arrays, Arrays]:
+        return (collective(x, position, kind, sources),), (position,)
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
-        _, position, ctx.kind, ctx.sources = inputs
-        ctx.save_for_backward(position)
-        ctx.save_for_forward(position)
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
+        destinations = sorted(range(len(sources)), key=sources.__getitem__)
+        return collective(cotangents[0], residuals[0], _TRANSPOSED[kind], destinations), residuals[0]
 
-    @staticmethod
-    def backward(ctx: Any, cotangent: Array) -> Any:
-        (position,) = ctx.saved_tensors
-        destinations = sorted(range(len(ctx.sources)), key=ctx.sources.__getitem__)
-        return collective(cotangent, position, _TRANSPOSED[ctx.kind], destinations), None, None, None
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
+        return (collective(tangents[0], residuals[0], kind, sources),)
 
-    @staticmethod
-    def jvp(ctx: Any, tangent: Array, *others: Any) -> Array:
-        (position,) = ctx.saved_tensors
-        return collective(tangent, position, ctx.kind, ctx.sources)
+    def batches(size: int, batched: tuple[bool, ...], x: Array, position: Array) -> tuple[Arrays, tuple[bool, ...]]:
+        axes = tuple([0 if has_axis else None for has_axis in batched])
+        found, axis = _mapped(collective, size, axes, x, position, kind, sources)
+        return (found if axis is None else found.movedim(axis, 0),), (axis is not None,)
 
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Array, int | None]:
-        return _mapped(collective, info, in_dims, *args)
+    return Rule(lambda x, position: (_operator(x, position, kind, sources),), forward, pull, push, batches=batches)
 
 
 @torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
@@ -79,7 +71,7 @@ def _(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) ->
 
 def _mapped(
     apply: Callable[..., Array],
-    info: Any,
+    size: int,
     in_dims: tuple[int | None, ...],
     x: Array,
     position: Array,
@@ -89,14 +81,16 @@ def _mapped(
     """Apply the function at the level of the axis; elsewhere leave it to the next level."""
     axis = in_dims[0]
     if in_dims[1] is not None:
-        return _applied(x, axis, info.batch_size, kind, sources)
+        return _applied(x, axis, size, kind, sources)
     if axis is None:
         return apply(x, position, kind, sources), None
     found = apply(x.movedim(axis, -1), position, kind, sources)  # its axis last, where it is in nobody's way
     return found, found.ndim - 1
 
 
-torch.library.register_vmap("xpand::collective", partial(_mapped, _operator))
+@_operator.register_vmap  # type: ignore[untyped-decorator]
+def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Array, int | None]:
+    return _mapped(_operator, info.batch_size, in_dims, *args)
 
 
 def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:

@@ -8,6 +8,9 @@ import torch
 from xpand.extend import Array
 from xpand.torch import _private as private
 
+from ..autodiff._checkpoint import pushed_forward
+from ..autodiff._levels import Rule, call
+
 Arrays: TypeAlias = "tuple[Array, ...]"
 Batches: TypeAlias = "Callable[..., tuple[Arrays, tuple[bool, ...]]]"
 
@@ -29,72 +32,45 @@ class _CustomVmap:
     def __call__(self, *xs: Array) -> Arrays:
         """Call the function."""
         if torch.compiler.is_dynamo_compiling() and not private.are_levels_active():
-            return self.function(*xs)  # nothing maps here, and torch.compile doesn't follow the class below
-        found: Arrays = _Called.apply(self.function, self.rule, *xs)
-        return found
+            return self.function(*xs)  # nothing maps here
+        return call(_with_batches(self.function, self.rule), xs)
 
 
-class _Called(torch.autograd.Function):  # type: ignore[misc]
-    """A call of the function, which torch.func passes down level by level to the level of vmap."""
+def _with_batches(function: Callable[..., Arrays], batches: Batches) -> Rule:
+    """Return the operation; its derivative by forward mode is a function with a rule for batches, too."""
 
-    @staticmethod
-    def forward(function: Callable[..., Arrays], rule: Batches, *xs: Array) -> Arrays:
-        # PyTorch takes a returned argument for one changed in place.
-        return tuple(x.view_as(x) if any(x is y for y in xs) else x for x in function(*xs))
+    def forward(*xs: Array) -> tuple[Arrays, Arrays]:
+        return call(_with_batches(function, batches), xs), xs
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Arrays) -> None:
-        ctx.function, ctx.rule, *xs = inputs
-        ctx.save_for_forward(*xs)
-        ctx.mark_non_differentiable(*(x for x in output if not (x.is_floating_point() or x.is_complex())))
+    def push(xs: Arrays, tangents: Arrays) -> Arrays:
+        count = len(xs)
 
-    @staticmethod
-    def vmap(info: Any, in_dims: Sequence[Any], function: Any, rule: Batches, *xs: Array) -> tuple[Arrays, Any]:
-        axes = in_dims[2:]
-        given = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(xs, axes)]
-        outs, batched = rule(info.batch_size, tuple([axis is not None for axis in axes]), *given)
-        return tuple(outs), tuple([0 if each else None for each in batched])
+        def pushed(*arrays: Array) -> Arrays:
+            return pushed_forward(function, arrays[:count], arrays[count:])[1]
 
-    @staticmethod
-    def jvp(ctx: Any, _: Any, __: Any, *tangents: Any) -> Any:
-        xs, function, rule = ctx.saved_tensors, ctx.function, ctx.rule
-        count, chosen = len(xs), [i for i, t in enumerate(tangents) if t is not None]
-
-        def pushed(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Arrays:
-            def of_chosen(*given: Array) -> Arrays:
-                found = list(arrays[:count])
-                for i, x in zip(chosen, given):
-                    found[i] = x
-                return function(*found)
-
-            found: Arrays = torch.func.jvp(of_chosen, tuple([arrays[i] for i in chosen]), tuple(arrays[count:]))[1]
-            return found
-
-        def batches(size: int, batched: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
+        def of_batches(size: int, batched: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
             # A tangent has the axis if and only if its primal has it.
-            either = list(batched[:count])
-            for i, each in zip(chosen, batched[count:]):
-                either[i] = either[i] or each
-            wanted = [*either, *(either[i] for i in chosen)]
+            either = tuple(map(max, batched[:count], batched[count:]))
             given = [
-                x if has or not wants else x.expand(size, *x.shape) for x, has, wants in zip(arrays, batched, wanted)
+                x if has or not wants else x.expand(size, *x.shape) for x, has, wants in zip(arrays, batched, 2 * either)
             ]
             which: tuple[bool, ...] = ()
 
             def outputs(*xs: Array) -> Arrays:
                 nonlocal which
                 outs: Arrays
-                outs, which = rule(size, tuple(either), *xs)
+                outs, which = batches(size, either, *xs)
                 return outs
 
-            return pushed(outputs, given), which
+            return pushed_forward(outputs, tuple(given[:count]), tuple(given[count:]))[1], which
 
-        found = _Called.apply(lambda *arrays: pushed(function, arrays), batches, *xs, *(tangents[i] for i in chosen))
-        return tuple(t if t.is_floating_point() or t.is_complex() else None for t in found)
+        return call(_with_batches(pushed, of_batches), (*xs, *tangents))
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise TypeError(
-            "custom_vmap: a function with a rule for batches has no derivative by reverse mode (grad, vjp, jacrev, "
-            "linearize); put `custom_vjp` around it"
-        )
+    return Rule(function, forward, _no_reverse_mode, push, batches=batches)
+
+
+def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
+    raise TypeError(
+        "custom_vmap: a function with a rule for batches has no derivative by reverse mode (grad, vjp, jacrev, "
+        "linearize); put `custom_vjp` around it"
+    )
