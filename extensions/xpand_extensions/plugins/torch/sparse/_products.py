@@ -5,16 +5,14 @@ the kernel takes 25, and 139 for its CSC times a vector where the kernel takes 4
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import torch
-from torch.autograd import forward_ad
 
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import Array
-from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.sparse import _products as generic
@@ -22,6 +20,7 @@ from xpand_extensions.sparse import _blocks as blocks
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
 from .._plain import is_plain
+from ..autodiff._levels import Arrays, Rule, call
 
 _host: Final = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
 
@@ -74,8 +73,9 @@ def coo_matmul(
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     if is_traced():
         return generic.sampled_matmul(x, y, rows, columns)
-    apply = _sampled if is_plain(x, y, rows, columns) else _Sampled.apply
-    return apply(x, y.mT, rows, columns)
+    if is_plain(x, y, rows, columns):
+        return _sampled(x, y, rows, columns)
+    return call(_sampling(), (x, y, rows, columns))[0]
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
@@ -91,10 +91,11 @@ def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array
     if is_traced():
         # The compiler doesn't support sparse tensors, and fuses the operations of the generic version.
         return getattr(generic, kind)(values, first, second, x, shape=shape)
-    apply = _product if is_plain(values, first, second, x) else _Product.apply
     if x.ndim == 1:
-        return apply(values, x[:, None], first, second, kind, shape)[..., 0]
-    return apply(values, x, first, second, kind, shape)
+        return _multiplied(kind, values, first, second, x[:, None], shape)[..., 0]
+    if is_plain(values, first, second, x):
+        return _product(values, x, first, second, kind, shape)
+    return call(_multiplication(kind, shape), (values, x, first, second))[0]
 
 
 def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, shape: Shape) -> Array:
@@ -116,10 +117,10 @@ def _has_own(values: Array) -> bool:
 
 
 def _sampled(x: Array, y: Array, rows: Array, columns: Array) -> Array:
-    """Compute `x @ y.T` at positions."""
+    """Compute `x @ y` at positions."""
     if _host is not None and x.device.type == "cpu":
-        return _on_host(_host.sampled_matmul, x, y.mT, rows, columns)
-    return generic.sampled_matmul(x, y.mT, rows, columns)
+        return _on_host(_host.sampled_matmul, x, y, rows, columns)
+    return generic.sampled_matmul(x, y, rows, columns)
 
 
 def _on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:
@@ -133,104 +134,90 @@ def _as_numpy(x: Array) -> Any:
     return (x.float() if x.dtype == torch.bfloat16 else x).numpy(force=True)
 
 
-class _Product(torch.autograd.Function):  # type: ignore[misc]
-    """The product as an autograd function, for PyTorch's transformations."""
+def _bilinear(
+    apply: Callable[..., Array],
+    compute: Callable[..., Array],
+    transposes: Callable[[Array, Arrays, tuple[bool, ...]], tuple[Array | None, ...]],
+    batches: Callable[..., Array],
+    differentiated: tuple[bool, ...] = (True, True),
+) -> Rule:
+    """Return the rule of a function that is linear in each of its first two arrays.
 
-    forward = staticmethod(_product)
+    Args:
+        apply: The function, of arrays that any level of torch.func traces.
+        compute: The function without derivatives.
+        transposes: Takes the cotangent, the arrays, and booleans that tell which of the two are differentiated;
+            returns the cotangents of these.
+        batches: Takes the number of lanes, booleans that tell which arrays have an axis of lanes, and the arrays.
+        differentiated: Which of the two arrays are differentiated.
+    """
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
-        *tensors, ctx.kind, ctx.shape = inputs
-        ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
+    def pull(arrays: Arrays, cotangents: Arrays) -> Arrays:
+        back = transposes(cotangents[0], arrays, differentiated)
+        found = [torch.zeros_like(x) if y is None else y.sum_to_size(x.shape) for x, y in zip(arrays, back)]
+        return (*found, *arrays[2:])  # integers, whose cotangents nobody reads
 
-    @staticmethod
-    def backward(ctx: Any, cotangent: Array) -> tuple[Array | None, ...]:
-        values, x, first, second = ctx.saved_tensors
-        of_values = of_x = None
-        rows, columns = _positions(ctx.kind, first, second, values.shape[-1])
-        if ctx.needs_input_grad[0]:
-            of_values = sampled_matmul(cotangent, x.conj().mT, rows, columns).sum_to_size(values.shape)
-        if ctx.needs_input_grad[1]:
-            transposed = _transposed(ctx.kind, first, second, ctx.shape)
-            of_x = _Product.apply(values.conj(), cotangent, *transposed).sum_to_size(x.shape)
-        return of_values, of_x, None, None, None, None
+    def push(arrays: Arrays, tangents: Arrays) -> Arrays:
+        first, second, *others = arrays
+        terms = [apply(tangents[0], second, *others)] if differentiated[0] else []
+        terms += [apply(first, tangents[1], *others)] if differentiated[1] else []
+        return (sum(terms[1:], terms[0]),)
 
-    @staticmethod
-    def jvp(ctx: Any, of_values: Array | None, of_x: Array | None, *others: Any) -> Array:
-        # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), private.set_forward_mode(True):
-            values, x, first, second = (forward_ad.unpack_dual(each).primal for each in ctx.saved_tensors)
-            parts = []
-            if of_values is not None:
-                parts.append(_Product.apply(of_values, x, first, second, ctx.kind, ctx.shape))
-            if of_x is not None:
-                parts.append(_Product.apply(values, of_x, first, second, ctx.kind, ctx.shape))
-            return sum(parts[1:], parts[0])
+    return Rule(
+        lambda *arrays: (compute(*arrays),),
+        lambda *arrays: ((apply(*arrays),), arrays),
+        pull,
+        push,
+        when=lambda which: _bilinear(apply, compute, transposes, batches, which[:2]),
+        batches=lambda *args: ((batches(*args),), (True,)),
+    )
 
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[Any, ...], values: Array, x: Array, first: Array, second: Array, *static: Any
-    ) -> tuple[Array, int]:
-        kind, shape = static
-        mapped = [dim is not None for dim in in_dims[:4]]
-        values, x, first, second = (
-            y if dim is None else y.movedim(dim, 0) for y, dim in zip((values, x, first, second), in_dims)
-        )
-        if not any(mapped[2:]):
-            apply = lambda values, x: _Product.apply(values, x, first, second, kind, shape)
-            return blocks.mapped_product(xp, apply, values, x, mapped), 0
-        if kind != "coo_matmul" and not mapped[3]:
-            second = second.expand(info.batch_size, *second.shape)
+
+def _multiplication(kind: Kind, shape: Shape) -> Rule:
+    """Return the rule of the product, a function of the values, `x`, and the pattern."""
+
+    def apply(values: Array, x: Array, first: Array, second: Array) -> Array:
+        return _multiplied(kind, values, first, second, x, shape)
+
+    def transposes(cotangent: Array, arrays: Arrays, wanted: tuple[bool, ...]) -> tuple[Array | None, ...]:
+        values, x, first, second = arrays
         rows, columns = _positions(kind, first, second, values.shape[-1])
-        mapped[2:] = [y.ndim > 1 for y in (rows, columns)]
-        values, x, rows, columns = blocks.aligned(xp, (values, x, rows, columns), mapped, (1, 2, 1, 1))
-        shape = shape[::-1] if kind == "csr_rmatmul" else shape
-        return blocks.multiplied(coo_matmul, values, rows, columns, x, shape), 0
+        of_values = sampled_matmul(cotangent, x.mT, rows, columns) if wanted[0] else None
+        first, second, other, turned = _transposed(kind, first, second, shape)
+        return of_values, _multiplied(other, values, first, second, cotangent, turned) if wanted[1] else None
 
-
-class _Sampled(torch.autograd.Function):  # type: ignore[misc]
-    """The elements of `x @ y.T` at some positions as an autograd function, for PyTorch's transformations."""
-
-    forward = staticmethod(_sampled)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Array, ...], output: Array) -> None:
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Array) -> tuple[Array | None, ...]:
-        x, y, rows, columns = ctx.saved_tensors
-        of_x = of_y = None
-        if ctx.needs_input_grad[0]:
-            shape = (x.shape[-2], y.shape[-2])
-            of_x = coo_matmul(cotangent, rows, columns, y.conj(), shape=shape).sum_to_size(x.shape)
-        if ctx.needs_input_grad[1]:
-            shape = (y.shape[-2], x.shape[-2])
-            of_y = coo_matmul(cotangent, columns, rows, x.conj(), shape=shape).sum_to_size(y.shape)
-        return of_x, of_y, None, None
-
-    @staticmethod
-    def jvp(ctx: Any, of_x: Array | None, of_y: Array | None, *others: Any) -> Array:
-        # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), private.set_forward_mode(True):
-            x, y, rows, columns = (forward_ad.unpack_dual(each).primal for each in ctx.saved_tensors)
-            parts = []
-            if of_x is not None:
-                parts.append(_Sampled.apply(of_x, y, rows, columns))
-            if of_y is not None:
-                parts.append(_Sampled.apply(x, of_y, rows, columns))
-            return sum(parts[1:], parts[0])
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Array, y: Array, rows: Array, columns: Array) -> tuple[Array, int]:
-        mapped = [dim is not None for dim in in_dims]
-        given = [y if dim is None else y.movedim(dim, 0) for y, dim in zip((x, y, rows, columns), in_dims)]
-        x, y, rows, columns = blocks.aligned(xp, given, mapped, (2, 2, 1, 1))
+    def batches(size: int, mapped: Sequence[bool], values: Array, x: Array, first: Array, second: Array) -> Array:
         if not any(mapped[2:]):
-            return _Sampled.apply(x, y, rows, columns), 0
-        return blocks.sampled(sampled_matmul, x, y.mT, rows, columns), 0
+            product = lambda values, x: apply(values, x, first, second)
+            return blocks.mapped_product(xp, product, values, x, mapped)
+        if kind != "coo_matmul" and not mapped[3]:
+            second = second.expand(size, *second.shape)
+        rows, columns = _positions(kind, first, second, values.shape[-1])
+        which = [*mapped[:2], *[y.ndim > 1 for y in (rows, columns)]]
+        values, x, rows, columns = blocks.aligned(xp, (values, x, rows, columns), which, (1, 2, 1, 1))
+        whole = shape[::-1] if kind == "csr_rmatmul" else shape
+        return blocks.multiplied(coo_matmul, values, rows, columns, x, whole)
+
+    compute = lambda values, x, first, second: _product(values, x, first, second, kind, shape)
+    return _bilinear(apply, compute, transposes, batches)
+
+
+def _sampling() -> Rule:
+    """Return the rule of `sampled_matmul`."""
+
+    def transposes(cotangent: Array, arrays: Arrays, wanted: tuple[bool, ...]) -> tuple[Array | None, ...]:
+        x, y, rows, columns = arrays
+        shape = (x.shape[-2], y.shape[-1])
+        of_x = coo_matmul(cotangent, rows, columns, y.mT, shape=shape) if wanted[0] else None
+        return of_x, coo_matmul(cotangent, columns, rows, x, shape=shape[::-1]).mT if wanted[1] else None
+
+    def batches(size: int, mapped: Sequence[bool], *arrays: Array) -> Array:
+        x, y, rows, columns = blocks.aligned(xp, arrays, mapped, (2, 2, 1, 1))
+        if any(mapped[2:]):
+            return blocks.sampled(sampled_matmul, x, y, rows, columns)
+        return sampled_matmul(x, y, rows, columns)
+
+    return _bilinear(sampled_matmul, _sampled, transposes, batches)
 
 
 def _positions(kind: Kind, first: Array, second: Array, nse: int) -> tuple[Array, Array]:

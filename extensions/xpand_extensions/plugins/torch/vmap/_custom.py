@@ -52,7 +52,8 @@ def _with_batches(function: Callable[..., Arrays], batches: Batches) -> Rule:
             # A tangent has the axis if and only if its primal has it.
             either = tuple(map(max, batched[:count], batched[count:]))
             given = [
-                x if has or not wants else x.expand(size, *x.shape) for x, has, wants in zip(arrays, batched, 2 * either)
+                x if has or not wants else x.expand(size, *x.shape)
+                for x, has, wants in zip(arrays, batched, 2 * either)
             ]
             which: tuple[bool, ...] = ()
 
