@@ -42,9 +42,9 @@ class Rule(NamedTuple):
     """Whether `pull` takes None for cotangents that are zero."""
     within: bool = False
     """Whether the operation runs at a level of vmap, so that the outer levels trace its steps."""
-    batches: "Callable[..., tuple[Arrays, tuple[bool, ...]]] | None" = None
-    """Computes all lanes: takes their number, booleans that tell which arrays have an axis of lanes, and the arrays
-    with this axis first; returns the results, and which of them have it."""
+    batches: "Callable[..., tuple[Arrays, Sequence[bool]]] | None" = None
+    """Computes all lanes, below their level: takes `Lanes`, booleans that tell which arrays have an axis of lanes, and
+    the arrays with this axis first; returns the results, and which of them have it."""
 
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Return the rule with all its functions wrapped."""
@@ -308,8 +308,9 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
             return _call(rule, xs)
     if rule.batches is not None:
         given = [whole if axis is None else whole.movedim(axis, 0) for whole, axis in pairs]
+        lanes = Lanes(size, partial(over_lanes, interpreter))
         with interpreter.lower():
-            outs, batched = rule.batches(size, tuple([axis is not None for _, axis in pairs]), *given)
+            outs, batched = rule.batches(lanes, tuple([axis is not None for _, axis in pairs]), *given)
         return tuple([private.wrap_mapped(x, 0, level) if has_axis else x for x, has_axis in zip(outs, batched)])
     each = over_lanes(interpreter)
     below = []
@@ -318,6 +319,14 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     with interpreter.lower():
         outs = _call(rule.each(each), tuple(below))
     return tuple(private.wrap_mapped(x, 0, level) for x in outs)
+
+
+class Lanes(NamedTuple):
+    """A level of vmap, for operations below it."""
+
+    size: int
+    over: Callable[[Any], Callable[[Callable[..., Arrays]], Callable[..., Arrays]]]
+    """Takes which arguments have an axis of lanes, 0 or None for each; returns what vectorizes functions of these."""
 
 
 def over_lanes(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -8,17 +8,15 @@ import torch
 
 from xpand import UnsupportedError
 from xpand.extend import Array
-from xpand.torch import _private as private
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
 from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan, masked_while, selected
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
-from ..autodiff._levels import Rule, call, is_differentiated, is_floating
+from ..autodiff._levels import Lanes, Rule, call, is_differentiated, is_floating
+from . import _programs as programs
 from ._blocks import FEW_STEPS, is_long
 from ._known import is_saved
-from ._lanes import of_all
-from ._programs import Choice, Scan, While, apply
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -59,7 +57,15 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
     same = slice(carried + across, None)
 
     def run(*arrays: Array) -> Arrays:
-        return apply(Scan.of(step, arrays, carried, across, reverse), arrays)
+        return programs.scan(step, arrays, carried, across, reverse)
+
+    def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
+        carry = _with_lanes(lanes, mapped, arrays[:carried])
+        rows = [x.movedim(0, 1) if has_axis else x for x, has_axis in zip(arrays[ahead], mapped[ahead])]
+        each = _over(lanes, step, (*(True for _ in carry), *mapped[carried:]))
+        found = _scan(each, (*carry, *rows, *arrays[same]), carried, across, reverse)
+        outs = (*found[:carried], *[y.movedim(1, 0) for y in found[carried:]])
+        return outs, [True] * len(outs)
 
     def saving(*arrays: Array) -> Arrays:
         return (*step(*arrays), *[x.clone() for x in arrays[:carried]])
@@ -94,7 +100,24 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
         found = _scan(both, (*init, *rows, *residuals[same], *tangents[same]), 2 * carried, 2 * across, reverse)
         return found[carried:]
 
-    return call(Rule(run, forward, pull, push), arrays)
+    return call(Rule(run, forward, pull, push, batches=batches), arrays)
+
+
+def _over(lanes: Lanes, function: Function, mapped: Sequence[bool]) -> Function:
+    """Vectorize a function of arrays, some of which have an axis of lanes; the results have it."""
+    if not any(mapped) and not are_bound():
+        return lambda *xs: tuple([x.expand(lanes.size, *x.shape) for x in function(*xs)])
+    return lanes.over(tuple([0 if has_axis else None for has_axis in mapped]))(function)
+
+
+def _with_lanes(lanes: Lanes, mapped: Sequence[bool], arrays: Arrays) -> Arrays:
+    """Add the axis of lanes to the arrays that lack it."""
+    return tuple([x if has_axis else x.expand(lanes.size, *x.shape) for x, has_axis in zip(arrays, mapped)])
+
+
+def _select_lanes(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
+    """Take one result or the other for each lane."""
+    return tuple([torch.where(pred.reshape(-1, *(1,) * (x.ndim - 1)), x, y) for x, y in zip(chosen, other)])
 
 
 def _first(rows: Arrays, reverse: bool) -> Arrays:
@@ -149,9 +172,20 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
     same = slice(carried, None)
 
     def run(*arrays: Array) -> Arrays:
-        if are_bound() and private.are_levels_active():
-            return of_all(_while, (holds, body), arrays, carried, private.interpreter())
-        return apply(While(holds, body, arrays, carried), arrays)
+        return programs.repeat(holds, body, arrays, carried)
+
+    def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
+        """Step until the last lane has finished."""
+        carry = _with_lanes(lanes, mapped, arrays[:carried])
+        which = (*(True for _ in carry), *mapped[carried:])
+        holds_each, body_each = _over(lanes, holds, which), _over(lanes, body, which)
+
+        def step(*xs: Array) -> Arrays:
+            return _select_lanes(holds_each(*xs)[0], body_each(*xs), xs)
+
+        whether = lambda *xs: (torch.any(holds_each(*xs)[0]),)
+        found = _while(whether, step, (*carry, *arrays[same]), carried)
+        return found, [True] * carried
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
         return _while(holds, body, arrays, carried), arrays
@@ -166,7 +200,7 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         given = (*residuals[:carried], *tangents[:carried], *residuals[same], *tangents[same])
         return _while(lambda *arrays: holds(*_halves(arrays, counts)[0]), both, given, 2 * carried)[carried:]
 
-    return call(Rule(run, forward, _no_reverse_mode, push, within=are_bound()), arrays)
+    return call(Rule(run, forward, _no_reverse_mode, push, batches=batches), arrays)
 
 
 def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
@@ -205,12 +239,12 @@ def _between(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
 
 
 def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    return apply(Choice(true, false, arrays), arrays)
+    return programs.choose(true, false, arrays)
 
 
 def _unless_done(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Call the first function unless no lane needs it; other lanes get the result of the second."""
-    return apply(Choice(true, false, arrays, is_for_any=True), arrays)
+    """Call the first function if any lane chooses it, for all lanes."""
+    return programs.choose(true, false, arrays)
 
 
 def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:
@@ -255,8 +289,18 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
 
         return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), choose)
 
+    def batches(lanes: Lanes, mapped: Sequence[bool], pred: Array, *others: Array) -> tuple[Arrays, Sequence[bool]]:
+        chosen, other = _over(lanes, true, mapped[1:]), _over(lanes, false, mapped[1:])
+        if mapped[0] and choose is not _unless_done:
+            found = _select_lanes(pred, chosen(*others), other(*others))
+        else:
+            found = _choice(chosen, other, (torch.any(pred, dim=0) if mapped[0] else pred, *others), choose)
+        return found, [True] * len(found)
+
     forward = lambda *arrays: (_choice(true, false, arrays, choose), arrays)
-    return call(Rule(run, forward, pull, push, within=choose is _selected_within), arrays)
+    # What selects lane by lane is one operation on each array, at any level.
+    own = batches if choose in (_chosen, _unless_done) else None
+    return call(Rule(run, forward, pull, push, within=choose is _selected_within, batches=own), arrays)
 
 
 def _closed(function: Function) -> tuple[Function, Arrays]:

@@ -169,7 +169,7 @@ def _bilinear(
         pull,
         push,
         when=lambda which: _bilinear(apply, compute, transposes, batches, which[:2]),
-        batches=lambda *args: ((batches(*args),), (True,)),
+        batches=lambda lanes, *args: ((batches(lanes.size, *args),), (True,)),
     )
 
 

@@ -13,7 +13,7 @@ from xpand import UnsupportedError
 from xpand import torch as xp
 from xpand.extend import Array
 
-from ..autodiff._levels import Arrays, Rule, call
+from ..autodiff._levels import Arrays, Lanes, Rule, call
 
 _TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}
 
@@ -45,9 +45,9 @@ def _rule(kind: str, sources: list[int]) -> Rule:
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         return (collective(tangents[0], residuals[0], kind, sources),)
 
-    def batches(size: int, batched: tuple[bool, ...], x: Array, position: Array) -> tuple[Arrays, tuple[bool, ...]]:
+    def batches(lanes: Lanes, batched: tuple[bool, ...], x: Array, position: Array) -> tuple[Arrays, tuple[bool, ...]]:
         axes = tuple([0 if has_axis else None for has_axis in batched])
-        found, axis = _mapped(collective, size, axes, x, position, kind, sources)
+        found, axis = _mapped(collective, lanes.size, axes, x, position, kind, sources)
         return (found if axis is None else found.movedim(axis, 0),), (axis is not None,)
 
     return Rule(lambda x, position: (_operator(x, position, kind, sources),), forward, pull, push, batches=batches)

@@ -67,7 +67,7 @@ def _with_batches(function: Callable[..., Arrays], batches: Batches) -> Rule:
 
         return call(_with_batches(pushed, of_batches), (*xs, *tangents))
 
-    return Rule(function, forward, _no_reverse_mode, push, batches=batches)
+    return Rule(function, forward, _no_reverse_mode, push, batches=lambda lanes, *args: batches(lanes.size, *args))
 
 
 def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
