@@ -5,9 +5,9 @@ from typing import Any
 
 import xpand_extensions.convert as capability
 from xpand import UnsupportedError, array_namespace, is_concrete, library_name, namespace
-from xpand.extend import Array, Device, DType, Namespace, describe
+from xpand.extend import Array, Namespace, describe
 from xpand_extensions import bits
-from xpand_extensions.convert import ByteOrder, Pointer
+from xpand_extensions.convert import Pointer
 from xpand_extensions.convert._dtypes import integer_of, is_short, name_of
 from xpand_extensions.convert._messages import copy_needed, no_dtype, no_values
 
@@ -52,14 +52,7 @@ def _imported(x: Any, to: Namespace, library: str, copy: bool | None) -> Any:
 
 
 def from_bytes(
-    data: Any,
-    dtype: DType | str,
-    shape: int | tuple[int, ...] | None = None,
-    /,
-    *,
-    byteorder: ByteOrder = "little",
-    device: Device | None = None,
-    xp: Namespace | str | None = None,
+    data: Any, dtype: Any, shape: Any = None, /, *, byteorder: Any = "little", device: Any = None, xp: Any = None
 ) -> Array:
     library: Any = xp
     name = name_of(dtype)

@@ -1,7 +1,7 @@
 """Quantiles, and functions of quantiles."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from xpand import check
 from xpand.extend import Array, Axis, checks
@@ -24,19 +24,7 @@ Method: TypeAlias = Literal[
 ]
 """How a quantile between two values is found."""
 
-METHODS: Final = (
-    "linear",
-    "lower",
-    "higher",
-    "midpoint",
-    "nearest",
-    "inverted_cdf",
-    "interpolated_inverted_cdf",
-    "hazen",
-    "weibull",
-    "median_unbiased",
-    "normal_unbiased",
-)
+METHODS: Final = get_args(Method)
 
 
 def _check(function: str, x: Array, q: Any, axis: Any, method: Any, keepdims: Any) -> tuple[Any, tuple[int, ...]]:

@@ -11,7 +11,7 @@ from xpand_extensions._at import binary
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.scatter import segment_sum
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows._arguments import Pass
+from xpand_extensions.windows._arguments import Pass, passes
 from xpand_extensions.windows._passes import pad_axis, reduce_axis
 
 
@@ -49,9 +49,19 @@ def inside(xp: Namespace, each: Pass, length: int, device: Any) -> Array:
 
 
 def scatter_to_extremes(
-    x: Array, source: Array, initial: Array | Scalar, steps: Sequence[Pass], *, largest: bool
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+    largest: bool,
 ) -> Array:
     """Add to the positions of the extremes of windows."""
+    steps = passes(window_shape, axis, strides, padding, (1,) * len(axis))
     xp = array_namespace(x, source, initial)
     positions = extreme_positions(array_namespace(x), x, steps, largest=largest)
     size = math.prod(x.shape)

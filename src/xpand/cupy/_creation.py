@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import Any, cast
+from inspect import Parameter, Signature, signature
+from typing import Any, TypeVar, cast
 
 import cupy as cp
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 from .._common.creation import dtype_of, with_default
 from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
+
+F = TypeVar("F", bound=Callable[..., Array])
 
 _XP: Any = sys.modules[__package__]
 _SCALARS = (float, complex, np.inexact)
@@ -70,11 +73,23 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     return source.copy() if copy and not on_host else source
 
 
+def _takes_device(function: Callable[..., Array]) -> Callable[[F], F]:
+    """Decorate a function as `wraps` does; its signature has a device too."""
+    device = Parameter("device", Parameter.KEYWORD_ONLY, default=None)
+    parameters = sorted([*signature(function).parameters.values(), device], key=lambda each: each.kind)
+
+    def decorate(create: F) -> F:
+        cast(Any, create).__signature__ = Signature(parameters)
+        return cast(F, wraps(function)(create))
+
+    return decorate
+
+
 def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
     """Let a function whose arrays have a default data type heed the precision, and create on the device."""
     name = function.__name__
 
-    @wraps(function)
+    @_takes_device(function)
     def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
         if PRECISION.active:
             kwargs = with_default(_XP, name, args, kwargs)
@@ -87,7 +102,7 @@ def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
 def _like(function: Callable[..., Array]) -> Callable[..., Array]:
     """Let a function create on the device: "if device is None, the output array device must be inferred from x"."""
 
-    @wraps(function)
+    @_takes_device(function)
     def create(x: Array, /, *args: Any, device: Device | None = None, **kwargs: Any) -> Array:
         with on(x.device if device is None else device):
             return function(x, *args, **kwargs)

@@ -37,38 +37,24 @@ _NATIVE = cast(
 )
 
 
-def _corrected(
-    native: Any, correct: Callable[..., Array], x: Array, out: Array | None, kwargs: dict[str, Any]
-) -> Array:
-    if not isinstance(x, cp.ndarray) or x.dtype.kind != "c":
-        return native(x, out=out, **kwargs)
-    result = correct(x, _NATIVE, _combine)
-    return result if out is None and not kwargs else cp.positive(result, out=out, **kwargs)
+def _corrected(native: Any, correct: Callable[..., Array]) -> Callable[..., Array]:
+    """Give a function of CuPy the standard's special cases for complex zeros, infinities and NaNs."""
+
+    def function(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+        if not isinstance(x, cp.ndarray) or x.dtype.kind != "c":
+            return native(x, out=out, **kwargs)
+        result = correct(x, _NATIVE, _combine)
+        return result if out is None and not kwargs else cp.positive(result, out=out, **kwargs)
+
+    function.__name__, function.__qualname__, function.__doc__ = correct.__name__, correct.__name__, correct.__doc__
+    return function
 
 
-def acosh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Inverse hyperbolic cosine, with the standard's special cases for complex infinities and NaNs."""
-    return _corrected(cp.arccosh, _complex.acosh, x, out, kwargs)
-
-
-def log(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Natural logarithm, with the standard's special cases for complex zeros, infinities and NaNs."""
-    return _corrected(cp.log, _complex.log, x, out, kwargs)
-
-
-def log1p(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """`log(1 + x)`, with the standard's special cases for complex infinities and NaNs."""
-    return _corrected(cp.log1p, _complex.log1p, x, out, kwargs)
-
-
-def sqrt(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Principal square root, with the standard's special cases for complex infinities and NaNs."""
-    return _corrected(cp.sqrt, _complex.sqrt, x, out, kwargs)
-
-
-def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
-    return _corrected(cp.tanh, _complex.tanh, x, out, kwargs)
+acosh = _corrected(cp.arccosh, _complex.acosh)
+log = _corrected(cp.log, _complex.log)
+log1p = _corrected(cp.log1p, _complex.log1p)
+sqrt = _corrected(cp.sqrt, _complex.sqrt)
+tanh = _corrected(cp.tanh, _complex.tanh)
 
 
 def remainder(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:

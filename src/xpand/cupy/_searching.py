@@ -4,9 +4,8 @@ from typing import Any, cast
 
 import cupy as cp
 
-from .._common import unique as _unique
 from .._common.sorting import argsort_descending, sort_descending
-from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from .._common.unique import unique_functions
 from .._typing import Array, Scalar
 
 
@@ -24,27 +23,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return cp.argsort(x, axis, **kwargs)
 
 
-def unique_all(x: Array, /) -> UniqueAllResult:
-    """The unique values in ascending order, the index of the first of each, the indices that rebuild `x`, the counts.
-
-    Each NaN is a value of its own, as the standard asks of all four functions.
-    """
-    return _unique.unique_all(x, cp)
-
-
-def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """The unique values in ascending order and how often each occurs."""
-    return _unique.unique_counts(x, cp)
-
-
-def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """The unique values in ascending order and the indices, in the shape of `x`, that rebuild it from them."""
-    return _unique.unique_inverse(x, cp)
-
-
-def unique_values(x: Array, /) -> Array:
-    """The unique values, in ascending order."""
-    return _unique.unique_values(x, cp)
+unique_all, unique_counts, unique_inverse, unique_values = unique_functions(cp.unique)
 
 
 def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False, **kwargs: Any) -> Array:

@@ -1,7 +1,6 @@
 """Fourier transforms, with the `s` of the n-dimensional ones heeded and the sample frequencies on their device."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import cupy as cp
@@ -26,7 +25,6 @@ fftshift, ifftshift = cp.fft.fftshift, cp.fft.ifftshift
 def _transform(native: Callable[..., Array]) -> Callable[..., Array]:
     """Let a transform over several axes heed `s`."""
 
-    @wraps(native)
     def transform(
         x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None
     ) -> Array:
@@ -34,6 +32,8 @@ def _transform(native: Callable[..., Array]) -> Callable[..., Array]:
         # never equals a shape. See https://github.com/data-apis/array-api-compat/pull/78#issuecomment-1984527870
         return native(x, s=None if s is None else list(s), axes=axes, norm=norm)
 
+    transform.__name__ = transform.__qualname__ = native.__name__
+    transform.__doc__ = f"CuPy's `{native.__name__}`, over the last `len(s)` axes unless `axes` names others."
     return transform
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .._common import unique as _unique
 from .._common.sorting import argsort_descending, sort_descending
-from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from .._common.unique import unique_functions
 from .._typing import Array, Axis
 
 
@@ -43,24 +42,4 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return argsort_descending(x, axis, np, lambda x: np.argsort(x, axis, **kwargs))
 
 
-def unique_all(x: Array, /) -> UniqueAllResult:
-    """The unique values in ascending order, the index of the first of each, the indices that rebuild `x`, the counts.
-
-    Each NaN is a value of its own, as the standard asks of all four functions.
-    """
-    return _unique.unique_all(x, np)
-
-
-def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """The unique values in ascending order and how often each occurs."""
-    return _unique.unique_counts(x, np)
-
-
-def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """The unique values in ascending order and the indices, in the shape of `x`, that rebuild it from them."""
-    return _unique.unique_inverse(x, np)
-
-
-def unique_values(x: Array, /) -> Array:
-    """The unique values, in ascending order."""
-    return _unique.unique_values(x, np)
+unique_all, unique_counts, unique_inverse, unique_values = unique_functions(np.unique)

@@ -1,6 +1,7 @@
 """Fourier transforms. NumPy keeps single precision since 2.0, so that only the sample frequencies need a `dtype`."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from array_api_compat.numpy import fft as _compat
@@ -29,25 +30,24 @@ from ._dtypes import check_device
 _XP: Any = sys.modules[__package__]
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
-    """The sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
-    if device is not None:
-        check_device("fftfreq", device)
-    if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, "real floating")
-    result = _fftfreq(n, d)
-    return result if dtype is None else result.astype(dtype, copy=False)
+def _frequencies(native: Callable[..., Array]) -> Callable[..., Array]:
+    name = native.__name__
+
+    def frequencies(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
+        if device is not None:
+            check_device(name, device)
+        if PRECISION.active and dtype is None:
+            dtype = dtype_for(_XP, "real floating")
+        result = native(n, d)
+        return result if dtype is None else result.astype(dtype, copy=False)
+
+    frequencies.__name__ = frequencies.__qualname__ = name
+    frequencies.__doc__ = f"The sample frequencies of NumPy's `{name}`, of a data type."
+    return frequencies
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
-    """The sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
-    if device is not None:
-        check_device("rfftfreq", device)
-    if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, "real floating")
-    result = _rfftfreq(n, d)
-    return result if dtype is None else result.astype(dtype, copy=False)
-
+fftfreq = _frequencies(_fftfreq)
+rfftfreq = _frequencies(_rfftfreq)
 
 __all__ = sorted(_compat.__all__)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks
@@ -10,15 +10,7 @@ from xpand_extensions._bounds import index_dtype
 from xpand_extensions._rows import copied, row_kernels
 
 
-def boolean_mask(
-    x: Array,
-    mask: Array,
-    /,
-    *,
-    axis: int = 0,
-    size: int | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def boolean_mask(x: Array, mask: Array, /, *, axis: int = 0, size: int | None = None, fill_value: Any = None) -> Array:
     xp = array_namespace(x)
     if size is not None:
         return masked(positions, x, mask, axis, size, fill_value)

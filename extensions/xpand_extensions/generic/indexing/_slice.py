@@ -1,6 +1,7 @@
 """Slices with dynamic starts, and repeated elements, with the standard alone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from xpand import array_namespace
 from xpand.extend import Array, checks
@@ -12,15 +13,7 @@ from xpand_extensions.indexing._slice import SliceMode
 from ..scatter._offsets import segment_ids
 
 
-def dynamic_slice(
-    x: Array,
-    starts: Sequence[int | Array],
-    sizes: Sequence[int],
-    /,
-    *,
-    strides: Sequence[int] | None = None,
-    mode: SliceMode | None = None,
-) -> Array:
+def dynamic_slice(x: Array, starts: Any, sizes: Any, /, *, strides: Any = None, mode: Any = None) -> Array:
     assert strides is not None, "the facade fills them in"
     xp = array_namespace(x)
     device = checks.device_of(x)

@@ -1,7 +1,8 @@
 """Reading at integer indices with the standard alone."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks
@@ -11,28 +12,13 @@ from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
 from xpand_extensions._rows import fill_value as fill_of
 
 
-def take(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int | None = None,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def take(x: Array, indices: Array, /, *, axis: int | None = None, mode: Any = None, fill_value: Any = None) -> Array:
     assert axis is not None, "the facade fills it in"
     return along("take", array_namespace(x).take, x, indices, axis, mode, fill_value)
 
 
 def gather(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    x: Array, indices: Array, /, *, axis: int = 0, batch_dims: int = 0, mode: Any = None, fill_value: Any = None
 ) -> Array:
     if batch_dims == 0:
         return along("gather", array_namespace(x).take, x, indices, axis, mode, fill_value)
@@ -47,14 +33,7 @@ def gather(
 
 
 def gather_nd(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    x: Array, indices: Array, /, *, batch_dims: int = 0, axes: Any = None, mode: Any = None, fill_value: Any = None
 ) -> Array:
     assert axes is not None, "the facade fills them in"
     xp = array_namespace(x)
@@ -70,15 +49,7 @@ def gather_nd(
     return _read(moved, chosen, selected + after, fill_value)
 
 
-def take_along_axis(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = -1,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = None, fill_value: Any = None) -> Array:
     xp = array_namespace(x)
     size = x.shape[axis]
     index, dropped = resolve(

@@ -38,14 +38,7 @@ def _shuffled(key: Array, x: Array, axis: int) -> Array:
 
 
 def choice(
-    key: Array,
-    /,
-    a: Array | int,
-    shape: Any = (),
-    replace: bool = True,
-    p: Array | None = None,
-    axis: int = 0,
-    mode: Any = None,
+    key: Array, /, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: Any = None
 ) -> Array:
     xp = array_namespace(key, *arrays_of(a, p))
     device = checks.device_of(key)

@@ -49,13 +49,7 @@ _TAILS: Final = (
 
 
 def categorical(
-    key: Array,
-    /,
-    logits: Array,
-    axis: int = -1,
-    shape: Any = None,
-    replace: bool = True,
-    mode: Any = None,
+    key: Array, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: Any = None
 ) -> Array:
     xp = array_namespace(key, logits)
     batch = tuple(n for i, n in enumerate(logits.shape) if i != axis)

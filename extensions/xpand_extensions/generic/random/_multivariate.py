@@ -13,13 +13,7 @@ from ...random._uniform import normal
 
 
 def multivariate_normal(
-    key: Array,
-    /,
-    mean: Array,
-    cov: Array,
-    shape: Any = None,
-    dtype: DType | None = None,
-    method: Any = "cholesky",
+    key: Array, /, mean: Array, cov: Array, shape: Any = None, dtype: Any = None, method: Any = "cholesky"
 ) -> Array:
     xp = array_namespace(key, mean, cov)
     factor = _factor(cov, method)

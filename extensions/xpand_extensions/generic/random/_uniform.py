@@ -29,14 +29,7 @@ def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -
     return xp.astype(xp.bitwise_right_shift(words, width - mantissa), dtype) * 2.0**-mantissa
 
 
-def uniform(
-    key: Array,
-    /,
-    shape: Any = (),
-    dtype: DType | None = None,
-    minval: Array | float = 0.0,
-    maxval: Array | float = 1.0,
-) -> Array:
+def uniform(key: Array, /, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
     xp = array_namespace(key)
     return scaled(key, fractions(xp, key, shape, dtype), minval, maxval)
 

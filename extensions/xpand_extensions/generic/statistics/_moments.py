@@ -1,6 +1,7 @@
 """Covariances and correlations with the standard alone."""
 
 import math
+from typing import Any
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
@@ -9,13 +10,7 @@ from ..._sums import plain_sum
 
 
 def cov(
-    x: Array,
-    /,
-    *,
-    rowvar: bool = True,
-    correction: float = 1.0,
-    fweights: Array | None = None,
-    aweights: Array | None = None,
+    x: Array, /, *, rowvar: bool = True, correction: float = 1.0, fweights: Any = None, aweights: Any = None
 ) -> Array:
     xp = array_namespace(x, fweights, aweights)
     rows = _rows(xp, x, rowvar)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from xpand import array_namespace
@@ -101,33 +102,5 @@ def _checked(result: Any, like: Array) -> Array:
     return result
 
 
-def window_scatter_max(
-    x: Array,
-    source: Array,
-    initial: Array | Scalar,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-) -> Array:
-    return scatter_to_extremes(
-        x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=True
-    )
-
-
-def window_scatter_min(
-    x: Array,
-    source: Array,
-    initial: Array | Scalar,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-) -> Array:
-    return scatter_to_extremes(
-        x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=False
-    )
+window_scatter_max = partial(scatter_to_extremes, largest=True)
+window_scatter_min = partial(scatter_to_extremes, largest=False)

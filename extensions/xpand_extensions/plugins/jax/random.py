@@ -70,13 +70,7 @@ def _clipped(x: Any, low: int, high: int) -> Any:
 
 
 def categorical(
-    key: Array,
-    /,
-    logits: Array,
-    axis: int = -1,
-    shape: Any = None,
-    replace: bool = True,
-    mode: Any = None,
+    key: Array, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: Any = None
 ) -> Array:
     return jax.random.categorical(key, logits, axis, shape, replace, mode).astype(jnp.int_)
 
@@ -96,12 +90,6 @@ def multinomial(key: Array, /, n: Array, p: Array, *, shape: Any = None, dtype: 
 
 
 def multivariate_normal(
-    key: Array,
-    /,
-    mean: Array,
-    cov: Array,
-    shape: Any = None,
-    dtype: DType | None = None,
-    method: Any = "cholesky",
+    key: Array, /, mean: Array, cov: Array, shape: Any = None, dtype: Any = None, method: Any = "cholesky"
 ) -> Array:
     return jax.random.multivariate_normal(key, mean, cov, shape, dtype, method).astype(dtype)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from xpand.extend import Array, Device, DType, Namespace
-from xpand_extensions.convert import ByteOrder, Pointer
+from xpand.extend import Array, Namespace
+from xpand_extensions.convert import Pointer
 from xpand_extensions.convert._dtypes import name_of
 from xpand_extensions.convert._messages import copy_needed, no_dtype
 from xpand_extensions.devices import to_device
@@ -34,14 +34,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def from_bytes(
-    data: Any,
-    dtype: DType | str,
-    shape: int | tuple[int, ...] | None = None,
-    /,
-    *,
-    byteorder: ByteOrder = "little",
-    device: Device | None = None,
-    xp: Namespace | str | None = None,
+    data: Any, dtype: Any, shape: Any = None, /, *, byteorder: Any = "little", device: Any = None, xp: Any = None
 ) -> Array:
     x = np.frombuffer(data, dtype=_dtype(dtype)).reshape(shape)
     x = x.copy() if byteorder == sys.byteorder else x.byteswap()

@@ -159,10 +159,9 @@ def _scattered(largest: bool) -> Callable[..., Any]:
     def rule(
         xp: Any, x: Any, source: Any, initial: Any, window_shape: Any, axis: Any, strides: Any, padding: Any
     ) -> Any:
-        steps = passes(window_shape, axis, strides, padding, (1,) * len(axis))
-        return scatter_to_extremes(
-            applied(array_namespace(x), "stop_gradient", (x,), {}), source, initial, steps, largest=largest
-        )
+        x = applied(array_namespace(x), "stop_gradient", (x,), {})
+        options = {"axis": axis, "strides": strides, "padding": padding, "largest": largest}
+        return scatter_to_extremes(x, source, initial, window_shape, **options)
 
     return rule
 

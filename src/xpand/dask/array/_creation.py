@@ -109,28 +109,35 @@ def _like(make: Callable[..., Array], x: Array, dtype: DType | None, *value: com
     return make(x, *value, dtype=dtype, **kwargs)
 
 
-def empty(
-    shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
-) -> Array:
-    """Make an array of undefined values."""
-    check_device("empty", device)
-    return _made(da.empty, shape, chunks, real(dtype), **kwargs)
+def _creator(make: Callable[..., Array], values: str) -> Callable[..., Array]:
+    name = make.__name__
+
+    def create(
+        shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
+    ) -> Array:
+        check_device(name, device)
+        return _made(make, shape, chunks, real(dtype), **kwargs)
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"Make an array of {values}."
+    return create
 
 
-def zeros(
-    shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
-) -> Array:
-    """Make an array of zeros."""
-    check_device("zeros", device)
-    return _made(da.zeros, shape, chunks, real(dtype), **kwargs)
+def _like_creator(make: Callable[..., Array], values: str) -> Callable[..., Array]:
+    name = make.__name__
+
+    def create(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+        check_device(name, device)
+        return _like(make, x, dtype, **kwargs)
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"Make an array of {values}, shaped and chunked as `x`."
+    return create
 
 
-def ones(
-    shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
-) -> Array:
-    """Make an array of ones."""
-    check_device("ones", device)
-    return _made(da.ones, shape, chunks, real(dtype), **kwargs)
+empty, empty_like = _creator(da.empty, "undefined values"), _like_creator(da.empty_like, "undefined values")
+zeros, zeros_like = _creator(da.zeros, "zeros"), _like_creator(da.zeros_like, "zeros")
+ones, ones_like = _creator(da.ones, "ones"), _like_creator(da.ones_like, "ones")
 
 
 def full(
@@ -148,24 +155,6 @@ def full(
         dtype = dtype_of(_XP, fill_value)
     dtype = np.dtype(getattr(fill_value, "dtype", type(fill_value)) if dtype is None else dtype)
     return _made(da.full, shape, chunks, dtype, fill_value, **kwargs)
-
-
-def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """Make an array of undefined values, shaped and chunked as `x`."""
-    check_device("empty_like", device)
-    return _like(da.empty_like, x, dtype, **kwargs)
-
-
-def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """Make an array of zeros, shaped and chunked as `x`."""
-    check_device("zeros_like", device)
-    return _like(da.zeros_like, x, dtype, **kwargs)
-
-
-def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """Make an array of ones, shaped and chunked as `x`."""
-    check_device("ones_like", device)
-    return _like(da.ones_like, x, dtype, **kwargs)
 
 
 def full_like(

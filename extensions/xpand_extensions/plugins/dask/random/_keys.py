@@ -47,14 +47,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return _chunked(key, shape, dtype, blocks.double_word if dtype.itemsize == 8 else blocks.one_word)
 
 
-def uniform(
-    key: Array,
-    /,
-    shape: Any = (),
-    dtype: DType | None = None,
-    minval: Array | float = 0.0,
-    maxval: Array | float = 1.0,
-) -> Array:
+def uniform(key: Array, /, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
     dtype = np.dtype(dtype)
     if dtype not in UNIFORM:
         return generic.uniform(key, shape, dtype, minval, maxval)

@@ -15,14 +15,7 @@ UNIFORM: Final = {np.dtype(np.float32): single, np.dtype(np.float64): double}
 NORMAL: Final = {np.dtype(np.float32): normal_single, np.dtype(np.float64): normal_double}
 
 
-def uniform(
-    key: Array,
-    /,
-    shape: Any = (),
-    dtype: DType | None = None,
-    minval: Array | float = 0.0,
-    maxval: Array | float = 1.0,
-) -> Array:
+def uniform(key: Array, /, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
     dtype = np.dtype(dtype)
     if dtype not in UNIFORM:
         return generic.uniform(key, shape, dtype, minval, maxval)
