@@ -17,6 +17,7 @@ from ._entries import Label
 from ._record import CURRENT
 from ._targets import functions_of, label_of, namespaces, own_functions
 
+_LOOK_UPS: Final = frozenset({"native", "native_for"})
 _MISSING: Final = object()
 
 
@@ -112,7 +113,8 @@ def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]
     """
     facade: Any = operation.facade
     label = label_of(operation)
-    if label is None:
+    if label is None or not _LOOK_UPS.intersection(facade.__code__.co_names):
+        # Transformations look it up in the functions that they return, and cache what they compile by it.
         return implementation
     defaults: dict[str, Any] = facade.__kwdefaults__ or {}
 

@@ -85,7 +85,7 @@ class Recorder:
     def enters(self, label: Label) -> bool:
         """Tell whether the implementation that is called is that of the innermost recorded call; true once."""
         lane = self.lanes.get(get_ident())
-        if lane is None or lane.entered is not label:
+        if lane is None or lane.entered is None or lane.entered.name != label.name:
             return False
         lane.entered = None
         return True

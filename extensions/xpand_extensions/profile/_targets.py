@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from xpand import namespace, wrapped_libraries
 
@@ -39,7 +38,6 @@ _third_party: dict[str, Any] = {}
 _modules = 0  # how many there were when strangers were last looked for
 _functions: list[tuple[Any, str, Any, Label]] = []
 _imported = 0  # how many modules there were when our functions were last looked for
-_labels: Final[WeakKeyDictionary[Any, Label]] = WeakKeyDictionary()  # by facade
 
 
 def namespaces() -> list[Any]:
@@ -100,7 +98,9 @@ def own_functions() -> list[tuple[Any, str, Any, Label]]:
     if not _functions:
         import_facades()
     if len(sys.modules) != _imported:
-        found = {id(function): (owner, name, function, label) for owner, name, function, label in _find_functions()}
+        found: dict[int, tuple[Any, str, Any, Label]] = {}
+        for each in _find_functions():
+            found.setdefault(id(each[2]), each)  # a function that is in several places has the first label
         _functions = [each for each in found.values() if isinstance(each[0], type)]
         _imported = len(sys.modules)
         for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
@@ -114,8 +114,7 @@ def label_of(operation: Operation[..., Any]) -> Label | None:
     """Return the label of an operation; None for one that isn't recorded."""
     if operation.capability in _UNRECORDED:
         return None
-    own_functions()
-    return _labels.setdefault(operation.facade, Label(operation.qualified_name, "extension"))
+    return Label(operation.qualified_name, "extension")
 
 
 def _find_functions() -> Iterator[tuple[Any, str, Any, Label]]:
@@ -126,9 +125,7 @@ def _find_functions() -> Iterator[tuple[Any, str, Any, Label]]:
         for public in module.__all__:
             value = getattr(module, public)
             if isinstance(value, FunctionType) and _is_ours(value):  # context managers are of `contextlib`
-                # A function that is in several places has the first label.
-                label = _labels.setdefault(_facade(value), Label(f"{name}.{public}", "extension"))
-                yield module, public, value, label
+                yield module, public, value, Label(f"{name}.{public}", "extension")
             elif isinstance(value, type) and not getattr(value, "_is_protocol", False):
                 yield from _methods(value, name)
 
@@ -139,13 +136,6 @@ def _methods(cls: type, module: str) -> Iterator[tuple[Any, str, Any, Label]]:
             for name, value in vars(each).items():
                 if isinstance(value, FunctionType) and (not name.startswith("_") or name in _OPERATORS):
                     yield each, name, value, Label(f"{module}.{each.__name__}.{name}", "extension")
-
-
-def _facade(function: Any) -> Any:
-    """Return the function that xpand's decorators are put on."""
-    while _is_ours(function) and "__wrapped__" in vars(function):
-        function = vars(function)["__wrapped__"]
-    return function
 
 
 def _is_ours(function: FunctionType) -> bool:
