@@ -127,6 +127,20 @@ def test_rectangular_on_libraries(library: Library) -> None:
                 library.assert_equal(result.x, np.linalg.lstsq(matrix, b)[0], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", [*KRYLOV, "cg", "minres"])
+def test_complex_systems_by_the_standard_alone(method: str) -> None:
+    """Each method takes as many steps as there are unknowns, or few more."""
+    strict = next(library for library in LIBRARIES if library.id == "strict")
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(6, 6)) + 1j * rng.normal(size=(6, 6))
+    definite = method in ("cg", "cg-adaptive", "minres")
+    a = a @ a.conj().T + 3 * np.eye(6) if definite else a + 5 * np.eye(6)
+    b = rng.normal(size=6) + 1j * rng.normal(size=6)
+    result = solve(strict.asarray(a), strict.asarray(b), method=method, rtol=1e-10)
+    strict.assert_equal(result.x, np.linalg.solve(a, b), rtol=1e-7)
+    assert int(result.iterations) <= 8
+
+
 @pytest.mark.parametrize("is_complex", [False, True])
 @pytest.mark.parametrize("method", ["cgs", "qmr"])
 def test_scipy_takes_the_same_steps(method: str, is_complex: bool) -> None:
