@@ -12,16 +12,51 @@ by name, reductions name the axes that they remove, and the order of axes matter
 NamedArray({'batch': 2}, array([  6., 150.]))
 """
 
-from . import _axis, _binary, _reduced, _structured, _unary
+from . import _axis, _binary, _created, _reduced, _refs, _searched, _structured, _unary, fft, poly, random, tree
 from . import _converted as _converted
-from . import _creation as _creation
 from ._array import NamedArray, named
 from ._axis import *  # noqa: F403
 from ._binary import *  # noqa: F403
+from ._created import *  # noqa: F403
 from ._index import NamedAt, dblock, ds, dslice
 from ._reduced import *  # noqa: F403
+from ._refs import *  # noqa: F403
+from ._searched import *  # noqa: F403
 from ._structured import *  # noqa: F403
 from ._unary import *  # noqa: F403
+from .poly import (
+    polyadd as polyadd,
+)
+from .poly import (
+    polyder as polyder,
+)
+from .poly import (
+    polydiv as polydiv,
+)
+from .poly import (
+    polyfit as polyfit,
+)
+from .poly import (
+    polyint as polyint,
+)
+from .poly import (
+    polymul as polymul,
+)
+from .poly import (
+    polysub as polysub,
+)
+from .poly import (
+    polyval as polyval,
+)
+from .poly import (
+    roots as roots,
+)
+from .poly import (
+    trim_zeros as trim_zeros,
+)
+from .poly import (
+    vander as vander,
+)
 
 __all__ = [
     "NamedArray",
@@ -29,10 +64,19 @@ __all__ = [
     "dblock",
     "ds",
     "dslice",
+    "fft",
     "named",
+    "poly",
+    "random",
+    "tree",
 ]
 __all__ += _axis.__all__
 __all__ += _binary.__all__
+__all__ += _created.__all__
 __all__ += _reduced.__all__
+__all__ += _refs.__all__
+__all__ += _searched.__all__
 __all__ += _structured.__all__
 __all__ += _unary.__all__
+__all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
+__all__ += ["roots", "trim_zeros", "vander"]

@@ -45,10 +45,9 @@ class Axis:
             raise TypeError(f"Axis: name must be a string, got {describe(self.name)}")
         # Symbolic sizes, and the unknown ones of lazy arrays, are no int.
         size = cast("Any", self.size)
-        wrong: bool = isinstance(size, (bool, float, str, bytes, type(None)))
-        if wrong and size == size:  # NaN is an unknown size
+        if isinstance(size, (bool, float, str, bytes, type(None))) and size == size:  # NaN is an unknown size
             raise TypeError(f"Axis: size of axis {self.name!r} must be an integer, got {describe(self.size)}")
-        if isinstance(self.size, int) and self.size < 0:
+        if isinstance(size, int) and size < 0:
             raise ValueError(f"Axis: size of axis {self.name!r} must not be negative, got {self.size}")
 
     def alias(self, name: str) -> "Axis":

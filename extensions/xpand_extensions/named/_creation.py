@@ -1,16 +1,17 @@
 """New arrays, of the default namespace or of that of another array."""
 
 import math
-from typing import Any
+from typing import Any, Final
 
-from xpand import array_namespace, default_namespace
-from xpand.extend import Array, DType, Namespace, device_of, is_array
+from xpand import array_namespace
+from xpand.extend import Array, Device, DType, Namespace, device_of, is_array, namespace_or_default
+from xpand.inspection import nbytes
 
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import AxisSelector, AxisSpec
 from ._calls import call, operation
-from ._plans import array_of, check_named, check_rank, namespace_of
+from ._plans import array_of, check_named, check_rank
 
 
 def _dtype(xp: Namespace, dtype: DType | str | None) -> DType | None:
@@ -22,78 +23,62 @@ def _spec(function: str, axes: AxisSpec) -> tuple[tuple[str, ...], tuple[int, ..
     return interned(tuple([axis.name for axis in found])), tuple([axis.size for axis in found])
 
 
+def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace, Device | None]:
+    """Return the namespace and the device of a new array: those of the values, or those given."""
+    for x in values:
+        if is_array(x):
+            return array_namespace(x), device_of(x)
+    return namespace_or_default(xp, function), device
+
+
 @operation
-def _full(shape: AxisSpec, fill_value: Any, dtype: Any = None, *, function: str = "full") -> NamedArray:
+def _full(
+    shape: AxisSpec, fill_value: Any, dtype: Any = None, *, xp: Any = None, device: Any = None, function: str = "full"
+) -> NamedArray:
     names, sizes = _spec(function, shape)
-    value = array_of(fill_value)
     if isinstance(fill_value, NamedArray):
-        found = call.broadcast_to(fill_value, shape)
-        return found if dtype is None else call.astype(found, dtype=dtype)  # type: ignore[no-any-return]
-    xp = namespace_of(value)
-    if is_array(value):
-        return make(xp.broadcast_to(value if dtype is None else xp.astype(value, _dtype(xp, dtype)), sizes), names)
-    return make(xp.full(sizes, value, dtype=_dtype(xp, dtype)), names)
+        found: NamedArray = call.broadcast_to(fill_value, shape)
+        return found if dtype is None else call.astype(found, dtype=dtype)
+    xp, device = _place(function, xp, device, fill_value)
+    if is_array(fill_value):
+        value = fill_value if dtype is None else xp.astype(fill_value, _dtype(xp, dtype))
+        return make(xp.broadcast_to(value, sizes), names)
+    if function == "full":
+        return make(xp.full(sizes, fill_value, dtype=_dtype(xp, dtype), device=device), names)
+    return make(getattr(xp, function)(sizes, dtype=_dtype(xp, dtype), device=device), names)
 
 
 @operation
-def _zeros(shape: AxisSpec, dtype: Any = None) -> NamedArray:
-    names, sizes = _spec("zeros", shape)
-    xp = default_namespace()
-    return make(xp.zeros(sizes, dtype=_dtype(xp, dtype)), names)
-
-
-@operation
-def _ones(shape: AxisSpec, dtype: Any = None) -> NamedArray:
-    names, sizes = _spec("ones", shape)
-    xp = default_namespace()
-    return make(xp.ones(sizes, dtype=_dtype(xp, dtype)), names)
-
-
-def _like(function: str, a: NamedArray, value: Any, dtype: Any) -> NamedArray:
+def _full_like(a: NamedArray, fill_value: Any, dtype: Any = None, *, function: str = "full_like") -> NamedArray:
     check_named(function, "a", a)
     xp = array_namespace(a.array)
-    if isinstance(value, NamedArray):
-        found = call.broadcast_to(value, a.axes)
-        return call.astype(found, dtype=a.dtype if dtype is None else dtype)  # type: ignore[no-any-return]
-    if is_array(value):
-        value = xp.broadcast_to(value, a.array.shape)
-        return make(xp.astype(value, a.array.dtype if dtype is None else _dtype(xp, dtype), copy=True), a.names)
-    return make(xp.full_like(a.array, value, dtype=_dtype(xp, dtype)), a.names)
+    dtype = a.array.dtype if dtype is None else _dtype(xp, dtype)
+    if isinstance(fill_value, NamedArray):
+        found: NamedArray = call.broadcast_to(fill_value, a.axes)
+        return call.astype(found, dtype=dtype)  # type: ignore[no-any-return]
+    if is_array(fill_value):
+        return make(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
+    return make(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
 
 
 @operation
-def _zeros_like(a: NamedArray, dtype: Any = None) -> NamedArray:
-    return _like("zeros_like", a, 0, dtype)
-
-
-@operation
-def _ones_like(a: NamedArray, dtype: Any = None) -> NamedArray:
-    return _like("ones_like", a, 1, dtype)
-
-
-@operation
-def _full_like(a: NamedArray, fill_value: Any, dtype: Any = None) -> NamedArray:
-    return _like("full_like", a, fill_value, dtype)
-
-
-@operation
-def _arange(axis: AxisSpec, *, start: Any = 0, step: Any = 1, dtype: Any = None) -> NamedArray:
+def _arange(
+    axis: AxisSpec, *, start: Any = 0, step: Any = 1, dtype: Any = None, xp: Any = None, device: Any = None
+) -> NamedArray:
     names, sizes = _spec("arange", axis)
     start, step = array_of(start), array_of(step)
-    xp = namespace_of(start, step)
+    xp, device = _place("arange", xp, device, start, step)
     count = math.prod(sizes)
-    if is_array(start) or is_array(step):
-        run = xp.arange(count, device=device_of(start if is_array(start) else step))
-        found = start + step * xp.astype(run, start.dtype if is_array(start) else step.dtype)
-        found = found if dtype is None else xp.astype(found, _dtype(xp, dtype))
+    run = xp.arange(count, device=device)  # from the count, so that rounding doesn't change the number of elements
+    if isinstance(start, float) or isinstance(step, float):
+        run = _real(xp, run)
+    elif is_array(start) or is_array(step):
+        run = xp.astype(run, start.dtype if is_array(start) else step.dtype)
+    if isinstance(start, int) and isinstance(step, int) and (start, step) == (0, 1):
+        found = run
     else:
-        # From the count, not from the end: rounding must not change the number of elements.
-        kind = float if isinstance(start, float) or isinstance(step, float) else int
-        run = xp.arange(count, dtype=_dtype(xp, dtype) if kind is int else None)
-        found = (
-            run if (start, step) == (0, 1) and kind is int else start + step * (run if kind is int else _real(xp, run))
-        )
-        found = found if dtype is None else xp.astype(found, _dtype(xp, dtype), copy=False)
+        found = start + step * run
+    found = found if dtype is None else xp.astype(found, _dtype(xp, dtype), copy=False)
     return make(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
 
 
@@ -101,7 +86,7 @@ def _real(xp: Namespace, x: Array) -> Array:
     return xp.astype(x, xp.__array_namespace_info__().default_dtypes(device=None)["real floating"])
 
 
-_SAMPLES = 50
+_SAMPLES: Final = 50
 
 
 def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
@@ -109,40 +94,49 @@ def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
     return interned((name,)), _SAMPLES if size is None else size
 
 
+def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool) -> Array:
+    if not is_array(start) and not is_array(stop):
+        return xp.linspace(start, stop, size, endpoint=endpoint, device=device)
+    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, device=device)
+    return start * (1 - steps) + stop * steps
+
+
+def _typed(xp: Namespace, x: Array, dtype: Any, names: tuple[str, ...]) -> NamedArray:
+    return make(x if dtype is None else xp.astype(x, _dtype(xp, dtype)), names)
+
+
 @operation
-def _linspace(axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool = True, dtype: Any = None) -> NamedArray:
+def _linspace(
+    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool, dtype: Any, xp: Any, device: Any
+) -> NamedArray:
     names, size = _one("linspace", axis)
     start, stop = array_of(start), array_of(stop)
-    xp = namespace_of(start, stop)
-    if not is_array(start) and not is_array(stop):
-        return make(xp.linspace(start, stop, size, dtype=_dtype(xp, dtype), endpoint=endpoint), names)
-    where = device_of(start if is_array(start) else stop)
-    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, device=where)
-    found = start * (1 - steps) + stop * steps
-    return make(found if dtype is None else xp.astype(found, _dtype(xp, dtype)), names)
+    xp, device = _place("linspace", xp, device, start, stop)
+    return _typed(xp, _spaced(xp, device, start, stop, size, endpoint), dtype, names)
 
 
 @operation
 def _logspace(
-    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool = True, base: float = 10.0, dtype: Any = None
+    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool, base: float, dtype: Any, xp: Any, device: Any
 ) -> NamedArray:
-    names, _ = _one("logspace", axis)
-    exponents = _linspace(axis, start=start, stop=stop, endpoint=endpoint).array
-    xp = array_namespace(exponents)
-    found = xp.pow(xp.full_like(exponents, base), exponents)
-    return make(found if dtype is None else xp.astype(found, _dtype(xp, dtype)), names)
+    names, size = _one("logspace", axis)
+    start, stop = array_of(start), array_of(stop)
+    xp, device = _place("logspace", xp, device, start, stop)
+    exponents = _spaced(xp, device, start, stop, size, endpoint)
+    return _typed(xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
 
 
 @operation
-def _geomspace(axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool = True, dtype: Any = None) -> NamedArray:
-    names, _ = _one("geomspace", axis)
-    xp = namespace_of(start, stop)
+def _geomspace(
+    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool, dtype: Any, xp: Any, device: Any
+) -> NamedArray:
+    names, size = _one("geomspace", axis)
     start, stop = array_of(start), array_of(stop)
-    first = start if is_array(start) else xp.asarray(float(start))
-    last = stop if is_array(stop) else xp.asarray(float(stop))
-    ratio = _linspace(axis, start=xp.zeros_like(first), stop=xp.log(last / first), endpoint=endpoint).array
-    found = first * xp.exp(ratio)
-    return make(found if dtype is None else xp.astype(found, _dtype(xp, dtype)), names)
+    xp, device = _place("geomspace", xp, device, start, stop)
+    first = start if is_array(start) else xp.asarray(float(start), device=device)
+    last = stop if is_array(stop) else xp.asarray(float(stop), device=device)
+    exponents = xp.log(last / first) * xp.linspace(0.0, 1.0, size, endpoint=endpoint, device=device)
+    return _typed(xp, first * xp.exp(exponents), dtype, names)
 
 
 # --- the elements of an array ----------------------------------------------------------------------------------------
@@ -161,8 +155,6 @@ def _ndim(a: Any) -> int:
 
 @operation
 def _nbytes(x: NamedArray) -> int:
-    from xpand.inspection import nbytes
-
     return nbytes(x.array)
 
 

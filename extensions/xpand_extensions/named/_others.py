@@ -1,0 +1,144 @@
+"""Comparisons, searches, counts and padding by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from xpand import array_namespace, comparison
+from xpand.extend import describe, is_array
+
+from .. import histograms, indexing, padding, sorting
+from . import _axis
+from ._array import NamedArray, interned, make
+from ._axis import Axis
+from ._calls import operation
+from ._elementwise import elementwise
+from ._plans import aligned, array_of, check_named, check_rank, namespace_of, position
+
+
+def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
+    xp = namespace_of(condition, x, y)
+    if not is_array(condition):
+        condition = xp.asarray(condition)
+    if not is_array(x) and not is_array(y):
+        x = xp.asarray(x)
+    return xp.where(condition, x, y)
+
+
+_choose = elementwise("where", _where_by_position)
+
+
+@operation
+def _where(condition: Any, x: Any = None, y: Any = None, fill_value: int | None = None, new_axis: Any = None) -> Any:
+    if (x is None) != (y is None):
+        raise ValueError("where: takes both x and y, or neither")
+    if x is not None:
+        if fill_value is not None or new_axis is not None:
+            raise ValueError("where: fill_value and new_axis are for a condition alone")
+        return _choose(condition, x, y)
+    if fill_value is None or new_axis is None:
+        raise ValueError("where: a condition alone needs fill_value, and new_axis with a size")
+    return _nonzero(condition, size=new_axis, fill_value=fill_value)
+
+
+@operation
+def _nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[NamedArray, ...]:
+    check_named("nonzero", "array", array)
+    check_rank("nonzero", array)
+    (axis,) = _axis.specified("nonzero", size)
+    found = indexing.nonzero(array.array, size=axis.size, fill_value=fill_value)
+    return tuple([make(x, interned((axis.name,))) for x in found])
+
+
+def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | None:
+    """Bring two arrays into line; None where their axes don't fit."""
+    arrays = [x for x in (a, b) if isinstance(x, NamedArray)]
+    if len(arrays) == 2:
+        shape, other = arrays[0].shape, arrays[1].shape
+        if (equal_axes and shape != other) or any(other.get(name, size) != size for name, size in shape.items()):
+            return None
+    return aligned(function, (a, b))[1]
+
+
+@operation
+def _allclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    return comparison.allclose(*aligned("allclose", (a, b))[1], rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@operation
+def _array_equal(a: Any, b: Any) -> Any:
+    found = _compared("array_equal", a, b, equal_axes=True)
+    return False if found is None else _all_equal(*found)
+
+
+@operation
+def _array_equiv(a: Any, b: Any) -> Any:
+    found = _compared("array_equiv", a, b, equal_axes=False)
+    return False if found is None else _all_equal(*found)
+
+
+def _all_equal(a: Any, b: Any) -> Any:
+    from xpand import is_concrete
+
+    found = namespace_of(a, b).all(namespace_of(a, b).equal(a, b))
+    return bool(found) if is_concrete(found) else found
+
+
+@operation
+def _pad(
+    array: NamedArray,
+    pad_width: Mapping[Any, tuple[int, int]],
+    *,
+    mode: str = "constant",
+    constant_values: Any = 0,
+    **kwargs: Any,
+) -> NamedArray:
+    check_named("pad", "array", array)
+    check_rank("pad", array)
+    if not isinstance(pad_width, Mapping):
+        raise TypeError(f"pad: pad_width must be a dictionary from axes to (before, after), got {describe(pad_width)}")
+    widths = [(0, 0)] * len(array.names)
+    for axis, width in pad_width.items():
+        widths[position("pad", array, axis)] = width
+    if mode == "constant":
+        value = array_of(constant_values)
+        if isinstance(constant_values, NamedArray) and constant_values.names:
+            raise ValueError("pad: constant_values must be a number or an array without axes")
+        kwargs["constant_values"] = value
+    return make(padding.pad(array.array, tuple(widths), mode=mode, **kwargs), array.names)  # type: ignore[arg-type]
+
+
+@operation
+def _searchsorted(a: NamedArray, v: Any, *, side: str = "left", sorter: Any = None, method: str = "scan") -> NamedArray:
+    check_named("searchsorted", "a", a)
+    if len(a.names) != 1:
+        raise ValueError(f"searchsorted: a must have one axis, got {_axis.written(a.shape.items())}")
+    check_rank("searchsorted", a)
+    xp = array_namespace(a.array)
+    values = array_of(v)
+    if not is_array(values):
+        values = xp.asarray(values, dtype=a.array.dtype)
+    elif not isinstance(v, NamedArray) and len(values.shape):
+        raise TypeError(f"searchsorted: v must be a NamedArray or a number, got {describe(v)}")
+    found = sorting.searchsorted(a.array, values, side=side, sorter=array_of(sorter))  # type: ignore[arg-type]
+    return make(found, v.names if isinstance(v, NamedArray) else ())
+
+
+@operation
+def _bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int = 0) -> NamedArray:
+    check_named("bincount", "x", x)
+    check_rank("bincount", x)
+    (axis,) = _axis.specified("bincount", Counts)
+    if minlength > axis.size:
+        raise ValueError(f"bincount: minlength is {minlength}, and axis {axis.name!r} has size {axis.size}")
+    xp = array_namespace(x.array)
+    count = xp.reshape(x.array, (-1,))
+    if isinstance(weights, NamedArray):
+        names, (_, values) = aligned("bincount", (x, weights))
+        if set(names) != set(x.names):
+            raise ValueError(f"bincount: weights have axes that x lacks; it has {_axis.written(x.shape.items())}")
+        weights = xp.reshape(xp.broadcast_to(values, x.array.shape), (-1,))
+    elif is_array(weights) and len(weights.shape) and tuple(weights.shape) != tuple(x.array.shape):
+        raise ValueError(f"bincount: weights must have the shape of x, {_axis.written(x.shape.items())}")
+    elif is_array(weights) and len(weights.shape):
+        weights = xp.reshape(weights, (-1,))
+    return make(histograms.bincount(count, weights=weights, length=axis.size), interned((axis.name,)))

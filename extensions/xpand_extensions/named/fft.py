@@ -1,0 +1,143 @@
+"""Fourier transforms along axes by name.
+
+`axis` is an axis, by name, or by an `Axis` with the length of the transform; several in the order of the transforms; or
+a dictionary from axes to lengths, to an `Axis` that takes the axis's place, or to None for the length that it has. By
+default the last axis is transformed. The module can be called as its function `fft`. Source: `haliax.fft`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xpand import array_namespace, default_namespace
+
+from .._modules import make_callable
+from . import _axis
+from ._array import NamedArray, interned, make
+from ._axis import Axis, AxisSelection, AxisSelector
+from ._plans import attribute, check_named, check_rank, position, selected
+
+__all__ = ["fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq"]
+
+AxisSizeLike: TypeAlias = int | Axis | None
+AxisMapping: TypeAlias = Mapping[AxisSelector, AxisSizeLike]
+TransformedAxes: TypeAlias = AxisSelector | Sequence[AxisSelector] | AxisMapping | None
+
+make_callable(__name__)
+
+
+def _transformed(name: str, a: NamedArray, axis: TransformedAxes, norm: str | None) -> NamedArray:
+    check_named(name, "a", a)
+    check_rank(name, a)
+    positions, sizes, renamed = _axes(name, a, axis)
+    x = a.array
+    norm = "backward" if norm is None else norm
+    names = tuple([renamed.get(i, each) for i, each in enumerate(a.names)])
+    _axis.different(name, names)
+    xp = array_namespace(x)
+    if len(positions) == 1:
+        found = attribute(xp, f"fft.{name}")(x, n=sizes[0], axis=positions[0], norm=norm)
+    elif name in ("hfft", "ihfft"):
+        raise ValueError(f"{name}: takes one axis, got {len(positions)}; transform them one after the other")
+    else:
+        lengths = None if all(size is None for size in sizes) else _lengths(name, x, positions, sizes)
+        found = attribute(xp, f"fft.{name}n")(x, s=lengths, axes=positions, norm=norm)
+    return make(found, interned(names))
+
+
+def _axes(name: str, a: NamedArray, axis: Any) -> tuple[tuple[int, ...], list[int | None], dict[int, str]]:
+    """Return the positions of axes, their lengths or None, and the names of those that get another."""
+    if axis is None:
+        if not a.names:
+            raise ValueError(f"{name}: takes an array with one axis or more, got none")
+        return (len(a.names) - 1,), [None], {}
+    if not isinstance(axis, Mapping):
+        several = (axis,) if isinstance(axis, (str, Axis)) else tuple(axis)
+        axis = {
+            each.name if isinstance(each, Axis) else each: each if isinstance(each, Axis) else None for each in several
+        }
+        if len(axis) < len(several):
+            raise ValueError(f"{name}: axes must be different, got {several}")
+    if not axis:
+        raise ValueError(f"{name}: takes one axis or more, got none")
+    positions, sizes, renamed = [], [], {}
+    for each, size in axis.items():
+        i = position(name, a, each)
+        positions.append(i)
+        sizes.append(size.size if isinstance(size, Axis) else size)
+        if isinstance(size, Axis):
+            renamed[i] = size.name
+    return tuple(positions), sizes, renamed
+
+
+def _lengths(name: str, x: Any, positions: Sequence[int], sizes: Sequence[int | None]) -> tuple[int, ...]:
+    found = [x.shape[i] if size is None else size for i, size in zip(positions, sizes)]
+    if name == "irfft" and sizes[-1] is None:
+        found[-1] = 2 * (x.shape[positions[-1]] - 1)
+    return tuple(found)
+
+
+def _shifted(name: str, x: NamedArray, axes: AxisSelection | None) -> NamedArray:
+    check_named(name, "x", x)
+    check_rank(name, x)
+    positions = tuple([x.names.index(each) for each in selected(name, x, axes)])
+    return make(attribute(array_namespace(x.array), f"fft.{name}")(x.array, axes=positions), x.names)
+
+
+def _frequencies(name: str, axis: Axis, d: float) -> NamedArray:
+    (found,) = _axis.specified(name, axis)
+    return make(attribute(default_namespace(), f"fft.{name}")(found.size, d=d), interned((found.name,)))
+
+
+def fft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
+    """Compute the discrete Fourier transform.
+
+    >>> import numpy as np
+    >>> fft(NamedArray(np.asarray([1.0, 0.0]), "t"), "t")
+    NamedArray({'t': 2}, array([1.+0.j, 1.+0.j]))
+    """
+    return _transformed("fft", a, axis, norm)
+
+
+def ifft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
+    """Compute the inverse discrete Fourier transform."""
+    return _transformed("ifft", a, axis, norm)
+
+
+def rfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
+    """Compute the transform of real numbers: of the last axis given, the first half."""
+    return _transformed("rfft", a, axis, norm)
+
+
+def irfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
+    """Compute the inverse of `rfft`. By default, the last axis given gets an even length."""
+    return _transformed("irfft", a, axis, norm)
+
+
+def hfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
+    """Compute the transform of an array with Hermitian symmetry, which is real, along one axis."""
+    return _transformed("hfft", a, axis, norm)
+
+
+def ihfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
+    """Compute the inverse of `hfft`, along one axis."""
+    return _transformed("ihfft", a, axis, norm)
+
+
+def fftshift(x: NamedArray, axes: AxisSelection | None = None) -> NamedArray:
+    """Move the zero frequency to the middle, along all axes or those given."""
+    return _shifted("fftshift", x, axes)
+
+
+def ifftshift(x: NamedArray, axes: AxisSelection | None = None) -> NamedArray:
+    """Move the zero frequency from the middle to the front: the inverse of `fftshift`."""
+    return _shifted("ifftshift", x, axes)
+
+
+def fftfreq(axis: Axis, d: float = 1.0) -> NamedArray:
+    """Return the frequencies of `fft` along an axis, for samples at a distance of `d`."""
+    return _frequencies("fftfreq", axis, d)
+
+
+def rfftfreq(axis: Axis, d: float = 1.0) -> NamedArray:
+    """Return the frequencies of `rfft` along an axis: half its length and one."""
+    return _frequencies("rfftfreq", axis, d)

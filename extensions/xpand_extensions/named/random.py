@@ -1,0 +1,280 @@
+"""Random numbers with named axes.
+
+All functions take a key (`xpand_extensions.random.key`), the axes of the result with their sizes, and parameters:
+numbers, or arrays that broadcast to these axes by name. Source: `haliax.random`, and `xpand_extensions.random`, which
+has the details of each distribution.
+"""
+
+from typing import Any
+
+from xpand.extend import Array, DType
+
+from .. import random as positional
+from . import _axis
+from ._array import NamedArray, interned, make
+from ._axis import Axis, AxisSelector, AxisSpec
+from ._calls import call
+from ._plans import check_named, check_rank, position
+
+__all__ = [
+    "ball",
+    "bernoulli",
+    "beta",
+    "binomial",
+    "bits",
+    "categorical",
+    "cauchy",
+    "chisquare",
+    "choice",
+    "exponential",
+    "f",
+    "gamma",
+    "generalized_normal",
+    "geometric",
+    "gumbel",
+    "laplace",
+    "loggamma",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "rademacher",
+    "randint",
+    "rayleigh",
+    "t",
+    "triangular",
+    "truncated_normal",
+    "uniform",
+    "wald",
+    "weibull_min",
+]
+
+Real = NamedArray | Array | float
+"""A parameter: a number, or a named array."""
+
+
+def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: Any) -> NamedArray:
+    axes = _axis.specified(name, shape)
+    names, sizes = tuple([axis.name for axis in axes]), tuple([axis.size for axis in axes])
+    aligned = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in parameters]
+    return make(getattr(positional, name)(key, *aligned, shape=sizes, **options), interned(names))
+
+
+def randint(key: Array, shape: AxisSpec, minval: Any, maxval: Any, dtype: DType | None = None) -> NamedArray:
+    """Draw integers from `minval` to below `maxval`."""
+    axes = _axis.specified("randint", shape)
+    low, high = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in (minval, maxval)]
+    found = positional.randint(key, tuple([axis.size for axis in axes]), low, high, dtype)
+    return make(found, interned(tuple([axis.name for axis in axes])))
+
+
+def uniform(
+    key: Array, shape: AxisSpec, dtype: DType | None = None, minval: Any = 0.0, maxval: Any = 1.0
+) -> NamedArray:
+    """Draw from the uniform distribution between two bounds.
+
+    >>> from xpand_extensions.random import key
+    >>> uniform(key(0, xp="numpy"), {"a": 2, "b": 3}).shape
+    {'a': 2, 'b': 3}
+    """
+    axes = _axis.specified("uniform", shape)
+    low, high = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in (minval, maxval)]
+    return _drawn("uniform", key, shape, dtype=dtype, minval=low, maxval=high)
+
+
+def bernoulli(key: Array, shape: AxisSpec, p: Real = 0.5) -> NamedArray:
+    """Draw booleans that are true with a probability of `p`."""
+    return _drawn("bernoulli", key, shape, p)
+
+
+def ball(key: Array, shape: AxisSpec, D: Axis, p: float = 2.0, dtype: DType | None = None) -> NamedArray:
+    """Draw points from the unit ball, whose coordinates are along the axis `D`, the last of the result."""
+    axes = _axis.specified("ball", shape)
+    (last,) = _axis.specified("ball", D)
+    names = (*(axis.name for axis in axes), last.name)
+    _axis.different("ball", names)
+    sizes = tuple([axis.size for axis in axes])
+    return make(positional.ball(key, last.size, p, sizes, dtype), interned(names))
+
+
+def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisSpec | None = None) -> NamedArray:
+    """Draw positions along an axis, with probabilities proportional to the exponential of `logits`.
+
+    The result has the axes of `shape`, by default those of `logits` without the axis, which must be among them.
+    """
+    check_named("categorical", "logits", logits)
+    check_rank("categorical", logits)
+    name = logits.names[position("categorical", logits, axis)]
+    rest = {each: size for each, size in logits.shape.items() if each != name}
+    wanted = rest if shape is None else {each.name: each.size for each in _axis.specified("categorical", shape)}
+    moved = call.broadcast_to(logits, {**wanted, name: logits.shape[name]}).array
+    return make(positional.categorical(key, moved, axis=-1, shape=tuple(wanted.values())), interned(tuple(wanted)))
+
+
+def permutation(key: Array, x: NamedArray, axis: AxisSelector, independent: bool = False) -> NamedArray:
+    """Bring an array into a random order along an axis, each line into one of its own if `independent`."""
+    check_named("permutation", "x", x)
+    check_rank("permutation", x)
+    i = position("permutation", x, axis)
+    return make(positional.permutation(key, x.array, axis=i, independent=independent), x.names)
+
+
+def choice(
+    key: Array, shape: AxisSpec, a: NamedArray, axis: AxisSelector, replace: bool = True, p: Any = None
+) -> NamedArray:
+    """Draw slices of an array along an axis, whose place the axes of `shape` take.
+
+    Args:
+        key: A key.
+        shape: The axes of the draws.
+        a: A named array.
+        axis: The axis to draw from.
+        replace: Whether a slice may be drawn more than once.
+        p: The probability of each position, a named array with the axis alone; None: all are the same.
+    """
+    check_named("choice", "a", a)
+    check_rank("choice", a)
+    axes = _axis.specified("choice", shape)
+    i = position("choice", a, axis)
+    sizes = tuple([each.size for each in axes])
+    weights = p.array if isinstance(p, NamedArray) else p
+    drawn = positional.choice(key, a.array.shape[i], sizes, replace=replace, p=weights)
+    found: NamedArray = call.take(a, a.names[i], make(drawn, interned(tuple([each.name for each in axes]))))
+    return found
+
+
+def normal(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the standard normal distribution."""
+    return _drawn("normal", key, shape, dtype=dtype)
+
+
+def exponential(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the exponential distribution."""
+    return _drawn("exponential", key, shape, dtype=dtype)
+
+
+def cauchy(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Cauchy distribution."""
+    return _drawn("cauchy", key, shape, dtype=dtype)
+
+
+def gumbel(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Gumbel distribution."""
+    return _drawn("gumbel", key, shape, dtype=dtype)
+
+
+def laplace(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Laplace distribution."""
+    return _drawn("laplace", key, shape, dtype=dtype)
+
+
+def logistic(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the logistic distribution."""
+    return _drawn("logistic", key, shape, dtype=dtype)
+
+
+def maxwell(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Maxwell distribution."""
+    return _drawn("maxwell", key, shape, dtype=dtype)
+
+
+def rademacher(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Rademacher, of -1 and 1 alike, distribution."""
+    return _drawn("rademacher", key, shape, dtype=dtype)
+
+
+def beta(key: Array, shape: AxisSpec, a: Real, b: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the beta distribution."""
+    return _drawn("beta", key, shape, a, b, dtype=dtype)
+
+
+def chisquare(key: Array, shape: AxisSpec, df: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the chi-squared distribution."""
+    return _drawn("chisquare", key, shape, df, dtype=dtype)
+
+
+def gamma(key: Array, shape: AxisSpec, a: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the gamma distribution."""
+    return _drawn("gamma", key, shape, a, dtype=dtype)
+
+
+def loggamma(key: Array, shape: AxisSpec, a: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw logarithms of numbers from the gamma distribution."""
+    return _drawn("loggamma", key, shape, a, dtype=dtype)
+
+
+def generalized_normal(key: Array, shape: AxisSpec, p: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the generalized normal distribution."""
+    return _drawn("generalized_normal", key, shape, p, dtype=dtype)
+
+
+def geometric(key: Array, shape: AxisSpec, p: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the geometric distribution."""
+    return _drawn("geometric", key, shape, p, dtype=dtype)
+
+
+def pareto(key: Array, shape: AxisSpec, b: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Pareto distribution."""
+    return _drawn("pareto", key, shape, b, dtype=dtype)
+
+
+def poisson(key: Array, shape: AxisSpec, lam: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Poisson distribution."""
+    return _drawn("poisson", key, shape, lam, dtype=dtype)
+
+
+def rayleigh(key: Array, shape: AxisSpec, scale: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Rayleigh distribution."""
+    return _drawn("rayleigh", key, shape, scale, dtype=dtype)
+
+
+def t(key: Array, shape: AxisSpec, df: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Student's t distribution."""
+    return _drawn("t", key, shape, df, dtype=dtype)
+
+
+def triangular(
+    key: Array, shape: AxisSpec, left: Real, mode: Real, right: Real, dtype: DType | None = None
+) -> NamedArray:
+    """Draw from the triangular distribution."""
+    return _drawn("triangular", key, shape, left, mode, right, dtype=dtype)
+
+
+def truncated_normal(key: Array, shape: AxisSpec, lower: Real, upper: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the standard normal distribution between two bounds."""
+    return _drawn("truncated_normal", key, shape, lower, upper, dtype=dtype)
+
+
+def wald(key: Array, shape: AxisSpec, mean: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the Wald distribution."""
+    return _drawn("wald", key, shape, mean, dtype=dtype)
+
+
+def weibull_min(
+    key: Array, shape: AxisSpec, scale: Real, concentration: Real, dtype: DType | None = None
+) -> NamedArray:
+    """Draw from the Weibull distribution."""
+    return _drawn("weibull_min", key, shape, scale, concentration, dtype=dtype)
+
+
+def binomial(key: Array, shape: AxisSpec, n: Real, p: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the binomial distribution."""
+    return _drawn("binomial", key, shape, n, p, dtype=dtype)
+
+
+def f(key: Array, shape: AxisSpec, dfnum: Real, dfden: Real, dtype: DType | None = None) -> NamedArray:
+    """Draw from the F distribution."""
+    return _drawn("f", key, shape, dfnum, dfden, dtype=dtype)
+
+
+def lognormal(key: Array, shape: AxisSpec, sigma: Real = 1.0, dtype: DType | None = None) -> NamedArray:
+    """Draw from the log-normal distribution."""
+    return _drawn("lognormal", key, shape, sigma, dtype=dtype)
+
+
+def bits(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+    """Draw unsigned integers, each bit of which is 0 or 1 alike."""
+    return _drawn("bits", key, shape, dtype=dtype)
