@@ -112,6 +112,17 @@ def test_every_operation_is_somewhere() -> None:
             assert {"native", "generic"} & set(support_of(operation).values()), f"{name} is nowhere"
 
 
+@pytest.mark.parametrize("capability", sorted(facade_names()))
+def test_annotations_of_public_functions_can_be_evaluated(capability: str) -> None:
+    module = importlib.import_module(f"{OURS}.{capability}")
+    for name in module.__all__:
+        found = getattr(module, name)
+        methods = [] if not inspect.isclass(found) else list(vars(found).values())
+        for function in (found, *methods):
+            if inspect.isfunction(function):
+                inspect.signature(function, eval_str=True)
+
+
 def test_the_table_lists_what_users_call() -> None:
     for name in capabilities():
         capability, _, function = name.rpartition(".")

@@ -7,7 +7,7 @@ from xpand.extend import Array, DType, Namespace, checks
 
 from ._arguments import as_array, float_dtype, in_device, inexact_dtype, key_of, shape_of, wide_dtype
 
-Real: TypeAlias = "Array | float"
+Real: TypeAlias = Array | float
 """A parameter: a real number, or an array of a real-valued data type."""
 
 

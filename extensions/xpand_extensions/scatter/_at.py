@@ -12,8 +12,8 @@ from .._bounds import MODES, Mode
 from .._dispatch import in_one_namespace, pluggable
 from .._where import clean_tracebacks
 
-Entry: TypeAlias = "int | slice | EllipsisType | Array | None"
-Index: TypeAlias = "Entry | tuple[Entry, ...]"
+Entry: TypeAlias = int | slice | EllipsisType | Array | None
+Index: TypeAlias = Entry | tuple[Entry, ...]
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""
 

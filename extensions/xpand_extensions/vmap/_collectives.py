@@ -10,7 +10,7 @@ from .._dispatch import pluggable
 from . import _names as names
 from ._lanes import count_of, divided, on_leaves, own_entry, pairs_of, position_of, table_of, with_arrays
 
-Perm: TypeAlias = "Sequence[tuple[int, int]] | Array"
+Perm: TypeAlias = Sequence[tuple[int, int]] | Array
 """Pairs (source, destination): a list, or an integer array of shape (n, 2)."""
 
 

@@ -15,7 +15,7 @@ from ..control_flow._trees import paths
 from . import _names as names
 from ._containers import in_of_containers, out_of_containers, with_fitting_plans
 
-Axes: TypeAlias = "int | Sequence[Any] | dict[Any, Any] | None"
+Axes: TypeAlias = int | Sequence[Any] | dict[Any, Any] | None
 """An axis for all arrays of a tree, or a tree of axes that is a prefix of the tree; None: not mapped."""
 
 _NO_KWARGS: Final[Mapping[str, Any]] = {}

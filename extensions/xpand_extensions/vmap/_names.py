@@ -17,7 +17,7 @@ from .._dispatch import pluggable
 Name: TypeAlias = Hashable
 """The name of a mapped axis: most often a string."""
 
-Names: TypeAlias = "Name | tuple[Name, ...]"
+Names: TypeAlias = Name | tuple[Name, ...]
 """One name, or several."""
 
 
