@@ -100,7 +100,7 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
     dtype = getattr(xp, name, None)
     # The standard's types may be missing on a device; types beyond the standard, such as bfloat16, aren't listed.
     if dtype is None or (
-        device is not None and name != "float16" and name != "bfloat16" and name not in _dtypes_on(xp, device)
+        device is not None and name != "float16" and name != "bfloat16" and name not in dtypes_of(xp, device)
     ):
         target = library_name(xp) if dtype is None else f"{library_name(xp)} on the device {device}"
         raise UnsupportedError(
@@ -109,10 +109,6 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
         )
     # NumPy's name is a class of scalars, and Dask has no function that makes a data type of it.
     return getattr(xp, "dtype", xp.result_type)(dtype) if isinstance(dtype, type) else dtype
-
-
-def _dtypes_on(xp: Namespace, device: Device) -> Any:
-    return dtypes_of(xp, device)
 
 
 def dtypes_of(xp: Namespace, device: Device | None = None) -> dict[str, DType]:

@@ -19,8 +19,7 @@ def sigmoid(x: Array, /) -> Array:
     return xp.where(x < 0.0, e, 1.0) / (1.0 + e)
 
 
-def expit(x: Array, /) -> Array:
-    return sigmoid(x)
+expit = sigmoid
 
 
 @widened

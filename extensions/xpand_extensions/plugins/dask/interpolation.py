@@ -14,7 +14,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     spatial, points = tuple(range(3, 3 + d)), tuple(range(3 + d, 3 + d + positions))
     dtype = np.result_type(grid.dtype, coordinates.dtype)
     return da.blockwise(
-        _sample,
+        interpolation.grid_sample,
         (0, *points, 1),  # the batch, the positions, the channels
         grid.rechunk(dict.fromkeys(range(1, grid.ndim - 1), -1)),
         (0, *spatial, 1),
@@ -26,17 +26,13 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     )
 
 
-def _sample(grid: Array, coordinates: Array, *, extrapolation: Any) -> Array:
-    return interpolation.grid_sample(grid, coordinates, extrapolation=extrapolation)
-
-
 def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
     batch, positions = tuple(range(1, values.ndim)), tuple(range(values.ndim, values.ndim + x.ndim))
     dtype = np.result_type(x.dtype, points.dtype, values.dtype)
     return da.blockwise(
-        _interp,
+        interpolation.interp,
         (*batch, *positions),
         x,
         positions,
@@ -50,7 +46,3 @@ def interp(
         concatenate=True,
         meta=da.utils.meta_from_array(values, ndim=len(batch) + len(positions), dtype=dtype),
     )
-
-
-def _interp(x: Array, points: Array, values: Array, *, left: Any, right: Any, period: Any) -> Array:
-    return interpolation.interp(x, points, values, left=left, right=right, period=period)

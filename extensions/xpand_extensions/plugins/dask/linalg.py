@@ -32,8 +32,7 @@ def _pair(step: Pair, x1: Array, x2: Array) -> Array:
     return da.einsum(step.subscripts, x1, x2).astype(x1.dtype)
 
 
-def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
-    return da.diagonal(x, offset, axis1, axis2)
+diagonal = da.diagonal
 
 
 @forwards_to(linalg.triangular_solve)

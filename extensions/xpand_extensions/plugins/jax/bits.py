@@ -24,29 +24,15 @@ def bitcast(x: Array, dtype: DType, /) -> Array:
     return _bitcast(x, jnp.dtype(dtype))
 
 
-def population_count(x: Array, /) -> Array:
-    return jax.lax.population_count(x)
-
-
-def count_leading_zeros(x: Array, /) -> Array:
-    return jax.lax.clz(x)
-
-
-_shift_left = jax.jit(lambda x, n: jax.lax.shift_left(*jnp.broadcast_arrays(x, n)))
+population_count = jax.lax.population_count
+count_leading_zeros = jax.lax.clz
+shift_left = jax.jit(lambda x, n: jax.lax.shift_left(*jnp.broadcast_arrays(x, n)))
+shift_right_logical = jax.jit(lambda x, n: jax.lax.shift_right_logical(*jnp.broadcast_arrays(x, n)))
 _shift_right_arithmetic = jax.jit(lambda x, n: jax.lax.shift_right_arithmetic(*jnp.broadcast_arrays(x, n)))
-_shift_right_logical = jax.jit(lambda x, n: jax.lax.shift_right_logical(*jnp.broadcast_arrays(x, n)))
-
-
-def shift_left(x: Array, n: Array, /) -> Array:
-    return _shift_left(x, n)
 
 
 def shift_right(x: Array, n: Array, /) -> Array:
-    return _shift_right_logical(x, n) if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else _shift_right_arithmetic(x, n)
-
-
-def shift_right_logical(x: Array, n: Array, /) -> Array:
-    return _shift_right_logical(x, n)
+    return (shift_right_logical if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else _shift_right_arithmetic)(x, n)
 
 
 _packbits = jax.jit(lambda x, axis, bitorder: jnp.packbits(x != 0, axis=axis, bitorder=bitorder), static_argnums=(1, 2))

@@ -11,7 +11,7 @@ from xpand_extensions.generic.interpolation import _pieces as pieces
 
 
 @partial(jax.jit, static_argnames=("extrapolation",))
-def _grid_sample(grid: Array, coordinates: Array, extrapolation: Any) -> Array:
+def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
     return pieces.sampled(grid, coordinates, extrapolation, _take)
 
 
@@ -22,7 +22,3 @@ def _take(table: Array, index: Array, axis: int) -> Array:
 
 
 interp = jax.jit(generic.interp, static_argnames=("left", "right", "period"))
-
-
-def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
-    return _grid_sample(grid, coordinates, extrapolation)

@@ -13,6 +13,7 @@ from jax.sharding import PartitionSpec as P
 from xpand import jax as xp
 from xpand import trees
 from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.vmap import _names as names
 from xpand_extensions.vmap._mapping import placed, spread_axes
 from xpand_extensions.vmap._parallel import devices_of_replicas
@@ -57,19 +58,11 @@ def _with_message(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., An
     return checked
 
 
+@forwards_to(generic.pmap)
 def pmap(
-    function: Callable[..., Any],
-    /,
-    axis_name: Any = None,
-    *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    static_broadcasted_argnums: int | Iterable[int] = (),
-    devices: Sequence[Any] | None = None,
-    backend: str | None = None,
-    axis_size: int | None = None,
-    donate_argnums: int | Iterable[int] = (),
+    function: Callable[..., Any], /, axis_name: Any = None, *, in_axes: Any, out_axes: Any, axis_size: Any, **where: Any
 ) -> Callable[..., Any]:
+    devices, backend, donate_argnums = where["devices"], where["backend"], where["donate_argnums"]
     name = "replica" if axis_name is None else axis_name
     traced = explained("pmap", function)
     structure: trees.Structure | None = None

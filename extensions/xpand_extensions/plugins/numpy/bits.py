@@ -35,14 +35,8 @@ def _unsigned(x: Array) -> Array:
 
 
 # NumPy gives any number of positions, negative ones too, the meaning that it has here.
-
-
-def shift_left(x: Array, n: Array, /) -> Array:
-    return np.left_shift(x, n)
-
-
-def shift_right(x: Array, n: Array, /) -> Array:
-    return np.right_shift(x, n)
+shift_left = np.left_shift
+shift_right = np.right_shift
 
 
 def shift_right_logical(x: Array, n: Array, /) -> Array:

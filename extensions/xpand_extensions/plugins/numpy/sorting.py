@@ -25,12 +25,8 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
     return TopK(np.moveaxis(values, -1, axis), np.moveaxis(indices, -1, axis))
 
 
-def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
-    return np.partition(x, kth, axis=axis)
-
-
-def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
-    return np.argpartition(x, kth, axis=axis)
+partition = np.partition
+argpartition = np.argpartition
 
 
 def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:

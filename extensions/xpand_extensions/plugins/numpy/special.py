@@ -133,12 +133,8 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     return result
 
 
-def cbrt(x: Array, /) -> Array:
-    return np.cbrt(x)
-
-
-def exp2(x: Array, /) -> Array:
-    return np.exp2(x)
+cbrt = np.cbrt
+exp2 = np.exp2
 
 
 def rsqrt(x: Array, /) -> Array:
