@@ -12,51 +12,50 @@ by name, reductions name the axes that they remove, and the order of axes matter
 NamedArray({'batch': 2}, array([  6., 150.]))
 """
 
-from . import _axis, _binary, _created, _reduced, _refs, _searched, _structured, _unary, fft, poly, random, tree
+from . import (
+    _axis,
+    _binary,
+    _by_name,
+    _collectives,
+    _created,
+    _derivatives,
+    _mapping,
+    _reduced,
+    _refs,
+    _searched,
+    _structured,
+    _unary,
+    fft,
+    poly,
+    random,
+    tree,
+)
 from . import _converted as _converted
 from ._array import NamedArray, named
 from ._axis import *  # noqa: F403
 from ._binary import *  # noqa: F403
+from ._by_name import *  # noqa: F403
+from ._collectives import *  # noqa: F403
 from ._created import *  # noqa: F403
+from ._derivatives import *  # noqa: F403
 from ._index import NamedAt, dblock, ds, dslice
+from ._mapping import *  # noqa: F403
 from ._reduced import *  # noqa: F403
 from ._refs import *  # noqa: F403
 from ._searched import *  # noqa: F403
 from ._structured import *  # noqa: F403
 from ._unary import *  # noqa: F403
-from .poly import (
-    polyadd as polyadd,
-)
-from .poly import (
-    polyder as polyder,
-)
-from .poly import (
-    polydiv as polydiv,
-)
-from .poly import (
-    polyfit as polyfit,
-)
-from .poly import (
-    polyint as polyint,
-)
-from .poly import (
-    polymul as polymul,
-)
-from .poly import (
-    polysub as polysub,
-)
-from .poly import (
-    polyval as polyval,
-)
-from .poly import (
-    roots as roots,
-)
-from .poly import (
-    trim_zeros as trim_zeros,
-)
-from .poly import (
-    vander as vander,
-)
+from .poly import polyadd as polyadd
+from .poly import polyder as polyder
+from .poly import polydiv as polydiv
+from .poly import polyfit as polyfit
+from .poly import polyint as polyint
+from .poly import polymul as polymul
+from .poly import polysub as polysub
+from .poly import polyval as polyval
+from .poly import roots as roots
+from .poly import trim_zeros as trim_zeros
+from .poly import vander as vander
 
 __all__ = [
     "NamedArray",
@@ -72,6 +71,10 @@ __all__ = [
 ]
 __all__ += _axis.__all__
 __all__ += _binary.__all__
+__all__ += _by_name.__all__
+__all__ += _collectives.__all__
+__all__ += _derivatives.__all__
+__all__ += _mapping.__all__
 __all__ += _created.__all__
 __all__ += _reduced.__all__
 __all__ += _refs.__all__

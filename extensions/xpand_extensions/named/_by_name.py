@@ -1,0 +1,164 @@
+"""Positional functions on named arrays: some axes by name, all others mapped."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from xpand import trees
+from xpand.extend import Array, describe, is_array
+
+from ..vmap import vmap
+from . import _axis
+from ._array import NamedArray, interned, make, no_axis
+from ._plans import Memory, Step, check_rank, different_sizes, step, stepped, union, without_axes
+
+__all__ = ["by_name"]
+
+Names = tuple[str, ...]
+_LAYOUTS = Memory()
+
+
+class Layout(NamedTuple):
+    """How named arrays become the arguments of a positional function."""
+
+    batch: Names
+    steps: tuple[Step | None, ...]
+    """How each array's axes are ordered: those that are mapped first, then the core axes."""
+    cores: tuple[Names, ...]
+    mapped: tuple[tuple[int | None, ...], ...]
+    """For each mapped axis, from the outermost: the `in_axes` of the arrays."""
+
+
+def by_name(
+    function: Callable[..., Any],
+    core: Any = (),
+    out: Any = None,
+    *,
+    broadcasts: bool = False,
+) -> Callable[..., Any]:
+    """Lift a positional function to named arrays.
+
+    Args:
+        function: Takes arrays, by position, and options.
+        core: The names of the axes that the function works on, in its order. One name or several hold for all arrays:
+            those that an array has are its core axes. A list of tuples has the core axes of each array.
+        out: The names of the result's axes: one name or several; for several results a list of tuples. By default those
+            of the first array if the result has as many axes, and none if it has none.
+        broadcasts: Whether the function treats leading axes as a batch, and broadcasts them, by itself, as elementwise
+            functions and those of `linalg` do. By default it is mapped over them by `vmap`.
+
+    Returns:
+        A function of named arrays, arrays without axes, numbers, and the function's options as keywords. All axes that
+        are not core axes are mapped over, by name. They come first in the results.
+
+    Raises:
+        ValueError: An array lacks a core axis, sizes differ, or the names of the result's axes are unknown.
+        TypeError: An array has axes without names.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax, special, statistics
+    >>> x = hax.named(np.asarray([[1.0, 2.0], [3.0, 5.0]]), ("time", "place"))
+    >>> by_name(statistics.median, "time", out=())(x)
+    NamedArray({'place': 2}, array([2. , 3.5]))
+    >>> by_name(special.expit, broadcasts=True)(0 * x).array
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    if not callable(function):
+        raise TypeError(f"by_name: function must be callable, got {describe(function)}")
+    per_array = isinstance(core, list)
+    given = [_names(each) for each in core] if per_array else _names(core)
+    outs = None if out is None else [_names(each) for each in out] if isinstance(out, list) else _names(out)
+    name = getattr(function, "__name__", "by_name")
+
+    def lifted(*args: Any, **options: Any) -> Any:
+        arrays = [x for x in args if isinstance(x, NamedArray)]
+        for x in args:
+            if is_array(x):
+                without_axes(name, x)
+        for x in arrays:
+            check_rank(name, x)
+        cores = _cores(name, given, args, per_array)
+        layout = _layout(tuple([x.names for x in arrays]), cores, broadcasts)
+        _check_sizes(name, arrays)
+        values = [x.array if way is None else stepped(x.array, way) for x, way in zip(arrays, layout.steps)]
+        names: list[Any] = []
+
+        def positional(*values: Array) -> Any:
+            parts = iter(values)
+            found = function(*[next(parts) if isinstance(x, NamedArray) else x for x in args], **options)
+            names[:] = [_result_names(name, outs, cores, found, len(layout.batch) if broadcasts else 0)]
+            return found
+
+        call = positional
+        for axis, in_axes in zip(reversed(layout.batch), reversed(layout.mapped)):
+            call = vmap(call, in_axes=in_axes, axis_name=axis)
+        found = call(*values)
+        leaves, structure = trees.flatten(found)
+        return trees.unflatten(
+            structure, [make(x, interned((*layout.batch, *own))) for x, own in zip(leaves, names[0])]
+        )
+
+    return lifted
+
+
+def _names(axes: Any) -> Names:
+    return tuple([name for name, _ in _axis.pairs("by_name", axes)])
+
+
+def _cores(function: str, given: Any, args: Sequence[Any], per_array: bool) -> tuple[Names, ...]:
+    if not per_array:
+        return tuple([tuple([name for name in given if name in x.names]) for x in args if isinstance(x, NamedArray)])
+    if len(given) != len(args):
+        raise ValueError(f"{function}: core has the axes of {len(given)} arrays, and {len(args)} are given")
+    for x, names in zip(args, given):
+        for name in names if isinstance(x, NamedArray) else ():
+            if name not in x.names:
+                raise no_axis(function, x, name, None)
+    return tuple([names for x, names in zip(args, given) if isinstance(x, NamedArray)])
+
+
+def _layout(several: tuple[Names, ...], cores: tuple[Names, ...], broadcasts: bool) -> Layout:
+    key = (several, cores, broadcasts)
+    found: Layout | None = _LAYOUTS.get(key)
+    if found is not None:
+        return found
+    batch = union([tuple([name for name in names if name not in core]) for names, core in zip(several, cores)])
+    own = [tuple([name for name in batch if name in names]) for names in several]
+    if broadcasts:
+        steps = tuple([step(names, (*batch, *core), pad=bool(core)) for names, core in zip(several, cores)])
+        return _LAYOUTS.add(key, Layout(batch, steps, cores, ()))
+    steps = tuple([step(names, (*mine, *core)) for names, mine, core in zip(several, own, cores)])
+    mapped = tuple([tuple([0 if name in mine else None for mine in own]) for name in batch])
+    return _LAYOUTS.add(key, Layout(batch, steps, cores, mapped))
+
+
+def _check_sizes(function: str, arrays: Sequence[NamedArray]) -> None:
+    sizes: dict[str, tuple[int, NamedArray]] = {}
+    for x in arrays:
+        for name, size in zip(x.names, x.array.shape):
+            if sizes.setdefault(name, (size, x))[0] != size:
+                raise different_sizes(function, sizes[name][1], x, name)
+
+
+def _result_names(
+    function: str, outs: Names | list[Names] | None, cores: tuple[Names, ...], result: Any, leading: int
+) -> list[Names]:
+    leaves = trees.leaves(result)
+    if isinstance(outs, list) and len(outs) != len(leaves):
+        raise ValueError(f"{function}: out names the axes of {len(outs)} results, and there are {len(leaves)}")
+    named = outs if isinstance(outs, list) else [outs] * len(leaves)
+    return [_one_result(function, names, cores, leaf, leading) for names, leaf in zip(named, leaves)]
+
+
+def _one_result(function: str, names: Names | None, cores: tuple[Names, ...], leaf: Any, leading: int) -> Names:
+    ndim = len(leaf.shape) - leading
+    if names is None and cores and ndim == len(cores[0]):
+        names = cores[0]
+    elif names is None and ndim == 0:
+        names = ()
+    if names is None or len(names) != ndim:
+        said = "are not named" if names is None else f"don't fit the names {names}"
+        raise ValueError(
+            f"{function}: the result has {ndim} axes, which {said}; name them with by_name(..., out=(...))"
+        )
+    return names

@@ -1,0 +1,282 @@
+"""Functions mapped and looped over named axes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xpand import trees
+from xpand.extend import describe, is_array
+
+from .. import control_flow
+from ..vmap import vmap as positional_vmap
+from . import _axis
+from ._array import NamedArray, interned, make
+from ._axis import AxisSelection, AxisSelector
+from ._derivatives import is_named
+
+__all__ = ["fold", "map", "scan", "vmap"]
+
+
+def vmap(
+    function: Callable[..., Any],
+    axis: AxisSelection,
+    *,
+    default: Any = "zero",
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Vectorize a function over a named axis of its arguments.
+
+    Args:
+        function: Takes trees of named arrays and of others, without the axis; returns such a tree.
+        axis: The axis, or several: a size is needed where no argument has it. Named arrays that have it are mapped over
+            it, the others are the same for all batch elements.
+        default: The axis of arrays without names: an integer, None for arrays that are the same for all, or a function
+            from a leaf to these. By default the first; those of no axes are the same for all.
+        args: The same for each positional argument, in place of `default`.
+        kwargs: The same for keyword arguments.
+
+    Returns:
+        A function of the same arguments, whose results have the axis as their first. Inside, collectives such as `psum`
+        find the axis by its name.
+
+    Raises:
+        ValueError: No argument has the axis and its size isn't given, or sizes differ.
+
+    Source: Haliax's `vmap`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> x = hax.named(np.asarray([[1.0, 2.0], [3.0, 4.0]]), ("batch", "feature"))
+    >>> vmap(lambda row: row - row.mean(), "batch")(x)
+    NamedArray({'batch': 2, 'feature': 2}, array([[-0.5,  0.5],
+           [-0.5,  0.5]]))
+    """
+    names = _axis.pairs("vmap", axis)
+    _axis.different("vmap", [name for name, _ in names])
+    options = dict(kwargs or {})
+    for each in reversed(names):
+        function = _mapped(function, each, default, tuple(args), options)
+    return function
+
+
+def _mapped(
+    function: Callable[..., Any],
+    axis: tuple[str, int | None],
+    default: Any,
+    args_axes: tuple[Any, ...],
+    kwargs_axes: Mapping[str, Any],
+) -> Callable[..., Any]:
+    name, size = axis
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, in_axes = [], []
+        given = [(arg, args_axes[i] if i < len(args_axes) else default) for i, arg in enumerate(args)]
+        given += [(arg, kwargs_axes.get(key, default)) for key, arg in kwargs.items()]
+        structures = []
+        for arg, selector in given:
+            found, structure = trees.flatten(arg, is_leaf=is_named)
+            structures.append((structure, len(found)))
+            for leaf in found:
+                in_axes.append(_axis_of(leaf, name, selector))
+                leaves.append(leaf)
+        _check_size(name, size, leaves)
+        inner = [_without(leaf.names, name) if is_named(leaf) else None for leaf in leaves]
+        outputs: list[Any] = []
+
+        def positional(*arrays: Any) -> Any:
+            parts = iter([array if own is None else make(array, own) for array, own in zip(arrays, inner)])
+            rebuilt = [
+                trees.unflatten(structure, [next(parts) for _ in range(count)]) for structure, count in structures
+            ]
+            result = function(*rebuilt[: len(args)], **dict(zip(kwargs, rebuilt[len(args) :])))
+            found, structure = trees.flatten(result, is_leaf=is_named)
+            outputs[:] = [structure, [leaf.names if is_named(leaf) else None for leaf in found]]
+            return [leaf.array if is_named(leaf) else leaf for leaf in found]
+
+        arrays = [leaf.array if is_named(leaf) else leaf for leaf in leaves]
+        found = positional_vmap(positional, in_axes=tuple(in_axes), axis_name=name, axis_size=size)(*arrays)
+        structure, names = outputs
+        return trees.unflatten(structure, [_with("vmap", name, own, array) for own, array in zip(names, found)])
+
+    return mapped
+
+
+def _axis_of(leaf: Any, name: str, selector: Any) -> int | None:
+    if is_named(leaf):
+        return leaf.names.index(name) if name in leaf.names else None
+    if callable(selector):
+        found: int | None = selector(leaf)
+        return found
+    if selector != "zero":
+        return selector if is_array(leaf) else None
+    return 0 if is_array(leaf) and len(leaf.shape) else None
+
+
+def _check_size(name: str, size: int | None, leaves: Sequence[Any]) -> None:
+    sizes = {leaf.shape[name] for leaf in leaves if is_named(leaf) and name in leaf.names}
+    if len(sizes | ({size} if size is not None else set())) > 1:
+        given = "" if size is None else f", and {size} is given"
+        raise ValueError(f"vmap: axis {name!r} has the sizes {sorted(sizes)} in the arguments{given}")
+
+
+def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return interned(tuple([each for each in names if each != name]))
+
+
+def _with(function: str, name: str, own: tuple[str, ...] | None, array: Any) -> Any:
+    """Add the mapped or scanned axis to a result, as the first."""
+    if own is None:
+        return array
+    if name in own:
+        raise ValueError(
+            f"{function}: the function returns an array with the axes {own}, and {name!r} is the axis of its calls; "
+            "rename the array's axis"
+        )
+    return make(array, interned((name, *own)))
+
+
+def scan(
+    f: Callable[..., Any],
+    axis: AxisSelector,
+    *,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    is_scanned: Callable[[Any], bool] | None = None,
+) -> Callable[..., tuple[Any, Any]]:
+    """Make a loop along a named axis, with a carry, that stacks the results of the steps.
+
+    Args:
+        f: Takes the carry and the arguments at one position of the axis; returns the next carry and a result.
+        axis: The axis. Its size is needed where no argument has it.
+        reverse: Whether to start at the end.
+        unroll: As in `control_flow.scan`.
+        is_scanned: Which leaves of the arguments are scanned: by default named arrays, those without the axis excepted,
+            and other arrays that have axes, along the first. The others are the same in each step.
+
+    Returns:
+        A function of the initial carry and the arguments. It returns the last carry and the results, stacked along the
+        axis, which is their first.
+
+    Raises:
+        ValueError: No argument has the axis, and its size isn't given; or sizes differ.
+
+    Source: Haliax's `scan`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> x = hax.named(np.asarray([1.0, 2.0, 3.0]), "time")
+    >>> zero = hax.named(np.asarray(0.0), ())
+    >>> last, sums = scan(lambda total, x: (total + x, total + x), "time")(zero, x)
+    >>> sums
+    NamedArray({'time': 3}, array([1., 3., 6.]))
+    """
+    name, size = _axis.selector("scan", axis)
+
+    def scanned(init: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
+        chosen = [_is_scanned(leaf, name, is_scanned) for leaf in leaves]
+        moved = [_first(leaf, name) for leaf, scanned in zip(leaves, chosen) if scanned]
+        names = [
+            _without(leaf.names, name) if is_named(leaf) else None for leaf, scanned in zip(leaves, chosen) if scanned
+        ]
+        sizes = {array.shape[0] for array in moved} | ({size} if size is not None else set())
+        if len(sizes) != 1:
+            raise ValueError(
+                f"scan: axis {name!r} has the sizes {sorted(sizes)} in the arguments"
+                if sizes
+                else f"scan: no argument has the axis {name!r}; give its size, Axis({name!r}, size)"
+            )
+        outputs: list[Any] = []
+
+        def step(carry: Any, arrays: Any) -> Any:
+            parts = iter([array if own is None else make(array, own) for array, own in zip(arrays, names)])
+            values = [next(parts) if scanned else leaf for leaf, scanned in zip(leaves, chosen)]
+            positional, keywords = trees.unflatten(structure, values)
+            pair = f(carry, *positional, **keywords)
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise TypeError(f"scan: f must return a pair of the carry and a result, got {describe(pair)}")
+            found, output = trees.flatten(pair[1], is_leaf=is_named)
+            outputs[:] = [output, [leaf.names if is_named(leaf) else None for leaf in found]]
+            return pair[0], [leaf.array if is_named(leaf) else leaf for leaf in found]
+
+        carry, stacked = control_flow.scan(step, init, moved, length=sizes.pop(), reverse=reverse, unroll=unroll)
+        output, result_names = outputs
+        return carry, trees.unflatten(
+            output, [_with("scan", name, own, array) for own, array in zip(result_names, stacked)]
+        )
+
+    return scanned
+
+
+def _is_scanned(leaf: Any, name: str, is_scanned: Callable[[Any], bool] | None) -> bool:
+    if isinstance(leaf, NamedArray):
+        return name in leaf.names and (is_scanned is None or bool(is_scanned(leaf)))
+    if not is_array(leaf) or not len(leaf.shape):
+        return False
+    return is_scanned is None or bool(is_scanned(leaf))
+
+
+def _first(leaf: Any, name: str) -> Any:
+    return leaf.rearrange((name, ...)).array if isinstance(leaf, NamedArray) else leaf
+
+
+def fold(
+    f: Callable[..., Any],
+    axis: AxisSelector,
+    *,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    is_scanned: Callable[[Any], bool] | None = None,
+) -> Callable[..., Any]:
+    """Make a loop along a named axis that returns the last carry.
+
+    `f` returns the next carry. Arguments and errors are those of `scan`.
+
+    Source: Haliax's `fold`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> x = hax.named(np.asarray([1.0, 2.0, 3.0]), "time")
+    >>> float(fold(lambda total, x: total + x, "time")(hax.named(np.asarray(0.0), ()), x))
+    6.0
+    """
+    step = lambda *args, **kwargs: (f(*args, **kwargs), None)
+    loop = scan(step, axis, reverse=reverse, unroll=unroll, is_scanned=is_scanned)
+
+    def folded(init: Any, *args: Any, **kwargs: Any) -> Any:
+        return loop(init, *args, **kwargs)[0]
+
+    return folded
+
+
+def map(
+    f: Callable[..., Any],
+    axis: AxisSelector,
+    *,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    is_mapped: Callable[[Any], bool] | None = None,
+) -> Callable[..., Any]:
+    """Make a function that calls another for one position of an axis after another, and stacks the results.
+
+    In contrast to `vmap`, this needs the memory of one position. Arguments and errors are those of `scan`.
+
+    Source: Haliax's `map`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> map(lambda x: 2 * x, "time")(hax.named(np.asarray([1.0, 2.0]), "time"))
+    NamedArray({'time': 2}, array([2., 4.]))
+    """
+    loop = scan(
+        lambda _, *args, **kwargs: (None, f(*args, **kwargs)),
+        axis,
+        reverse=reverse,
+        unroll=unroll,
+        is_scanned=is_mapped,
+    )
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return loop(None, *args, **kwargs)[1]
+
+    return mapped
