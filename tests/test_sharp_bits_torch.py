@@ -1,4 +1,4 @@
-"""Values that are taken out of tensors under a gradient: PyTorch's warning comes each time."""
+"""Values that are taken out of arrays under a gradient: PyTorch warns each time, other libraries raise."""
 
 import math
 import warnings
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cases import library_of_name
 from xpand_extensions.autodiff import grad, hessian, stop_gradient, vjp
 
 TAKEN: dict[str, Callable[[Any], Any]] = {"float": float, "exp": math.exp, "complex": lambda x: abs(complex(x))}
@@ -52,3 +53,10 @@ def test_the_setting_is_put_back_after_errors() -> None:
         assert torch.is_warn_always_enabled(), "the user has said so"
     finally:
         torch.set_warn_always(False)
+
+
+@pytest.mark.parametrize("taken", [float, math.exp, lambda x: x.tolist()], ids=["float", "exp", "tolist"])
+@pytest.mark.parametrize("name", ["numpy", "jax"])
+def test_other_libraries_raise(name: str, taken: Callable[[Any], Any]) -> None:
+    with pytest.raises((TypeError, AttributeError), match="traced|traces"):
+        grad(lambda x: x * taken(x))(library_of_name(name).asarray(3.0))
