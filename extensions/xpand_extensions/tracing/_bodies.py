@@ -24,15 +24,23 @@ RULES: Final = ("custom_jvp", "custom_vjp")
 class Body:
     """A graph whose inputs and outputs are arrays, with a cache of the graphs derived from it."""
 
-    __slots__ = ("_made", "backend", "graph")
+    __slots__ = ("_made", "backend", "graph", "is_in_block")
 
-    def __init__(self, graph: Graph, backend: Backend = LIBRARY) -> None:
-        self.graph, self.backend = graph, backend
+    def __init__(self, graph: Graph, backend: Backend = LIBRARY, is_in_block: bool = False) -> None:
+        self.graph, self.backend, self.is_in_block = graph, backend, is_in_block
+        """`is_in_block`: a scan with this body isn't cut into blocks for reverse mode."""
         self._made: dict[Any, Any] = {}
 
     def __reduce__(self) -> Any:
         """Pickle the graph without its cache."""
-        return Body, (self.graph,)
+        return Body, (self.graph, LIBRARY, self.is_in_block)
+
+    @property
+    def in_block(self) -> "Body":
+        """The body of a scan that isn't cut into blocks for reverse mode."""
+        if self.is_in_block:
+            return self
+        return self.made("in_block", lambda: Body(self.graph, self.backend, True))  # type: ignore[no-any-return]
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return the cached object under a key; make it the first time."""
@@ -208,7 +216,7 @@ class Body:
 
         avals = [x.aval for x in graph.inputs]
         outs = [x for x, each in zip(self.avals, floats) if each]
-        return body_of(graph.namespace, function, [*avals, *outs])
+        return Body(without_unused(body_of(graph.namespace, function, [*avals, *outs]).graph))
 
     def mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None = None) -> tuple["Body", Any]:
         """Return the body of a batch: inputs with an axis first where `axes` says so; outputs, and which have the axis.

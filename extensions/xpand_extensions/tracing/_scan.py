@@ -1,15 +1,15 @@
 """Scans as operations: their bodies are graphs, and captured arrays are arguments.
 
-Reverse mode saves the carry at about the square root of the number of steps, and recomputes the steps in between when
-the cotangents are pulled back.
+Reverse mode saves the carry before each step, and computes each step again when the cotangents are pulled back. A long
+scan becomes a scan over blocks, so that it saves the carry at about the square root of the number of steps.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Container, Sequence
+from typing import Any, Final, NamedTuple
 
 from xpand.extend import Array, device_of
 
+from ..control_flow._checkpointed import Primitives, checkpointed_scan
 from ._batching import Batching
 from ._bodies import Body, body_of, closed
 from ._branches import cond
@@ -17,26 +17,55 @@ from ._core import Aval, Op, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, chosen, push, split
 from ._forward import Forward
+from ._graph import Equation, Graph
 from ._reverse import Linearize, opaque
+from ._simplify import without_unused
 from ._tape import Tape, recorded
 
 FEW_STEPS: Final = 32
-"""Fewer steps than these are passed over each by itself, and by a batch not at all."""
+"""The carry of each of fewer steps is saved. A batch computes all of them, also after the end of a loop."""
+
+
+class Step(NamedTuple):
+    """A step of a scan as a body, and the captured arrays, which are its first inputs."""
+
+    body: Body
+    constants: Sequence[Any]
 
 
 def scan(
-    namespace: Any, function: Callable[..., Any], init: Sequence[Array], xs: Sequence[Array], length: int
+    namespace: Any,
+    function: Callable[..., Any] | Step,
+    init: Sequence[Array],
+    xs: Sequence[Array],
+    length: int,
+    in_block: bool = False,
 ) -> tuple[list[Any], list[Any]]:
-    """Call `function(carry, x)` for each row, which returns the next carry and a row to stack, both flat tuples."""
+    """Call `function(carry, x)` for each row, which returns the next carry and a row to stack, both flat tuples.
+
+    `in_block`: reverse mode saves the carry before each step, however many there are.
+    """
+    step = function if isinstance(function, Step) else traced_step(namespace, function, init, xs, length)
+    body = step.body.in_block if in_block else step.body
+    return scan_body(namespace, body, step.constants, init, xs, length)
+
+
+def traced_step(
+    namespace: Any, function: Callable[..., Any], init: Sequence[Array], xs: Sequence[Array], length: int
+) -> Step:
+    """Trace a step of a scan."""
     count = len(init)
-    avals = [*map(aval_of, init), *(Aval(tuple(x.shape[1:]), x.dtype, device_of(x)) for x in xs)]
+    avals = [*map(aval_of, init), *map(_row_of, xs)]
 
     def flat(*arrays: Array) -> tuple[Any, Any]:
         carry, ys = function(tuple(arrays[:count]), tuple(arrays[count:]))
         return (*carry, *ys), ()
 
-    body, constants = closed(namespace, "scan", flat, avals, is_choice=not length)
-    return scan_body(namespace, body, constants, init, xs, length)
+    return Step(*closed(namespace, "scan", flat, avals, is_choice=not length))
+
+
+def _row_of(x: Any) -> Aval:
+    return Aval(tuple(x.shape[1:]), x.dtype, device_of(x))
 
 
 def scan_body(
@@ -69,7 +98,7 @@ def scan_shapes(namespace: Any, *avals: Any, body: Body, constants: int, carry: 
     fixed, carried, xs = split(avals, constants, carry)
     if any(not x.shape or x.shape[0] != length for x in xs):
         raise ValueError(f"rows of arrays of the length {length}, got {xs}")
-    found = body.results([*fixed, *carried, *(Aval(x.shape[1:], x.dtype, device_of(x)) for x in xs)])
+    found = body.results([*fixed, *carried, *map(_row_of, xs)])
     return (*found[:carry], *(Aval((length, *x.shape), x.dtype, device_of(x)) for x in found[carry:]))
 
 
@@ -83,7 +112,7 @@ def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     mapped, which = body.mapped_loop(tuple(map(trace.owns, args)), trace.size, count, carry)
     carried, ys = scan_body(
         trace.namespace,
-        mapped,
+        mapped.in_block if body.is_in_block else mapped,
         [trace.plain(x) for x in fixed],
         [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)],
         [bare(trace.namespace.moveaxis(x._value, 0, 1)) if trace.owns(x) else bare(x) for x in xs],
@@ -107,6 +136,7 @@ def scan_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
     outs = body.floats("outputs")
     tangent_counts = len(t_fixed), len(t_init), len(t_xs)
     pushed = _reordered(body.pushed(tuple(has)), (count, carry, len(xs)), tangent_counts, carry, outs)
+    pushed = pushed.in_block if body.is_in_block else pushed
     carried, ys = scan_body(
         trace.namespace, pushed, [*fixed, *t_fixed], [*init, *t_init], [*xs, *t_xs], params["length"]
     )
@@ -119,8 +149,6 @@ def _reordered(
     pushed: Body, counts: tuple[int, int, int], tangents: tuple[int, int, int], carry: int, outs: tuple[bool, ...]
 ) -> Body:
     """Bring the inputs and outputs of forward mode's body into the order of a scan's: constants, carried, rows."""
-    from ._graph import Graph
-
     graph = pushed.graph
     values, along = split(list(graph.inputs), sum(counts))
     inputs = [x for pair in zip(split(values, *counts[:2]), split(along, *tangents[:2])) for part in pair for x in part]
@@ -131,166 +159,106 @@ def _reordered(
 
 
 def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    if _is_long(params):
+        return _by_blocks(trace.namespace, args, params)
     primals = [trace.plain(x) for x in args]
     nodes = [x._extra if trace.owns(x) else None for x in args]
-    outs, back = scanned(trace.namespace, primals, [node is not None for node in nodes], params)
+    outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
     return opaque(trace, outs, nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
 
 
 def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Record a scan that is linear in some of its arrays: its transpose is that at zero."""
+    if _is_long(params):
+        return _by_blocks(trace.namespace, args, params)
     primals, nodes = trace.at_zero(args)
     active = [node is not None for node in nodes]
-    outs, back = scanned(trace.namespace, primals, active, params)
+    outs, back = _scanned(trace.namespace, primals, active, params)
     pushforward = lambda *t: push(trace.namespace, op, primals, t, params)
     return recorded(trace, op, outs, scan_depends(active, **params), nodes, back, pushforward)
 
 
-def scanned(
-    namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any], ends: bool = False
-) -> tuple[list[Any], Callable[..., Any]]:
-    """Scan, and save the carry at the start of each segment; return the results and the pullback.
+def _is_long(params: dict[str, Any]) -> bool:
+    return params["length"] >= FEW_STEPS and not params["body"].is_in_block
 
-    `ends`: the first part of the carry tells whether the loop is running. Steps after the end are skipped, segment by
-    segment, in both directions. Such a scan has no rows.
+
+def _by_blocks(namespace: Any, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
+    fixed, init, xs = split(args, params["constants"], params["carry"])
+    step: Any = Step(params["body"], fixed)
+    rows = tuple(map(namespace.wrap, xs))
+    carried, ys = checkpointed_scan(primitives(namespace), step, tuple(init), rows, params["length"])
+    return (*carried, *ys)
+
+
+def primitives(namespace: Any, skips: bool = True) -> Primitives:
+    """Return what loops are made of, for `control_flow._checkpointed`.
+
+    `skips`: a batch computes no step that no lane needs.
     """
+
+    def run_if(active: Array, function: Callable[..., Arrays], state: Arrays) -> Arrays:
+        return tuple(map(namespace.wrap, cond(namespace, active, [lambda *state: state, function], state, skips)))
+
+    def blocks(step: Callable[..., Any], init: Arrays, xs: Arrays, length: int) -> tuple[Arrays, Arrays]:
+        carried, ys = scan(namespace, step, init, xs, length, in_block=True)
+        return tuple(map(namespace.wrap, carried)), tuple(map(namespace.wrap, ys))
+
+    def traced(step: Any, *given: Any) -> Any:
+        return step if isinstance(step, Step) else traced_step(namespace, step, *given)
+
+    return Primitives(namespace, blocks, run_if, FEW_STEPS, traced=traced, selects_lanes=True)
+
+
+def _scanned(
+    namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any]
+) -> tuple[list[Any], Callable[..., Any]]:
+    """Scan, and save the carry before each step; return the results and the pullback."""
     body, count, carry, length = params["body"], params["constants"], params["carry"], params["length"]
     fixed, init, xs = split(primals, count, carry)
-    floats = body.floats("inputs")
+    floats, of_outs = body.floats("inputs"), body.floats("outputs")
     wanted = tuple(f and (a or count <= i < count + carry) for i, (a, f) in enumerate(zip(active, floats)))
-    skips = ends and length >= FEW_STEPS
-    primal = _skipping(body.with_rules(wanted), count, skips) if ends else body.with_rules(wanted)
-    size = max(1, length if ends and not skips else math.isqrt(length))
-    segments = length // size
-    parts = [(segments, size)] if segments else []
-    if length % size:
-        parts.append((1, length % size))
-    carried, stacked, checkpoints, start = init, [], [], 0
-    for number, each in parts:
-        rows = [_segments(namespace, x, start, number, each) for x in xs]
-        carried, found = _outer(namespace, primal, fixed, carried, rows, number, each, skips)
-        checkpoints.append(found[:carry])
-        stacked.append([_merged(namespace, y) for y in found[carry:]])
-        start += number * each
-    if stacked:
-        ys = [bare(namespace.concat(list(column))) if len(column) > 1 else column[0] for column in zip(*stacked)]
-    else:
-        ys = split(list(bind(namespace.operation("scan", _run_scan), primals, params)), carry)[1]
-    outs = [*carried, *map(bare, ys)]
-    of_outs = body.floats("outputs")
+    of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
+    saving = body.made(("saving", wanted), lambda: _saving(body.with_rules(wanted), count, carry))
+    carried, rows = scan_body(namespace, saving.in_block, fixed, init, xs, length)
+    starts, ys = split(rows, carry)
+
+    def step(*arrays: Array) -> tuple[Any, Any]:
+        same, ct_now, sums, given = split(arrays, count, of_carry, of_fixed)
+        primals, ct_row = split(given, carry + len(xs))
+        found = list(map(bare, body.pulled(wanted).graph.run(*same, *primals, *ct_now, *ct_row)))
+        from_fixed, from_carry, from_row = split(found, of_fixed, of_carry)
+        return (*from_carry, *[x + y for x, y in zip(sums, from_fixed)], *from_row), ()
 
     def back(*cotangents: Any) -> list[Any]:
-        ct_carry = chosen(cotangents[:carry], of_outs[:carry])
-        ct_ys = chosen(cotangents[carry:], of_outs[carry:])
-        ct_fixed = [zeros(namespace, x) for x in chosen(fixed, wanted[:count])]
-        of_rows: list[list[Any]] = []
-        end = length
-        for (number, each), starts in zip(reversed(parts), reversed(checkpoints)):
-            start = end - number * each
-            rows = [_segments(namespace, x, start, number, each) for x in xs]
-            cts = [_segments(namespace, y, start, number, each) for y in ct_ys]
-            ct_carry, ct_fixed, ct_rows = _outer_back(
-                namespace, body, wanted, fixed, starts, rows, cts, ct_carry, ct_fixed, number, each, params, ends
-            )
-            of_rows.insert(0, [_merged(namespace, x) for x in ct_rows])
-            end = start
-        wanted_xs = chosen(xs, wanted[count + carry :])
-        ct_xs = [
-            bare(namespace.concat([part[i] for part in of_rows])) if of_rows else zeros(namespace, x)
-            for i, x in enumerate(wanted_xs)
-        ]
-        found = iter([*ct_fixed, *ct_carry, *ct_xs])
+        ct_carry, ct_ys = chosen(cotangents[:carry], of_outs[:carry]), chosen(cotangents[carry:], of_outs[carry:])
+        cts = [*ct_carry, *(zeros(namespace, x) for x in chosen(fixed, wanted[:count]))]
+        turned = lambda arrays: [bare(namespace.flip(x, axis=0)) for x in arrays]
+        stacked = turned((*starts, *xs, *ct_ys))
+        avals = [*map(aval_of, (*fixed, *cts)), *map(_row_of, stacked)]
+        backwards = body.made(("backwards", wanted), lambda: body_of(namespace, step, avals))
+        cts, ct_xs = scan_body(namespace, backwards.in_block, fixed, cts, stacked, length)
+        found = iter([*cts[of_carry:], *cts[:of_carry], *turned(ct_xs)])
         return [next(found) if each else None for each in wanted]
 
-    return outs, back
+    return [*carried, *ys], back
 
 
-def _segments(namespace: Any, x: Any, start: int, number: int, size: int) -> Any:
-    """Take rows of an array as segments."""
-    part = namespace.wrap(x)[start : start + number * size, ...]
-    return bare(namespace.reshape(part, (number, size, *part.shape[1:])))
+def _saving(body: Body, constants: int, carry: int) -> Body:
+    """Return the body that stacks the carry before each step, before the other rows."""
+    graph = body.graph
+    before = graph.inputs[constants : constants + carry]
+    outputs = [*graph.outputs[:carry], *before, *graph.outputs[carry:]]
+    return Body(Graph(graph.namespace, graph.inputs, graph.constants, graph.equations, outputs))
 
 
-def _merged(namespace: Any, x: Any) -> Any:
-    return bare(namespace.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])))
-
-
-def _skipping(body: Body, constants: int, skips: bool) -> Body:
-    """Make the body that does nothing where the first part of the carry is false."""
-    namespace = body.graph.namespace
-
-    def function(*arrays: Array) -> tuple[Any, Any]:
-        stay = lambda *x: x[constants:]
-        return tuple(cond(namespace, arrays[constants], [stay, body.graph.run], arrays, skips)), ()
-
-    make = lambda: body_of(namespace, function, [x.aval for x in body.graph.inputs])
-    return body.made(("skipping", constants, skips), make)  # type: ignore[no-any-return]
-
-
-def _outer(
-    namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int, skips: bool
-) -> tuple[list[Any], list[Any]]:
-    """Scan segments; stack the carry at the start of each, and then their own rows."""
-
-    def segment(carry: Arrays, xs: Arrays) -> tuple[Any, Any]:
-        if skips:
-            steps = lambda *carry: tuple(scan_body(namespace, body, fixed, carry, (), size)[0])
-            return tuple(cond(namespace, carry[0], [lambda *carry: carry, steps], carry, skips=True)), carry
-        carried, ys = scan_body(namespace, body, fixed, carry, xs, size)
-        return carried, (*carry, *ys)
-
-    return scan(namespace, segment, init, rows, number)
-
-
-def _outer_back(
-    namespace: Any,
-    body: Body,
-    wanted: tuple[bool, ...],
-    fixed: list[Any],
-    starts: list[Any],
-    rows: list[Any],
-    ct_ys: list[Any],
-    ct_carry: list[Any],
-    ct_fixed: list[Any],
-    number: int,
-    size: int,
-    params: dict[str, Any],
-    ends: bool,
-) -> tuple[list[Any], list[Any], list[Any]]:
-    """Recompute the segments in reverse; return the cotangents of the carry, of the constants and of the rows."""
-    count, carry = params["constants"], params["carry"]
-    pulled, primal = body.pulled(wanted), body.with_rules(wanted).silent
-    skips = ends and params["length"] >= FEW_STEPS
-    primal = _skipping(primal, count, skips) if ends else primal
-    of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
-
-    def step(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
-        carried, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))
-        ct_now, ct_so_far = split(cts, of_carry)
-        found = list(map(bare, pulled.graph.run(*fixed, *carried, *row, *ct_now, *ct_row)))
-        from_fixed, from_carry, from_row = split(found, of_fixed, of_carry)
-        return (*from_carry, *[x + y for x, y in zip(ct_so_far, from_fixed)]), tuple(from_row)
-
-    def states(carry: Arrays, row: Arrays) -> tuple[Any, Any]:
-        return primal.graph.run(*fixed, *carry, *row)[: len(carry)], carry
-
-    def segment(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
-        start, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))
-        _, carried = scan(namespace, states, start, row, size)
-        backwards = [bare(namespace.flip(x, axis=0)) for x in (*carried, *row, *ct_row)]
-        found, ct_xs = scan(namespace, skipping(step) if ends else step, cts, backwards, size)
-        return found, tuple(bare(namespace.flip(x, axis=0)) for x in ct_xs)
-
-    def skipping(function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the cotangents unchanged where there was no step."""
-
-        def stay_or_call(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
-            branches = [lambda *x: x[: len(cts)], lambda *x: tuple(function(x[: len(cts)], x[len(cts) :])[0])]
-            return tuple(cond(namespace, given[0], branches, [*cts, *given], skips)), ()
-
-        return stay_or_call
-
-    backwards = [bare(namespace.flip(x, axis=0)) for x in (*starts, *rows, *ct_ys)]
-    cts, ct_xs = scan(namespace, skipping(segment) if skips else segment, [*ct_carry, *ct_fixed], backwards, number)
-    found = split(cts, of_carry)
-    return found[0], found[1], [bare(namespace.flip(x, axis=0)) for x in ct_xs]
+def scan_prune(equation: Equation, used: Container[Any]) -> Equation:
+    """Drop the rows that nothing uses."""
+    body, carry = equation.params["body"], equation.params["carry"]
+    which = (*(True,) * carry, *(x in used for x in equation.outputs[carry:]))
+    if all(which):
+        return equation
+    graph = body.graph
+    short = Graph(graph.namespace, graph.inputs, graph.constants, graph.equations, chosen(graph.outputs, which))
+    pruned = body.made(("pruned", which), lambda: Body(without_unused(short), body.backend, body.is_in_block))
+    outputs = chosen(equation.outputs, which)
+    return Equation(equation.op, equation.inputs, {**equation.params, "body": pruned}, outputs, equation.scope)

@@ -29,6 +29,8 @@ def without_unused(graph: Graph) -> Graph:
     equations = []
     for equation in reversed(graph.equations):
         if equation.effects or any(x in used for x in equation.outputs):
+            prune = equation.op.overrides.get("prune")
+            equation = equation if prune is None else prune(equation, used)
             equations.append(equation)
             used.update(x for x in equation.inputs if isinstance(x, Variable))
     constants = {x: value for x, value in graph.constants.items() if x in used}

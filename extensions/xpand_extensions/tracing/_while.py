@@ -10,16 +10,17 @@ from .. import control_flow as control_flow  # has the operations
 from .._bounds import index_dtype
 from .._dispatch import for_any_library
 from ..autodiff import stop_gradient
+from ..control_flow._checkpointed import masked_while
 from ._batching import Batching
-from ._bodies import Body, Parts, body_of, closed
+from ._bodies import Body, Parts, closed
 from ._core import Op, aval_of, bare, bind
 from ._fit import zeros
-from ._flow import Arrays, push, split, where
+from ._flow import Arrays, split, where
 from ._forward import Forward
 from ._graph import Equation, Graph
-from ._reverse import Linearize, opaque
-from ._scan import scan, scanned
-from ._tape import Tape, recorded
+from ._reverse import Linearize
+from ._scan import FEW_STEPS, primitives, scan
+from ._tape import Tape
 
 
 def while_loop(
@@ -215,10 +216,6 @@ def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str,
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found[:count], floats))
 
 
-def _device_of(arrays: Sequence[Any]) -> Any:
-    return device_of(arrays[0]) if arrays else None
-
-
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     values = [trace.plain(x) for x in args]
@@ -231,12 +228,7 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
             return tuple(_parts_of_while(args, params)[2])
         args, params = rest
         values = [trace.plain(x) for x in args]
-    found = _counted(namespace, args, values, params)
-    if found is None:
-        nodes = [x._extra if trace.owns(x) else None for x in args]
-        outs, back = _bounded(namespace, values, [node is not None for node in nodes], params)
-        found = opaque(trace, outs, nodes, back, lambda *t: push(namespace, op, values, t, params))
-    return found
+    return _counted(namespace, args, values, params)
 
 
 def _computed(
@@ -281,88 +273,48 @@ def gradient_if_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict
 def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     values, nodes = trace.at_zero(args)
-    active = [node is not None for node in nodes]
-    if _is_tested(active, params):
+    if _is_tested([node is not None for node in nodes], params):
         raise trace.nonlinear(op)
-    found = _counted(namespace, args, values, params)
-    if found is None:
-        outs, back = _bounded(namespace, values, active, params)
-        pushforward = lambda *t: push(namespace, op, values, t, params)
-        found = recorded(trace, op, outs, while_depends(active, **params), nodes, back, pushforward)
-    return found
+    return _counted(namespace, args, values, params)
 
 
 def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Scan over the steps of the loop; return None where their number is unknown, but bounded.
+    """Scan over the steps of the loop; where their number is unknown, over as many as there may be.
 
     Where lanes use collectives, all of them take all these steps.
     """
-    limit = params["limit"]
+    limit, test, body = params["limit"], params["test"], params["body"]
     of_test, of_body, init = _parts_of_while(values, params)
-    test, body = params["test"], params["body"]
+    _, given_body, given = _parts_of_while(args, params)
+    condition = lambda *carry: test.graph.run(*of_test, *carry)[0]  # which has no derivative
+    step = lambda *carry: tuple(body.graph.run(*given_body, *carry))
 
     def counted(number: Array, *carry: Array) -> Arrays:
         return (number + 1, *body.graph.run(*of_body, *carry))
 
-    device = _device_of(values)
-    number = while_loop(
-        namespace,
-        lambda number, *carry: test.graph.run(*of_test, *carry)[0],
-        counted,
-        [namespace.base.zeros((), dtype=index_dtype(namespace.base, device), device=device), *init],
-        limit,
-    )[0]
-    given_test, given_body, given = _parts_of_while(args, params)
+    base, device = namespace.base, device_of(values[0]) if values else None
+    zero = base.zeros((), dtype=index_dtype(base, device), device=device)
+    number = while_loop(namespace, lambda _, *carry: condition(*carry), counted, [zero, *init], limit)[0]
     if is_concrete(number):
         if not int(number):  # the functions aren't called: their captured arrays have no derivative
             return tuple(map(namespace.wrap, given))
-        step = lambda carry, _: (body.graph.run(*given_body, *carry), ())
-        return tuple(map(namespace.wrap, scan(namespace, step, given, [], int(number))[0]))
+        found = scan(namespace, lambda carry, _: (step(*carry), ()), given, [], int(number))[0]
+        return tuple(map(namespace.wrap, found))
     if limit is None:
         raise UnsupportedError(
             "while_loop: has no derivative by reverse mode where the number of steps is not known, under `jit` or "
             "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
         )
+    wrapped = lambda arrays: tuple(map(namespace.wrap, arrays))
+    library = primitives(namespace, skips=limit >= FEW_STEPS)
     is_collective = _has_collectives(body)
-    if not is_collective and not _has_collectives(test):
-        return None
-
-    def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
-        active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        # As in `while_batch`: finished lanes have no derivative of the step.
-        safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, init)]
-        found = body.graph.run(*given_body, *safe)
-        return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()
-
-    return tuple(map(namespace.wrap, scan(namespace, step_or_stay, given, [], limit)[0]))
-
-
-def _bounded(
-    namespace: Any, values: Sequence[Any], active: Sequence[bool], params: dict[str, Any]
-) -> tuple[list[Any], Callable[..., Any]]:
-    """Scan over the maximum number of steps, which do nothing after the end; return the results and the pullback.
-
-    The first part of the carry tells whether the loop is running.
-    """
-    test, body, tested, constants = params["test"], params["body"], params["tested"], params["constants"]
-    of_test, of_body, init = _parts_of_while(values, params)
-
-    def stepped(*arrays: Array) -> tuple[Any, Any]:
-        for_test, for_body, first, (running, *carry) = split(arrays, tested, constants, len(init))
-        # Where all lanes are computed, finished ones step from their initial carry, as in `while_batch`.
-        new = body.graph.run(*for_body, *[where(namespace, running, x, y) for x, y in zip(carry, first)])
-        return (*test.graph.run(*for_test, *new), *new), ()
-
-    running = bare(test.graph.run(*of_test, *init)[0])
-    given = [*of_test, *of_body, *init, running, *init]
-    fixed = tested + constants + len(init)
-    made = body.made(("bounded", test), lambda: body_of(namespace, stepped, list(map(aval_of, given))))
-    of_scan = {"body": made, "constants": fixed, "carry": 1 + len(init), "length": params["limit"]}
-    differentiated = [*(False,) * tested, *active[tested : tested + constants], *(False,) * (len(init) + 1)]
-    outs, back = scanned(namespace, given, [*differentiated, *active[tested + constants :]], of_scan, ends=True)
-
-    def pulled(*cotangents: Any) -> list[Any]:
-        cts = back(None, *cotangents)
-        return [*cts[: tested + constants], *cts[fixed + 1 :]]
-
-    return outs[1:], pulled
+    if is_collective or _has_collectives(test):
+        library = library._replace(few_steps=limit + 1, skips_steps=False)
+    return masked_while(
+        library,
+        lambda *carry: namespace.wrap(condition(*carry)),
+        lambda *carry: wrapped(step(*carry)),
+        wrapped(given),
+        None if is_collective else wrapped(init),
+        limit,
+    )

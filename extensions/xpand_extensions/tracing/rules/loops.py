@@ -13,6 +13,7 @@ OVERRIDES: Final[dict[str, Any]] = {
 }
 for _operation in ("scan", "while_loop"):
     OVERRIDES[_operation]["affine"] = late("_affine_flow", f"{_OPERATIONS[_operation][1]}_affine")
+OVERRIDES["scan"]["prune"] = late("_scan", "scan_prune")
 OVERRIDES["gradient_if"] = {"batch": late("_while", "gradient_if_batch")}
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "gradient_if": lambda xp, x, active: x,

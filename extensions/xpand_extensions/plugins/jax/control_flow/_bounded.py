@@ -9,7 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand.extend import Array
-from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan, masked_while
+from xpand_extensions.control_flow._checkpointed import (
+    Primitives,
+    checkpointed_scan,
+    counted,
+    masked_while,
+    whole_blocks,
+)
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -24,8 +30,7 @@ def scan(
 
 def bounded(cond_fun: Function, body_fun: Function, init: Arrays, max_iter: int) -> Arrays:
     """Step as long as a condition holds, at most so many times."""
-    state = _first_state(cond_fun, init)
-    return masked_while(_PRIMITIVES, cond_fun, body_fun, _constants(init), state, max_iter, max_iter)[2:]
+    return _until(cond_fun, body_fun, (jnp.zeros((), dtype=int), *init), init, max_iter, max_iter)[1:]
 
 
 def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tuple[int, ...]) -> Arrays:
@@ -33,21 +38,19 @@ def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tu
     stops = sorted(set(numbers))
     longest = max(stop - start for start, stop in zip([0, *stops], stops))
 
-    def to_stop(state: Any, stop: Array) -> tuple[Any, Arrays]:
-        state = masked_while(_PRIMITIVES, cond_fun, body_fun, _constants(init), state, stop, longest)
-        return state, state[2:]
+    def to_stop(carry: Any, stop: Array) -> tuple[Any, Arrays]:
+        carry = _until(cond_fun, body_fun, carry, init, stop, longest)
+        return carry, carry[1:]
 
-    _, rows = jax.lax.scan(to_stop, _first_state(cond_fun, init), np.asarray(stops))
+    _, rows = jax.lax.scan(to_stop, (jnp.zeros((), dtype=int), *init), np.asarray(stops))
     order = np.asarray([stops.index(number) for number in numbers])
     return tuple([jnp.take(x, order, axis=0) for x in rows])
 
 
-def _first_state(cond_fun: Function, init: Arrays) -> Arrays:
-    return (cond_fun(*init), np.zeros((), dtype=int), *init)
-
-
-def _constants(init: Arrays) -> Arrays:
-    return tuple(map(jax.lax.stop_gradient, init))
+def _until(cond_fun: Function, body_fun: Function, carry: Arrays, init: Arrays, stop: Any, longest: int) -> Arrays:
+    """Step from a number of steps and a carry as long as a condition holds, until `stop` steps at most."""
+    safe = (carry[0], *map(jax.lax.stop_gradient, init))
+    return masked_while(_PRIMITIVES, *counted(cond_fun, body_fun, stop), carry, safe, whole_blocks(longest))
 
 
 def _scan(

@@ -9,7 +9,14 @@ import torch
 from xpand import UnsupportedError
 from xpand.extend import Array
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
-from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan, masked_while, selected
+from xpand_extensions.control_flow._checkpointed import (
+    Primitives,
+    checkpointed_scan,
+    counted,
+    masked_while,
+    selected,
+    whole_blocks,
+)
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
@@ -142,9 +149,9 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
     body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)))
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
     if max_iter is not None and any(map(is_saved, (*init_val, *of_body))):
-        constants = tuple(x.detach() for x in init_val)
-        state = (cond_fun(*init_val), count, *init_val)
-        return masked_while(_PRIMITIVES, cond_fun, body_fun, constants, state, max_iter, max_iter)[2:]
+        limited = counted(cond_fun, body_fun, max_iter)
+        safe = (count, *[x.detach() for x in init_val])
+        return masked_while(_PRIMITIVES, *limited, (count, *init_val), safe, whole_blocks(max_iter))[1:]
     holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),))
     same = (*[x.detach() for x in of_holds], *of_body)  # the condition has no derivative
     split = carried + len(of_holds)
