@@ -232,15 +232,18 @@ def _scanned(
     def back(*cotangents: Any) -> list[Any]:
         ct_carry, ct_ys = chosen(cotangents[:carry], of_outs[:carry]), chosen(cotangents[carry:], of_outs[carry:])
         cts = [*ct_carry, *(zeros(namespace, x) for x in chosen(fixed, wanted[:count]))]
-        turned = lambda arrays: [bare(namespace.flip(x, axis=0)) for x in arrays]
-        stacked = turned((*starts, *xs, *ct_ys))
+        stacked = _flipped(namespace, (*starts, *xs, *ct_ys))
         avals = [*map(aval_of, (*fixed, *cts)), *map(_row_of, stacked)]
         backwards = body.made(("backwards", wanted), lambda: body_of(namespace, step, avals))
         cts, ct_xs = scan_body(namespace, backwards.in_block, fixed, cts, stacked, length)
-        found = iter([*cts[of_carry:], *cts[:of_carry], *turned(ct_xs)])
+        found = iter([*cts[of_carry:], *cts[:of_carry], *_flipped(namespace, ct_xs)])
         return [next(found) if each else None for each in wanted]
 
     return [*carried, *ys], back
+
+
+def _flipped(namespace: Any, arrays: Sequence[Any]) -> list[Any]:
+    return [bare(namespace.flip(x, axis=0)) for x in arrays]
 
 
 def _saving(body: Body, constants: int, carry: int) -> Body:

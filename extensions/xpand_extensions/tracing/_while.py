@@ -286,8 +286,16 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
     limit, test, body = params["limit"], params["test"], params["body"]
     of_test, of_body, init = _parts_of_while(values, params)
     _, given_body, given = _parts_of_while(args, params)
-    condition = lambda *carry: test.graph.run(*of_test, *carry)[0]  # which has no derivative
-    step = lambda *carry: tuple(body.graph.run(*given_body, *carry))
+
+    def condition(*carry: Array) -> Array:  # which has no derivative
+        found: Array = namespace.wrap(test.graph.run(*of_test, *carry)[0])
+        return found
+
+    def step(*carry: Array) -> Arrays:
+        return wrapped(body.graph.run(*given_body, *carry))
+
+    def wrapped(arrays: Sequence[Any]) -> Arrays:
+        return tuple(map(namespace.wrap, arrays))
 
     def counted(number: Array, *carry: Array) -> Arrays:
         return (number + 1, *body.graph.run(*of_body, *carry))
@@ -297,24 +305,16 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
     number = while_loop(namespace, lambda _, *carry: condition(*carry), counted, [zero, *init], limit)[0]
     if is_concrete(number):
         if not int(number):  # the functions aren't called: their captured arrays have no derivative
-            return tuple(map(namespace.wrap, given))
-        found = scan(namespace, lambda carry, _: (step(*carry), ()), given, [], int(number))[0]
-        return tuple(map(namespace.wrap, found))
+            return wrapped(given)
+        return wrapped(scan(namespace, lambda carry, _: (step(*carry), ()), given, [], int(number))[0])
     if limit is None:
         raise UnsupportedError(
             "while_loop: has no derivative by reverse mode where the number of steps is not known, under `jit` or "
             "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
         )
-    wrapped = lambda arrays: tuple(map(namespace.wrap, arrays))
     library = primitives(namespace, skips=limit >= FEW_STEPS)
     is_collective = _has_collectives(body)
     if is_collective or _has_collectives(test):
         library = library._replace(few_steps=limit + 1, skips_steps=False)
-    return masked_while(
-        library,
-        lambda *carry: namespace.wrap(condition(*carry)),
-        lambda *carry: wrapped(step(*carry)),
-        wrapped(given),
-        None if is_collective else wrapped(init),
-        limit,
-    )
+    safe = None if is_collective else wrapped(init)
+    return masked_while(library, condition, step, wrapped(given), safe, limit)
