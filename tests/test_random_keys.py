@@ -103,7 +103,7 @@ def _threefry(first: int, count: int) -> np.ndarray:
     return np.asarray(x) ^ np.asarray(y)
 
 
-@pytest.mark.parametrize("count", [9, 100])
+@pytest.mark.parametrize("count", [9, 100, 300])
 @pytest.mark.parametrize("first", [2**31 - 4, 2**32 - 4, 2**32 + 3, 2**40 - 4])
 def test_counters_beyond_32_bits(first: int, count: int) -> None:
     expected = _threefry(first, count)

@@ -236,6 +236,14 @@ def test_a_mean_leaves_what_has_no_values(library: Library) -> None:
     library.assert_equal(result, np.asarray([[8.0, 2.0], [3.0, 4.0], [5.0, 7.0]]))
 
 
+def test_unsigned_integers_of_64_bits_are_not_written_into_signed_ones(library: Library) -> None:
+    x, i = library.asarray(np.zeros(3, np.int64)), library.asarray(np.asarray([1]))
+    with pytest.raises(TypeError, match="scatter: values has .*uint64, which does not promote to x's .*int64"):
+        scatter.scatter(x, i, library.asarray(np.ones(1, np.uint64)))
+    found = scatter.scatter(x, i, library.asarray(np.ones(1, np.uint32)))
+    library.assert_equal(found, np.asarray([0, 1, 0]))
+
+
 def test_mean_counts_beyond_the_precision_of_the_values() -> None:
     # float16 counts one by one to 2048 only.
     values = np.zeros((3000, 1), np.float16)

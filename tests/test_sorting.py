@@ -88,6 +88,14 @@ def test_top_k(library: Library, largest: bool) -> None:
     run()
 
 
+def test_missing_values_are_the_largest(library: Library) -> None:
+    x = np.asarray([1.0, np.nan, 3.0, 2.0, 0.0])
+    for largest, indices in ((True, [1, 2]), (False, [4, 0])):
+        result = sorting.top_k(library.asarray(x), 2, largest=largest)
+        library.assert_equal(result.values, x[indices])
+        library.assert_equal(result.indices, np.asarray(indices))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint16", "int64"])
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("kind", ["ties", "none", "missing", "mostly missing"])
