@@ -23,6 +23,7 @@ from . import (
     _reduced,
     _refs,
     _searched,
+    _sharding,
     _structured,
     _unary,
     fft,
@@ -43,6 +44,7 @@ from ._mapping import *  # noqa: F403
 from ._reduced import *  # noqa: F403
 from ._refs import *  # noqa: F403
 from ._searched import *  # noqa: F403
+from ._sharding import *  # noqa: F403
 from ._structured import *  # noqa: F403
 from ._unary import *  # noqa: F403
 from .poly import polyadd as polyadd
@@ -79,6 +81,7 @@ __all__ += _created.__all__
 __all__ += _reduced.__all__
 __all__ += _refs.__all__
 __all__ += _searched.__all__
+__all__ += _sharding.__all__
 __all__ += _structured.__all__
 __all__ += _unary.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]

@@ -1,0 +1,407 @@
+"""Arrays split over devices by the names of their axes.
+
+A mapping gives, for names of axes, the axes of a device mesh over which they are split. It holds for a block
+(`axis_mapping`) or is an argument. Where there is no mesh, on one device and on libraries without meshes, all functions
+work and nothing is split.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial, wraps
+from typing import Any, Final, TypeAlias, TypeVar
+
+from xpand import trees
+from xpand.extend import describe, imported_libraries, is_array
+
+from .. import autodiff
+from .._dispatch import import_if_present, plugin_package
+from ..jit import jit
+from . import _axis
+from ._array import NamedArray, make
+from ._axis import Axis, AxisSelection, AxisSelector
+from ._derivatives import is_named
+from ._plans import Memory
+
+__all__ = [
+    "auto_sharded",
+    "axis_mapping",
+    "fsdp",
+    "named_jit",
+    "physical_axis_name",
+    "physical_axis_size",
+    "round_axis_for_partitioning",
+    "shard",
+    "shard_with_axis_mapping",
+    "sharding_for_axis",
+    "tree_checkpoint_name",
+]
+
+T = TypeVar("T")
+Physical: TypeAlias = str | Sequence[str]
+ResourceMapping: TypeAlias = Mapping[str, Physical]
+"""The axis, or axes, of the mesh for names of axes."""
+
+_mapping: Final[ContextVar[ResourceMapping | None]] = ContextVar("xpand_axis_mapping", default=None)
+
+
+@contextmanager
+def axis_mapping(mapping: ResourceMapping, *, merge: bool = False) -> Iterator[None]:
+    """Use a mapping within a block, in its thread or asyncio task.
+
+    Args:
+        mapping: The axes of the mesh for names of axes.
+        merge: Whether to add it to the mapping of the block around, instead of replacing that.
+
+    Raises:
+        TypeError: `mapping` is no dictionary of names.
+
+    Source: Haliax's `axis_mapping`.
+
+    >>> with axis_mapping({"batch": "data"}):
+    ...     physical_axis_name("batch")
+    'data'
+    """
+    checked = _checked("axis_mapping", mapping)
+    token = _mapping.set({**(_mapping.get() or {}), **checked} if merge else checked)
+    try:
+        yield
+    finally:
+        _mapping.reset(token)
+
+
+def _checked(function: str, mapping: Any) -> ResourceMapping:
+    if not isinstance(mapping, Mapping):
+        raise TypeError(
+            f"{function}: mapping must be a dictionary from names of axes to axes of the mesh, got {describe(mapping)}"
+        )
+    for name, physical in mapping.items():
+        if not isinstance(name, str) or not all(isinstance(each, str) for each in _several(physical)):
+            raise TypeError(f"{function}: mapping takes names for names, got {name!r}: {physical!r}")
+    return mapping
+
+
+def _several(physical: Any) -> tuple[Any, ...]:
+    if isinstance(physical, str):
+        return (physical,)
+    return tuple(physical) if isinstance(physical, Sequence) else (physical,)
+
+
+def _resolved(function: str, mapping: ResourceMapping | None) -> ResourceMapping:
+    return (_mapping.get() or {}) if mapping is None else _checked(function, mapping)
+
+
+def physical_axis_name(axis: AxisSelector, mapping: ResourceMapping | None = None) -> Physical | None:
+    """Return the axis of the mesh for an axis, or a sequence of several; None where the axis isn't split.
+
+    >>> physical_axis_name("batch", {"batch": ("replica", "data")})
+    ('replica', 'data')
+    """
+    name, _ = _axis.selector("physical_axis_name", axis)
+    return _resolved("physical_axis_name", mapping).get(name)
+
+
+def physical_axis_size(axis: AxisSelector, mapping: ResourceMapping | None = None) -> int | None:
+    """Return the number of devices over which an axis is split; None where it isn't split, 1 where there is no mesh.
+
+    Raises:
+        ValueError: The mesh has no axis of the name in the mapping.
+
+    >>> physical_axis_size("batch", {"batch": "data"})  # one device
+    1
+    """
+    physical = physical_axis_name(axis, mapping)
+    if physical is None:
+        return None
+    _, sizes = _mesh("physical_axis_size", None)
+    if sizes is None:
+        return 1
+    return math.prod(_size("physical_axis_size", each, sizes) for each in _several(physical))
+
+
+def _size(function: str, physical: str, sizes: Mapping[str, int]) -> int:
+    if physical not in sizes:
+        raise ValueError(f"{function}: the mesh has no axis {physical!r}; its axes are {_axis.written(sizes.items())}")
+    return sizes[physical]
+
+
+def round_axis_for_partitioning(axis: Axis, mapping: ResourceMapping | None = None) -> Axis:
+    """Return an axis whose size is the next multiple of the number of devices over which it is split.
+
+    >>> round_axis_for_partitioning(Axis("batch", 5), {"batch": "data"})  # one device
+    Axis(name='batch', size=5)
+    """
+    if not isinstance(axis, Axis):
+        raise TypeError(f"round_axis_for_partitioning: axis must be an Axis, got {describe(axis)}")
+    parts = physical_axis_size(axis, mapping) or 1
+    return axis.resize(-(-axis.size // parts) * parts)
+
+
+def sharding_for_axis(axis: AxisSelection, mapping: ResourceMapping | None = None, mesh: Any = None) -> Any:
+    """Return the sharding of an array with these axes: JAX's `NamedSharding`; None where there is no mesh.
+
+    Args:
+        axis: An axis, or several.
+        mapping: The mapping. By default: that of the block.
+        mesh: The mesh. By default: that of `jax.set_mesh`.
+
+    Raises:
+        ValueError: Two axes are split over one axis of the mesh, or the mesh lacks it.
+    """
+    names = [name for name, _ in _axis.pairs("sharding_for_axis", axis)]
+    module, sizes = _mesh("sharding_for_axis", mesh)
+    if sizes is None:
+        return None
+    found = mesh if mesh is not None else module.current_mesh()
+    return module.sharding(found, _physical("sharding_for_axis", names, _resolved("sharding_for_axis", mapping), sizes))
+
+
+def _mesh(function: str, mesh: Any) -> tuple[Any, Mapping[str, int] | None]:
+    """Return the plug-in module that knows meshes and the sizes of the mesh's axes; None where there is no mesh."""
+    for library in imported_libraries():
+        package = plugin_package(library)
+        module = None if package is None else import_if_present(f"{package}._named")
+        if module is None or not hasattr(module, "current_mesh"):
+            continue
+        found = module.current_mesh() if mesh is None else mesh
+        if found is not None:
+            if not hasattr(found, "axis_names"):
+                raise TypeError(f"{function}: mesh must be a `jax.sharding.Mesh`, got {describe(found)}")
+            return module, module.mesh_sizes(found)
+    if mesh is not None:
+        raise TypeError(f"{function}: mesh must be a `jax.sharding.Mesh`, got {describe(mesh)}")
+    return None, None
+
+
+def _physical(
+    function: str, names: Sequence[str], mapping: ResourceMapping, sizes: Mapping[str, int]
+) -> list[Physical | None]:
+    """Return the axes of the mesh for each axis."""
+    used: dict[str, str] = {}
+    found: list[Physical | None] = []
+    for name in names:
+        physical = mapping.get(name)
+        for each in () if physical is None else _several(physical):
+            _size(function, each, sizes)
+            if each in used:
+                raise ValueError(
+                    f"{function}: the axes {used[each]!r} and {name!r} are both mapped to axis {each!r} of the mesh; "
+                    "an array can be split over it along one axis only"
+                )
+            used[each] = name
+        found.append(physical if physical is None or isinstance(physical, str) else tuple(physical))
+    return found
+
+
+def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
+    """Split the named arrays of a tree over devices, inside of compiled functions and outside.
+
+    Args:
+        x: A tree. Other leaves than named arrays stay as they are.
+        mapping: The axes of the mesh for names of axes. By default: that of the block, `axis_mapping`.
+        mesh: A `jax.sharding.Mesh` whose axes are of type Auto. By default: that of `jax.set_mesh`.
+
+    Returns:
+        The tree with the same values. Where there is no mapping or no mesh, and on other libraries than JAX, nothing is
+        split. In a function that you compile by `jax.jit` yourself, the mapping of the first call holds.
+
+    Raises:
+        ValueError: Two axes of an array are split over one axis of the mesh, the mesh lacks an axis or is Explicit, or
+            a size can't be divided by the number of devices.
+        TypeError: A mapping or mesh of the wrong type.
+
+    Source: Haliax's `shard`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> shard(hax.named(np.ones(2), "batch"), {"batch": "data"})
+    NamedArray({'batch': 2}, array([1., 1.]))
+    """
+    resolved = _resolved("shard", mapping)
+    if mesh is None and not resolved:
+        return x
+    module, sizes = _mesh("shard", mesh)
+    if sizes is None:
+        return x
+    found = mesh if mesh is not None else module.current_mesh()
+
+    def split(leaf: Any) -> Any:
+        if not isinstance(leaf, NamedArray) or not module.has_shardings(leaf.array):
+            return leaf
+        physical = _physical("shard", leaf.names, resolved, sizes)
+        for name, size, each in zip(leaf.names, leaf.array.shape, physical):
+            parts = 1 if each is None else math.prod(sizes[part] for part in _several(each))
+            if size % parts:
+                raise ValueError(
+                    f"shard: axis {name!r} of size {size} can't be split over {parts} devices; pad it to "
+                    "`round_axis_for_partitioning(axis)`"
+                )
+        return make(module.sharded(leaf.array, found, physical), leaf.names)
+
+    return trees.map(split, x, is_leaf=is_named)  # type: ignore[no-any-return]
+
+
+def shard_with_axis_mapping(x: T, mapping: ResourceMapping, mesh: Any = None) -> T:
+    """Split the named arrays of a tree over devices: an older name of `shard`."""
+    return shard(x, mapping, mesh)
+
+
+def auto_sharded(x: T, mesh: Any = None) -> T:
+    """Split the named arrays of a tree over devices by the mapping of the block: see `shard`."""
+    return shard(x, None, mesh)
+
+
+def tree_checkpoint_name(x: T, name: str) -> T:
+    """Name the arrays of a tree for the policies of `autodiff.checkpoint`: see `autodiff.checkpoint_name`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> tree_checkpoint_name(hax.named(np.ones(2), "batch"), "hidden")
+    NamedArray({'batch': 2}, array([1., 1.]))
+    """
+    return autodiff.checkpoint_name(x, name)  # type: ignore[no-any-return]
+
+
+_NO_EFFECT: Final = {"keep_unused", "inline"}
+
+
+def named_jit(
+    fn: Callable[..., Any] | None = None,
+    axis_resources: ResourceMapping | None = None,
+    *,
+    in_axis_resources: ResourceMapping | None = None,
+    out_axis_resources: ResourceMapping | None = None,
+    donate_args: Any = None,
+    donate_kwargs: Any = None,
+    **options: Any,
+) -> Any:
+    """Compile a function of trees of named arrays, with shardings by name.
+
+    Args:
+        fn: The function. Without it, `named_jit` returns a decorator.
+        axis_resources: The mapping inside of the function. By default: that of the block in which it is called.
+        in_axis_resources: The mapping by which arguments are split first. By default they stay as they are.
+        out_axis_resources: The mapping by which results are split. By default: `axis_resources`.
+        donate_args: For each positional argument, whether its memory may be used for results.
+        donate_kwargs: Accepted for code written for Haliax. Keyword arguments are never donated.
+        **options: `keep_unused` and `inline` have no effect.
+
+    Returns:
+        A compiled function. Leaves of its arguments that are neither arrays nor numbers are static, and must be
+        hashable. On other libraries than JAX, and without a mesh, nothing is split.
+
+    Raises:
+        TypeError: An unknown option, or a static leaf that isn't hashable.
+
+    Source: Haliax's `named_jit`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> doubled = named_jit(lambda x, kind: 2 * x if kind == "double" else x, axis_resources={"batch": "data"})
+    >>> doubled(hax.named(np.ones(2), "batch"), "double")
+    NamedArray({'batch': 2}, array([2., 2.]))
+    """
+    unknown = sorted(set(options) - _NO_EFFECT)
+    if unknown:
+        raise TypeError(f"named_jit: unknown options {unknown}; takes {sorted(_NO_EFFECT)}")
+    for name, mapping in (
+        ("axis_resources", axis_resources),
+        ("in_axis_resources", in_axis_resources),
+        ("out_axis_resources", out_axis_resources),
+    ):
+        if mapping is not None:
+            _checked(f"named_jit: {name}", mapping)
+    if fn is None:
+        return partial(
+            named_jit,
+            axis_resources=axis_resources,
+            in_axis_resources=in_axis_resources,
+            out_axis_resources=out_axis_resources,
+            donate_args=donate_args,
+            donate_kwargs=donate_kwargs,
+            **options,
+        )
+    function = fn
+    programs = Memory()
+
+    @wraps(function)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        if in_axis_resources is not None:
+            args, kwargs = shard((args, kwargs), in_axis_resources)
+        mapping = _resolved("named_jit", axis_resources)
+        results = mapping if out_axis_resources is None else out_axis_resources
+        leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
+        static = tuple([(i, leaf) for i, leaf in enumerate(leaves) if not _is_dynamic(leaf)])
+        donated = _donated(donate_args, args)
+        key = (structure, static, tuple(mapping.items()), donated)
+        try:
+            program = programs.get(key)
+        except TypeError as error:
+            raise TypeError(
+                f"named_jit: arguments that are neither arrays nor numbers must be hashable, got "
+                f"{', '.join(describe(leaf) for _, leaf in static)}"
+            ) from error
+        if program is None:
+            fixed = dict(static)
+
+            def run(*dynamic: Any) -> Any:
+                given = iter(dynamic)
+                filled = [fixed[i] if i in fixed else next(given) for i in range(len(leaves))]
+                positional, keywords = trees.unflatten(structure, filled)
+                with axis_mapping(mapping):
+                    output = function(*positional, **keywords)
+                return shard(output, results)
+
+            program = programs.add(key, jit(run, donate_argnums=donated))
+        return program(*[leaf for leaf in leaves if _is_dynamic(leaf)])
+
+    return compiled
+
+
+def _is_dynamic(leaf: Any) -> bool:
+    return isinstance(leaf, (NamedArray, int, float, complex)) or is_array(leaf)
+
+
+def _donated(donate_args: Any, args: Sequence[Any]) -> tuple[int, ...]:
+    """Return the positions of the leaves whose memory may be used, among those that aren't static."""
+    if not donate_args:
+        return ()
+    flags = tuple(donate_args) if isinstance(donate_args, (list, tuple)) else (donate_args,) * len(args)
+    found: list[int] = []
+    position = 0
+    for i, arg in enumerate(args):
+        count = sum(_is_dynamic(leaf) for leaf in trees.leaves(arg, is_leaf=is_named))
+        chosen = flags[i] if i < len(flags) else False
+        if not isinstance(chosen, bool):
+            raise TypeError(
+                f"named_jit: donate_args takes a boolean for each positional argument, got {describe(chosen)}"
+            )
+        found += range(position, position + count) if chosen else ()
+        position += count
+    return tuple(found)
+
+
+def fsdp(*args: Any, **kwargs: Any) -> Any:
+    """Compile a function whose parameters are split over devices by one mapping, and its computation by another.
+
+    Args:
+        *args: The function, `parameter_mapping` and `compute_mapping`. Without the function, `fsdp` returns a
+            decorator.
+        **kwargs: `parameter_mapping` and `compute_mapping`.
+
+    Source: Haliax's `fsdp`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import named as hax
+    >>> step = fsdp(lambda x: 2 * x, {"embed": "data"}, {"batch": "data"})
+    >>> step(hax.named(np.ones(2), "embed"))
+    NamedArray({'embed': 2}, array([2., 2.]))
+    """
+    if args and callable(args[0]):
+        return _fsdp(*args, **kwargs)
+    return lambda fn: _fsdp(fn, *args, **kwargs)
+
+
+def _fsdp(fn: Callable[..., Any], parameter_mapping: ResourceMapping, compute_mapping: ResourceMapping) -> Any:
+    return named_jit(fn, compute_mapping, in_axis_resources=parameter_mapping, out_axis_resources=parameter_mapping)
