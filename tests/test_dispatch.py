@@ -26,7 +26,7 @@ import xpand_extensions.plugins
 from tests.libraries import Library
 from xpand_extensions import UnsupportedError, capabilities, check_plugin, pluggable
 from xpand_extensions._capabilities import facade_names, import_facades, support_of
-from xpand_extensions._dispatch import OPERATIONS, plugin_package
+from xpand_extensions._dispatch import OPERATIONS, forwards_to, plugin_package
 
 OURS = xpand_extensions.__name__
 PLUGINS = [f"{OURS}.plugins.{info.name}" for info in pkgutil.iter_modules(xpand_extensions.plugins.__path__)]
@@ -102,6 +102,27 @@ def test_signatures_in_the_source(package: str) -> None:
                 if any("forwards_to" in ast.unparse(each) for each in node.decorator_list):
                     continue  # `check_plugin` compares the signature that it has by then
                 assert _bare(node) == facades[capability][node.name], f"{path}: {node.name} has another signature"
+
+
+def test_forwards_to_gives_the_signature_of_another_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    from xpand_extensions.plugins.numpy import scatter
+
+    @forwards_to(scatter.scatter)
+    def right(x: Any, indices: Any, values: Any, /, **options: Any) -> Any:
+        return scatter.scatter(x, indices, values, **options)
+
+    @forwards_to(scatter.scatter_nd)
+    def wrong(x: Any, indices: Any, values: Any, /, **options: Any) -> Any:
+        return scatter.scatter_nd(x, indices, values, **options)
+
+    assert inspect.signature(right) == inspect.signature(scatter.scatter)
+    for function in (right, wrong):
+        function.__module__ = scatter.__name__
+    monkeypatch.setattr(scatter, "scatter", right)
+    check_plugin(f"{OURS}.plugins.numpy")
+    monkeypatch.setattr(scatter, "scatter", wrong)
+    with pytest.raises(AssertionError, match="differs from the facade"):
+        check_plugin(f"{OURS}.plugins.numpy")
 
 
 def test_every_operation_is_somewhere() -> None:

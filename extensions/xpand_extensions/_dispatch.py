@@ -318,7 +318,20 @@ def operation_of(function: Any) -> Operation[..., Any] | None:
 
 
 def forwards_to(other: Callable[..., Any], /) -> Callable[[F], F]:
-    """Decorate an implementation that passes options on to another one: its signature is that one's."""
+    """Decorate an implementation that passes options on to another one: its signature is that one's.
+
+    Args:
+        other: The other implementation, or the facade.
+
+    >>> from inspect import signature
+    >>> def scaled(x, /, *, by=2.0, offset=0.0):
+    ...     return by * x + offset
+    >>> @forwards_to(scaled)
+    ... def scaled_quickly(x, /, *, offset=0.0, **options):
+    ...     return scaled(x, offset=offset, **options)
+    >>> signature(scaled_quickly)
+    <Signature (x, /, *, by=2.0, offset=0.0)>
+    """
 
     def decorate(function: F) -> F:
         cast("Any", function).__wrapped__ = other

@@ -7,7 +7,7 @@ of arguments, is in `xpand.extend`. The guide is in the documentation, under "Ex
 """
 
 from .._capabilities import capabilities, check_plugin
-from .._dispatch import Pluggable, in_one_namespace, pluggable
+from .._dispatch import Pluggable, forwards_to, in_one_namespace, pluggable
 from .._transformed import Transformation, transformation
 from .._where import clean_tracebacks
 from ._derivatives import LINEAR, contribution, factor, joint, pullback, scale
@@ -22,6 +22,7 @@ __all__ = [
     "clean_tracebacks",
     "contribution",
     "factor",
+    "forwards_to",
     "in_one_namespace",
     "joint",
     "pluggable",
