@@ -5,7 +5,7 @@ vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the val
 `mode="drop"` is faster there.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from xpand import is_concrete
 from xpand.extend import Array, checks, eager
@@ -17,7 +17,6 @@ from ._at import At, at
 from ._at import Index as Index
 from ._nd import ScatterOperation, indexed_add, indexed_put, scatter, scatter_nd
 from ._offsets import SegmentOperation, segment_reduce
-from ._segments import SegmentMode
 
 __all__ = [
     "At",
@@ -36,14 +35,6 @@ __all__ = [
     "segment_reduce",
     "segment_sum",
 ]
-
-_KINDS: Final = {
-    "segment_sum": checks.NUMERIC,
-    "segment_prod": checks.NUMERIC,
-    "segment_min": checks.ORDERED,
-    "segment_max": checks.ORDERED,
-    "segment_mean": checks.FLOATING,
-}
 
 
 @pluggable
@@ -89,10 +80,9 @@ def segment_sum(
     >>> segment_sum(np.asarray([1.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=4)
     array([5., 0., 2., 0.])
     """
-    num_segments, axis, mode = _check("segment_sum", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_sum.native(values, segment_ids)(
-        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
-    )
+    given = num_segments, axis, indices_are_sorted, mode
+    options = _check("segment_sum", checks.NUMERIC, values, segment_ids, *given)
+    return segment_sum.native(values, segment_ids)(values, segment_ids, **options)
 
 
 @pluggable
@@ -114,10 +104,9 @@ def segment_prod(
     >>> segment_prod(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=4)
     array([12.,  1.,  2.,  1.])
     """
-    num_segments, axis, mode = _check("segment_prod", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_prod.native(values, segment_ids)(
-        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
-    )
+    given = num_segments, axis, indices_are_sorted, mode
+    options = _check("segment_prod", checks.NUMERIC, values, segment_ids, *given)
+    return segment_prod.native(values, segment_ids)(values, segment_ids, **options)
 
 
 @pluggable
@@ -140,10 +129,9 @@ def segment_min(
     >>> segment_min(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
     array([ 3., inf,  2.])
     """
-    num_segments, axis, mode = _check("segment_min", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_min.native(values, segment_ids)(
-        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
-    )
+    given = num_segments, axis, indices_are_sorted, mode
+    options = _check("segment_min", checks.ORDERED, values, segment_ids, *given)
+    return segment_min.native(values, segment_ids)(values, segment_ids, **options)
 
 
 @pluggable
@@ -166,10 +154,9 @@ def segment_max(
     >>> segment_max(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
     array([  4., -inf,   2.])
     """
-    num_segments, axis, mode = _check("segment_max", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_max.native(values, segment_ids)(
-        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
-    )
+    given = num_segments, axis, indices_are_sorted, mode
+    options = _check("segment_max", checks.ORDERED, values, segment_ids, *given)
+    return segment_max.native(values, segment_ids)(values, segment_ids, **options)
 
 
 @pluggable
@@ -192,25 +179,25 @@ def segment_mean(
     >>> segment_mean(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
     array([3.5, nan, 2. ])
     """
-    num_segments, axis, mode = _check("segment_mean", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_mean.native(values, segment_ids)(
-        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
-    )
+    given = num_segments, axis, indices_are_sorted, mode
+    options = _check("segment_mean", checks.FLOATING, values, segment_ids, *given)
+    return segment_mean.native(values, segment_ids)(values, segment_ids, **options)
 
 
 def _check(
     function: str,
+    kinds: frozenset[checks.Kind],
     values: Array,
     segment_ids: Array,
     num_segments: Any,
     axis: Any,
     indices_are_sorted: Any,
     mode: Any,
-) -> tuple[int, int, SegmentMode]:
-    """Check the arguments of a segment reduction; return num_segments, axis, mode as implementations get them."""
+) -> dict[str, Any]:
+    """Check the arguments of a segment reduction; return the options as implementations get them."""
     xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)
     checks.one_device(function, values=values, segment_ids=segment_ids)
-    checks.dtype(function, "values", xp, values, _KINDS[function])
+    checks.dtype(function, "values", xp, values, kinds)
     checks.dtype(function, "segment_ids", xp, segment_ids, checks.INTEGERS)
     axis = checks.axis(function, axis, values.ndim)
     checks.boolean(function, "indices_are_sorted", indices_are_sorted)
@@ -234,18 +221,18 @@ def _check(
         with eager(xp):
             num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
     if mode in (None, "raise"):
-        if concrete:
-            return num_segments, axis, "raise"
-        if mode == "raise":
+        if mode == "raise" and not concrete:
             raise ValueError(
                 f"{function}: mode='raise' needs the values of segment_ids, which aren't known here (under jit or "
                 "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or "
                 "choose 'drop', 'clip' or 'wrap'"
             )
-        return num_segments, axis, "drop"
-    if mode in ("clip", "wrap") and num_segments == 0 and size:
+        mode = "raise" if concrete else "drop"
+    elif mode in ("clip", "wrap") and num_segments == 0 and size:
         raise IndexError(f"{function}: mode={mode!r} has no segment to move ids to: num_segments is 0")
-    return num_segments, axis, "drop" if mode == "fill" else mode
+    elif mode == "fill":
+        mode = "drop"
+    return {"num_segments": num_segments, "axis": axis, "indices_are_sorted": indices_are_sorted, "mode": mode}
 
 
 if not TYPE_CHECKING:  # which would take every name for known

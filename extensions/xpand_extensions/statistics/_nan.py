@@ -1,23 +1,9 @@
 """Reductions that pass over NaN."""
 
-from typing import Final
-
 from xpand.extend import Array, Axis, checks
 
 from .._dispatch import pluggable
 from ._arguments import number, reduced
-
-_KINDS: Final = {
-    "nansum": checks.NUMERIC,
-    "nanprod": checks.NUMERIC,
-    "nanmin": checks.REAL_VALUED,
-    "nanmax": checks.REAL_VALUED,
-    "nanmean": checks.FLOATING,
-    "nanvar": checks.REAL,
-    "nanstd": checks.REAL,
-    "nanargmin": checks.REAL_VALUED,
-    "nanargmax": checks.REAL_VALUED,
-}
 
 
 @pluggable
@@ -42,7 +28,7 @@ def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> nansum(np.asarray([[1.0, np.nan], [np.nan, np.nan]]), axis=1)
     array([1., 0.])
     """
-    axes = reduced("nansum", _KINDS["nansum"], x, axis, keepdims)
+    axes = reduced("nansum", checks.NUMERIC, x, axis, keepdims)
     return nansum.native(x)(x, axis=axes, keepdims=keepdims)
 
 
@@ -56,7 +42,7 @@ def nanprod(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> nanprod(np.asarray([[3.0, np.nan], [np.nan, np.nan]]), axis=1)
     array([3., 1.])
     """
-    axes = reduced("nanprod", _KINDS["nanprod"], x, axis, keepdims)
+    axes = reduced("nanprod", checks.NUMERIC, x, axis, keepdims)
     return nanprod.native(x)(x, axis=axes, keepdims=keepdims)
 
 
@@ -83,7 +69,7 @@ def nanmin(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> nanmin(np.asarray([[3.0, np.nan, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
     array([ 2., nan])
     """
-    axes = _nonempty("nanmin", x, reduced("nanmin", _KINDS["nanmin"], x, axis, keepdims))
+    axes = _nonempty("nanmin", x, reduced("nanmin", checks.REAL_VALUED, x, axis, keepdims))
     return nanmin.native(x)(x, axis=axes, keepdims=keepdims)
 
 
@@ -110,7 +96,7 @@ def nanmax(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> nanmax(np.asarray([[3.0, np.nan, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
     array([ 3., nan])
     """
-    axes = _nonempty("nanmax", x, reduced("nanmax", _KINDS["nanmax"], x, axis, keepdims))
+    axes = _nonempty("nanmax", x, reduced("nanmax", checks.REAL_VALUED, x, axis, keepdims))
     return nanmax.native(x)(x, axis=axes, keepdims=keepdims)
 
 
@@ -137,7 +123,7 @@ def nanmean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> nanmean(np.asarray([[3.0, np.nan, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
     array([2.5, nan])
     """
-    axes = reduced("nanmean", _KINDS["nanmean"], x, axis, keepdims)
+    axes = reduced("nanmean", checks.FLOATING, x, axis, keepdims)
     return nanmean.native(x)(x, axis=axes, keepdims=keepdims)
 
 
@@ -166,7 +152,7 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
     >>> nanvar(np.asarray([[3.0, np.nan, 1.0], [np.nan, np.nan, 5.0]]), axis=1, correction=1)
     array([ 2., nan])
     """
-    axes = reduced("nanvar", _KINDS["nanvar"], x, axis, keepdims)
+    axes = reduced("nanvar", checks.REAL, x, axis, keepdims)
     return nanvar.native(x)(x, axis=axes, correction=number("nanvar", "correction", correction), keepdims=keepdims)
 
 
@@ -180,7 +166,7 @@ def nanstd(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
     >>> nanstd(np.asarray([[3.0, np.nan, 1.0], [np.nan, np.nan, 5.0]]), axis=1)
     array([1., 0.])
     """
-    axes = reduced("nanstd", _KINDS["nanstd"], x, axis, keepdims)
+    axes = reduced("nanstd", checks.REAL, x, axis, keepdims)
     return nanstd.native(x)(x, axis=axes, correction=number("nanstd", "correction", correction), keepdims=keepdims)
 
 
@@ -207,7 +193,7 @@ def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     >>> nanargmin(np.asarray([[np.nan, 3.0, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
     array([ 2, -1])
     """
-    reduced("nanargmin", _KINDS["nanargmin"], x, None, keepdims)
+    reduced("nanargmin", checks.REAL_VALUED, x, None, keepdims)
     axis = None if axis is None else checks.axis("nanargmin", axis, x.ndim)
     return nanargmin.native(x)(x, axis=axis, keepdims=keepdims)
 
@@ -235,7 +221,7 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     >>> nanargmax(np.asarray([[np.nan, 3.0, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
     array([ 1, -1])
     """
-    reduced("nanargmax", _KINDS["nanargmax"], x, None, keepdims)
+    reduced("nanargmax", checks.REAL_VALUED, x, None, keepdims)
     axis = None if axis is None else checks.axis("nanargmax", axis, x.ndim)
     return nanargmax.native(x)(x, axis=axis, keepdims=keepdims)
 

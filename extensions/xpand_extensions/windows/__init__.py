@@ -17,7 +17,7 @@ cumulative sums: they are as exact as pairwise summation, and NaN and infinities
 from xpand.extend import Array
 
 from .._dispatch import pluggable
-from ._arguments import Padding, Sizes, check_array, check_windows
+from ._arguments import Padding, Sizes, check_windows
 from ._general import window_reduce, window_scatter_max, window_scatter_min
 from ._pooling import avg_pool, max_pool, min_pool
 from ._reductions import window_max, window_mean, window_min, window_prod, window_sum
@@ -78,6 +78,6 @@ def sliding_window_view(
            [3., 4.]])
     """
     function = "sliding_window_view"
-    check_array(function, x, None)
-    window, axes, steps, _, dilation = check_windows(function, x, window_shape, axis, strides, "valid", window_dilation)
-    return sliding_window_view.native(x)(x, window, axis=axes, strides=steps, window_dilation=dilation)
+    window, options = check_windows(function, None, x, window_shape, axis, strides, "valid", window_dilation)
+    del options["padding"]
+    return sliding_window_view.native(x)(x, window, **options)

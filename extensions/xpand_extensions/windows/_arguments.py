@@ -14,7 +14,6 @@ Padding: TypeAlias = Literal["valid", "same"] | int | Sequence[tuple[int, int]]
 """How far windows reach over the ends of each windowed axis."""
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
-Checked: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Pairs, tuple[int, ...]]
 
 _PADDINGS: Final = ("valid", "same")
 
@@ -104,20 +103,29 @@ def check_array(function: str, x: Array, kinds: frozenset[Kind] | None) -> Names
 
 
 def check_windows(
-    function: str, x: Array, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any
-) -> Checked:
-    """Check all that describes windows; return window_shape, axis, strides, padding, window_dilation, each in full."""
+    function: str,
+    kinds: frozenset[Kind] | None,
+    x: Array,
+    window_shape: Any,
+    axis: Any,
+    strides: Any,
+    padding: Any,
+    window_dilation: Any,
+) -> tuple[tuple[int, ...], dict[str, Any]]:
+    """Check the array and all that describes windows; return the sizes of the windows, and the options, in full."""
+    check_array(function, x, kinds)
     axes = _axes(function, x, axis)
     number = len(axes)
     window = _sizes(function, "window_shape", window_shape, number)
     steps = _sizes(function, "strides", strides, number)
     dilation = _sizes(function, "window_dilation", window_dilation, number)
     if type(padding) is str and padding == "valid":
-        return window, axes, steps, ((0, 0),) * number, dilation
-    if type(padding) is str and padding == "same":
+        pairs: Pairs = ((0, 0),) * number
+    elif type(padding) is str and padding == "same":
         pairs = tuple([_same(x.shape[k], *rest) for k, *rest in zip(axes, window, steps, dilation)])
-        return window, axes, steps, pairs, dilation
-    return window, axes, steps, _pairs(function, padding, number), dilation
+    else:
+        pairs = _pairs(function, padding, number)
+    return window, {"axis": axes, "strides": steps, "padding": pairs, "window_dilation": dilation}
 
 
 def _axes(function: str, x: Array, axis: Any) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Windows reduced by a user function, and sums scattered to the extremes of windows."""
 
 from collections.abc import Callable
+from typing import Any
 
 from xpand.extend import Array, Scalar, checks, describe
 
@@ -68,12 +69,9 @@ def window_reduce(
             shape = tuple(initial.shape)
             raise ValueError(f"window_reduce: initial must be a number or a 0-dimensional array, got the shape {shape}")
     checks.castable("window_reduce", "initial", xp, initial, x, "x")
-    window, axes, steps, pairs, dilation = check_windows(
-        "window_reduce", x, window_shape, axis, strides, padding, window_dilation
-    )
-    return window_reduce.native(x, initial)(
-        x, function, initial, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation
-    )
+    given = window_shape, axis, strides, padding, window_dilation
+    window, options = check_windows("window_reduce", None, x, *given)
+    return window_reduce.native(x, initial)(x, function, initial, window, **options)
 
 
 @pluggable
@@ -122,11 +120,9 @@ def window_scatter_max(
     array([[ 0.,  0.,  0.,  0.],
            [10.,  0., 20.,  0.]])
     """
-    checked = _check_scatter("window_scatter_max", x, source, initial, window_shape, axis, strides, padding)
-    window, axes, steps, pairs = checked
-    return window_scatter_max.native(x, source, initial)(
-        x, source, initial, window, axis=axes, strides=steps, padding=pairs
-    )
+    given = window_shape, axis, strides, padding
+    window, options = _check_scatter("window_scatter_max", x, source, initial, *given)
+    return window_scatter_max.native(x, source, initial)(x, source, initial, window, **options)
 
 
 @pluggable
@@ -150,11 +146,9 @@ def window_scatter_min(
     >>> window_scatter_min(x, np.asarray([10.0, 20.0, 30.0]), 0.0, 2)
     array([10.,  0., 50.,  0.])
     """
-    checked = _check_scatter("window_scatter_min", x, source, initial, window_shape, axis, strides, padding)
-    window, axes, steps, pairs = checked
-    return window_scatter_min.native(x, source, initial)(
-        x, source, initial, window, axis=axes, strides=steps, padding=pairs
-    )
+    given = window_shape, axis, strides, padding
+    window, options = _check_scatter("window_scatter_min", x, source, initial, *given)
+    return window_scatter_min.native(x, source, initial)(x, source, initial, window, **options)
 
 
 def _check_scatter(
@@ -166,8 +160,8 @@ def _check_scatter(
     axis: int | tuple[int, ...] | None,
     strides: Sizes,
     padding: Padding,
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """Check the arguments of a scatter; return window_shape, axis, strides, padding."""
+) -> tuple[tuple[int, ...], dict[str, Any]]:
+    """Check the arguments of a scatter; return the sizes of the windows, and the options, in full."""
     arrays = {"x": x, "source": source}
     if not isinstance(initial, (bool, int, float, complex)):
         arrays["initial"] = initial
@@ -179,13 +173,14 @@ def _check_scatter(
         shape = tuple(arrays["initial"].shape)
         raise ValueError(f"{function}: initial must be a number or a 0-dimensional array, got the shape {shape}")
     checks.castable(function, "initial", xp, initial, source, "source")
-    window, axes, steps, pairs, dilation = check_windows(function, x, window_shape, axis, strides, padding, 1)
+    window, options = check_windows(function, checks.ORDERED, x, window_shape, axis, strides, padding, 1)
     wanted = list(x.shape)
-    for each in passes(window, axes, steps, pairs, dilation):
+    for each in passes(window, **options):
         wanted[each.axis] = each.count(wanted[each.axis])
     if tuple(source.shape) != tuple(wanted):
         raise ValueError(
             f"{function}: source must have one element for each window, so the shape {tuple(wanted)} for x of shape "
             f"{tuple(x.shape)}, got {tuple(source.shape)}"
         )
-    return window, axes, steps, pairs
+    del options["window_dilation"]
+    return window, options

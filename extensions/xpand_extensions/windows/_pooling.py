@@ -1,8 +1,10 @@
 """Pooling: windows over those axes of images that follow batch and channel."""
 
+from typing import Any
+
 from xpand.extend import Array, Kind, checks
 
-from ._arguments import Checked, Padding, Sizes, check_array, check_windows
+from ._arguments import Padding, Sizes, check_array, check_windows
 from ._reductions import window_max, window_mean, window_min
 
 
@@ -38,10 +40,8 @@ def max_pool(
     >>> max_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
     array([[[3., 5.]]])
     """
-    window, axes, steps, pairs, dilation = _check(
-        "max_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation
-    )
-    return window_max.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+    window, options = _check("max_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation)
+    return window_max.native(x)(x, window, **options)
 
 
 def min_pool(
@@ -59,10 +59,8 @@ def min_pool(
     >>> min_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
     array([[[1., 2.]]])
     """
-    window, axes, steps, pairs, dilation = _check(
-        "min_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation
-    )
-    return window_min.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+    window, options = _check("min_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation)
+    return window_min.native(x)(x, window, **options)
 
 
 def avg_pool(
@@ -84,19 +82,9 @@ def avg_pool(
     >>> avg_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
     array([[[2. , 3.5]]])
     """
-    window, axes, steps, pairs, dilation = _check(
-        "avg_pool", x, checks.FLOATING, window_shape, strides, padding, window_dilation
-    )
+    window, options = _check("avg_pool", x, checks.FLOATING, window_shape, strides, padding, window_dilation)
     checks.boolean("avg_pool", "count_include_pad", count_include_pad)
-    return window_mean.native(x)(
-        x,
-        window,
-        axis=axes,
-        strides=steps,
-        padding=pairs,
-        window_dilation=dilation,
-        count_include_pad=count_include_pad,
-    )
+    return window_mean.native(x)(x, window, **options, count_include_pad=count_include_pad)
 
 
 def _check(
@@ -107,7 +95,7 @@ def _check(
     strides: Sizes | None,
     padding: Padding,
     window_dilation: Sizes,
-) -> Checked:
+) -> tuple[tuple[int, ...], dict[str, Any]]:
     check_array(function, x, kinds)
     if x.ndim < 3:
         raise ValueError(
@@ -115,4 +103,4 @@ def _check(
             f"{tuple(x.shape)}; add those that it hasn't with `xp.expand_dims`, or use the window functions"
         )
     steps = window_shape if strides is None else strides
-    return check_windows(function, x, window_shape, tuple(range(2, x.ndim)), steps, padding, window_dilation)
+    return check_windows(function, None, x, window_shape, tuple(range(2, x.ndim)), steps, padding, window_dilation)

@@ -3,7 +3,7 @@
 from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
-from ._arguments import Padding, Sizes, check_array, check_windows
+from ._arguments import Padding, Sizes, check_windows
 
 
 @pluggable
@@ -48,11 +48,9 @@ def window_sum(
     array([[ 4],
            [10]])
     """
-    check_array("window_sum", x, checks.NUMERIC)
-    window, axes, steps, pairs, dilation = check_windows(
-        "window_sum", x, window_shape, axis, strides, padding, window_dilation
-    )
-    return window_sum.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+    given = window_shape, axis, strides, padding, window_dilation
+    window, options = check_windows("window_sum", checks.NUMERIC, x, *given)
+    return window_sum.native(x)(x, window, **options)
 
 
 @pluggable
@@ -74,11 +72,9 @@ def window_prod(
     >>> window_prod(np.asarray([1.0, 2.0, 3.0, 4.0]), 3, padding="same")
     array([ 2.,  6., 24., 12.])
     """
-    check_array("window_prod", x, checks.NUMERIC)
-    window, axes, steps, pairs, dilation = check_windows(
-        "window_prod", x, window_shape, axis, strides, padding, window_dilation
-    )
-    return window_prod.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+    given = window_shape, axis, strides, padding, window_dilation
+    window, options = check_windows("window_prod", checks.NUMERIC, x, *given)
+    return window_prod.native(x)(x, window, **options)
 
 
 @pluggable
@@ -101,11 +97,9 @@ def window_min(
     >>> window_min(np.asarray([3.0, 1.0, 4.0, 1.5]), 2)
     array([1. , 1. , 1.5])
     """
-    check_array("window_min", x, checks.ORDERED)
-    window, axes, steps, pairs, dilation = check_windows(
-        "window_min", x, window_shape, axis, strides, padding, window_dilation
-    )
-    return window_min.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+    given = window_shape, axis, strides, padding, window_dilation
+    window, options = check_windows("window_min", checks.ORDERED, x, *given)
+    return window_min.native(x)(x, window, **options)
 
 
 @pluggable
@@ -128,11 +122,9 @@ def window_max(
     >>> window_max(np.asarray([3.0, 1.0, 4.0, 1.5]), 2)
     array([3., 4., 4.])
     """
-    check_array("window_max", x, checks.ORDERED)
-    window, axes, steps, pairs, dilation = check_windows(
-        "window_max", x, window_shape, axis, strides, padding, window_dilation
-    )
-    return window_max.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+    given = window_shape, axis, strides, padding, window_dilation
+    window, options = check_windows("window_max", checks.ORDERED, x, *given)
+    return window_max.native(x)(x, window, **options)
 
 
 @pluggable
@@ -170,17 +162,7 @@ def window_mean(
     >>> window_mean(np.asarray([3.0, 6.0, 9.0]), 3, padding="same", count_include_pad=False)
     array([4.5, 6. , 7.5])
     """
-    check_array("window_mean", x, checks.FLOATING)
-    window, axes, steps, pairs, dilation = check_windows(
-        "window_mean", x, window_shape, axis, strides, padding, window_dilation
-    )
+    given = window_shape, axis, strides, padding, window_dilation
+    window, options = check_windows("window_mean", checks.FLOATING, x, *given)
     checks.boolean("window_mean", "count_include_pad", count_include_pad)
-    return window_mean.native(x)(
-        x,
-        window,
-        axis=axes,
-        strides=steps,
-        padding=pairs,
-        window_dilation=dilation,
-        count_include_pad=count_include_pad,
-    )
+    return window_mean.native(x)(x, window, **options, count_include_pad=count_include_pad)
