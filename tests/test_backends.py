@@ -25,7 +25,7 @@ from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import ShapeDtype, disable_jit, io_callback, jit, make_graph
 from xpand_extensions.plugins.numpy.jit import blocks
 from xpand_extensions.tracing import Equation, Graph, Variable
-from xpand_extensions.tracing._backend import LIBRARY, Backend, preferred
+from xpand_extensions.tracing._backend import LIBRARY, Backend, Backends
 from xpand_extensions.tracing._branches import given_to
 from xpand_extensions.tracing._compile import compiled, steps_of
 from xpand_extensions.tracing._jit import jit_by
@@ -347,7 +347,7 @@ def test_the_backend_with_the_highest_priority_is_used(tmp_path: Path, monkeypat
     (package / "_helper.py").write_text("raise AssertionError('private')\n")
     (package / "slow.py").write_text(text.format(0))
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = lambda: type(preferred("some_backends", [str(package)])).__module__
+    found = lambda: type(Backends("some_backends", [str(package)]).preferred()).__module__
     assert found() == "some_backends.slow"
     (package / "quick").mkdir()
     (package / "quick" / "__init__.py").write_text(text.format(2))

@@ -77,6 +77,7 @@ def jit(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] = (),
+    compiler: str | None = None,
 ) -> CompiledFunction:
     """Compile a function.
 
@@ -106,6 +107,9 @@ def jit(
         static_argnames: The same by name. An argument declared by one is static both ways.
         donate_argnums: The numbers of arguments whose memory may be reused for results; their arrays can't be used
             afterwards. Only JAX reuses the memory; other libraries ignore this.
+        compiler: The compiler: "numpy" or "native" on NumPy, "xla" on JAX, "inductor" on PyTorch. By default it is the
+            library's own. "native" makes machine code of loops, branches and elementwise operations on NumPy arrays,
+            with NumPy's values; it needs `pip install 'xpand[native]'`.
 
     Returns:
         A function of the same arguments. Its method `lower(*args)` returns the program before compilation, with
@@ -116,6 +120,8 @@ def jit(
             a tree of such, nor static; a static one that is not hashable; arrays of two libraries; a result that is not
             a tree of arrays and numbers; or Python code that asks for the value of a traced array.
         ValueError: An argument declared static, or to be donated, that the function doesn't take; or one declared both.
+            By the function returned: a compiler that the library doesn't have.
+        ImportError: By the function returned: a compiler that is not installed.
 
     Source: `jax.jit`.
 
@@ -128,6 +134,8 @@ def jit(
     """
     if not callable(function):
         raise TypeError(f"jit: takes a function, got {describe(function)}")
+    if not isinstance(compiler, (str, type(None))):
+        raise TypeError(f"jit: compiler must be the name of one, or None, got {describe(compiler)}")
     statics = Statics("jit", function, static_argnums, static_argnames)
     donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
@@ -159,7 +167,7 @@ def jit(
         if found is None:
             statics.check(values)
             numbers = leaf_numbers(args, traced[0], values, donated)
-            flat = make(Flat("jit", tracing(function), structure, values), donate_argnums=numbers)
+            flat = make(Flat("jit", tracing(function), structure, values), donate_argnums=numbers, compiler=compiler)
             found = signatures.add(key, flat)
         arrays = [x for x in args if type(x) not in NUMBERS]
         if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):

@@ -104,10 +104,16 @@ class Compiled(Opaque, Generic[V]):
             self._count = 0
 
 
-def jit_with(make: Callable[[Callable[..., Any], Any], Callable[..., Any]]) -> Callable[..., Any]:
-    """Make a library's implementation of `jit` from a function of the function to compile and `donate_argnums`.
+Make: TypeAlias = Callable[[Callable[..., Any], Any], Callable[..., Any]]
+"""Makes the compiled function, from a function of arrays and `donate_argnums`."""
 
-    The facade has bound the static arguments.
+
+def jit_with(make: Make, named: Callable[[str], Make]) -> Callable[..., Any]:
+    """Make a library's implementation of `jit`; the facade has bound the static arguments.
+
+    Args:
+        make: Compiles by default.
+        named: Returns the function that compiles by a compiler that the user names, or raises.
     """
 
     def jit(
@@ -117,10 +123,31 @@ def jit_with(make: Callable[[Callable[..., Any], Any], Callable[..., Any]]) -> C
         static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Iterable[str] | None = None,
         donate_argnums: int | Sequence[int] = (),
+        compiler: str | None = None,
     ) -> Callable[..., Any]:
-        return make(function, donate_argnums)
+        return (make if compiler is None else named(compiler))(function, donate_argnums)
 
     return jit
+
+
+def only(name: str, make: Make) -> Callable[[str], Make]:
+    """Make the second argument of `jit_with` for a library with one compiler."""
+
+    def named(compiler: str) -> Make:
+        if compiler != name:
+            raise unknown_compiler(compiler, [name])
+        return make
+
+    return named
+
+
+def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:
+    """Make the error for a compiler that a library doesn't have."""
+    names = "".join(f" or {name!r}" for name in known)
+    return ValueError(
+        f"jit: compiler must be None{names} for the arrays of this call, got {compiler!r}; None chooses the library's "
+        "default"
+    )
 
 
 def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> Callable[..., Any]:

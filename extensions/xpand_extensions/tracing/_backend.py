@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from xpand.extend import Array
 
-from ..jit._calls import NUMBERS
+from ..jit._calls import NUMBERS, unknown_compiler
 from ._graph import Equation, Graph, graphs_within
 
 
@@ -23,7 +23,17 @@ class Backend:
     """
 
     priority: ClassVar[int] = 0
-    """Of several backends in one plug-in, the one with the highest priority is used."""
+    """The backend with the highest priority is used by default; one with a negative priority only by name."""
+
+    name: ClassVar[str] = ""
+    """The name by which `jit(function, compiler=name)` selects the backend."""
+
+    needs: ClassVar[str] = ""
+    """The requirement of the backend and the command that installs it, for the error where it isn't available."""
+
+    def is_available(self) -> bool:
+        """Tell whether the backend can be used on this machine."""
+        return True
 
     def accepts(self, equation: Equation) -> bool:
         """Tell whether the backend can do an operation, by its name, parameters, shapes and data types.
@@ -33,6 +43,13 @@ class Backend:
         library's own loop runs, and the graphs of its bodies are offered by themselves.
         """
         return False
+
+    def chosen(self, graph: Graph) -> Callable[[Equation], bool]:
+        """Return the function that tells which operations of a graph the backend takes; `accepts` by default.
+
+        A backend overrides it to look at the operations around each one.
+        """
+        return self.accepts
 
     def accepts_bodies(self, equation: Equation) -> bool:
         """Tell whether all operations within a loop or a branch are accepted."""
@@ -85,15 +102,31 @@ LIBRARY: Final = Backend()
 """The backend that leaves all to the library's own functions."""
 
 
-def preferred(package: str, path: Iterable[str]) -> Backend:
-    """Return the backend with the highest priority among the modules of a package.
+class Backends:
+    """The backends of a library: the public modules of a package, each with a `BACKEND`."""
 
-    Args:
-        package: The name of the package. Each of its public modules has a `BACKEND`: None if it can't be used, as
-            where a package that it needs is not installed.
-        path: The `__path__` of the package.
-    """
-    names = [info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")]
-    backends = [import_module(f"{package}.{name}").BACKEND for name in sorted(names)]
-    found: Backend = max(filter(None, backends), key=lambda backend: backend.priority)
-    return found
+    def __init__(self, package: str, path: Iterable[str]) -> None:
+        """Find the backends of a package with the given `__path__`."""
+        names = [info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")]
+        found = [import_module(f"{package}.{name}").BACKEND for name in sorted(names)]
+        self.all: list[Backend] = [backend for backend in found if backend is not None]
+
+    def preferred(self) -> Backend:
+        """Return the available backend with the highest priority."""
+        by_default = [backend for backend in self.all if backend.priority >= 0]
+        ordered = sorted(by_default, key=lambda backend: backend.priority, reverse=True)
+        return next((backend for backend in ordered if backend.is_available()), LIBRARY)
+
+    def named(self, name: str) -> Backend:
+        """Return the backend with a name.
+
+        Raises:
+            ValueError: There is none.
+            ImportError: It isn't available.
+        """
+        for backend in self.all:
+            if backend.name == name:
+                if not backend.is_available():
+                    raise ImportError(f"jit: compiler={name!r} needs {backend.needs}")
+                return backend
+        raise unknown_compiler(name, [backend.name for backend in self.all if backend.name])

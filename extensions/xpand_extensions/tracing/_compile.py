@@ -43,7 +43,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     """Make the steps of a graph: one for each group that a backend lowers, one for each other equation."""
     if backend is LIBRARY:
         return [_step(equation, backend) for equation in graph.equations]
-    users = _users(graph)
+    users, accepts = _users(graph), backend.chosen(graph)
     steps: list[Step] = []
     groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; none depends on another
     where: dict[Variable, Hashable] = {}
@@ -61,7 +61,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
             steps.append(Step(function, [*part.inputs, *part.constants], {}, part.outputs, True))
 
     for equation in graph.equations:
-        joins = backend.accepts(equation) and not equation.effects
+        joins = accepts(equation) and not equation.effects
         kind = backend.group_of(equation) if joins else None
         for x in equation.inputs:
             if isinstance(x, Variable) and x in where and not (joins and where[x] == kind):

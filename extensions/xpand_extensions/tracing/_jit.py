@@ -7,9 +7,9 @@ from typing import Any
 from xpand import array_namespace, choose_namespace, trees
 from xpand.extend import Array, checks, default_dtype
 
-from ..jit._calls import NUMBERS, Flattened, by_signature, jit_with
+from ..jit._calls import NUMBERS, Flattened, Make, by_signature, jit_with, unknown_compiler
 from ..jit._graph import namespace_with
-from ._backend import Backend
+from ._backend import Backend, Backends
 from ._compile import compiled
 from ._core import TracedArray, aval_of, bare, snapshot
 from ._graph import Graph
@@ -18,14 +18,23 @@ from ._namespace import traced_namespace
 from ._staging import stage
 
 
-def jit_by(backend: Backend) -> Callable[..., Any]:
-    """Make the implementation of `jit` for a library whose programs a backend compiles."""
+def jit_by(backend: Backend, others: Backends | None = None) -> Callable[..., Any]:
+    """Make the implementation of `jit` for a library whose programs a backend compiles, or others that users name."""
 
+    def named(compiler: str) -> Make:
+        if others is None:
+            raise unknown_compiler(compiler, ())
+        return _make(others.named(compiler))
+
+    return jit_with(_make(backend), named)
+
+
+def _make(backend: Backend) -> Make:
     def make(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
         compile_for = partial(_program, function, backend)
         return by_signature(function, "shapes or data types of the arrays", backend.signature, compile_for)
 
-    return jit_with(make)
+    return make
 
 
 def _program(function: Callable[..., Any], backend: Backend, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:

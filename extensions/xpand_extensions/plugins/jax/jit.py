@@ -12,7 +12,7 @@ from xpand import trees
 from xpand.extend import Array
 
 from ...jit._ahead import Executable, Lowering
-from ...jit._calls import jit_with, traced_with
+from ...jit._calls import jit_with, only, traced_with
 from ...jit._graph import ShapeDtype
 from ._explained import explained
 
@@ -41,7 +41,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
     return call
 
 
-jit = jit_with(_jit)
+jit = jit_with(_jit, only("xla", _jit))
 
 
 def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:

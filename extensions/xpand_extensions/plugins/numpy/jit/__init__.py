@@ -1,6 +1,9 @@
 """Compilation on NumPy: by tracing, with the backends that are in this folder."""
 
-from ....tracing._backend import preferred
+from typing import Final
+
+from ....tracing._backend import Backends
 from ....tracing._jit import jit_by
 
-jit = jit_by(preferred(__name__, __path__))
+BACKENDS: Final = Backends(__name__, __path__)
+jit = jit_by(BACKENDS.preferred(), BACKENDS)

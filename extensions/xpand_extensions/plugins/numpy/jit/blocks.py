@@ -8,7 +8,7 @@ a ufunc compiled by numba 0.6 times.
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -24,6 +24,8 @@ LEAST: Final = 2 * BLOCK
 
 class Blocks(Backend):
     """Does elementwise operations on large arrays of one shape together."""
+
+    name: ClassVar[str] = "numpy"
 
     def accepts(self, equation: Equation) -> bool:
         if equation.op.name not in ELEMENTWISE or len(equation.outputs) != 1:

@@ -14,7 +14,7 @@ import torch
 from xpand import trees
 from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
-from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, traced_with
+from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, only, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
 from ._host import io_callback, pure_callback
@@ -36,7 +36,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
     return call
 
 
-jit = jit_with(_jit)
+jit = jit_with(_jit, only("inductor", _jit))
 
 
 def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:

@@ -1,0 +1,445 @@
+"""Emit LLVM instructions for arrays: loops over elements, copies, calls of NumPy's inner loops."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from ._scalars import converted, stored_type_of
+from ._ufuncs import Loop
+from ._values import (
+    SMALL,
+    Buffer,
+    Call,
+    Elementwise,
+    Index,
+    Node,
+    Pieces,
+    Shape,
+    Small,
+    View,
+    constant,
+    contiguous,
+    is_shared_element,
+    leaves,
+    nodes,
+    slots_of,
+)
+
+BLOCK: Final = 2048
+"""Elements that are passed to an inner loop of NumPy at once."""
+ALIGNMENT: Final = 64
+INTEGER: Final = ir.IntType(64)
+POINTER: Final = ir.PointerType()
+STATUS: Final = ir.IntType(32)
+_LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGER])
+
+Place: TypeAlias = tuple[Index, ...]
+
+
+class Emitter:
+    """Writes the body of a function: instructions at the current place, and a plan of its workspace."""
+
+    def __init__(self, module: ir.Module, function: ir.Function, workspace: Any, addresses: Any) -> None:
+        """Start a function whose arguments include the workspace and the addresses of NumPy's loops."""
+        self.module, self.function, self.workspace, self.addresses = module, function, workspace, addresses
+        self.loops: dict[Loop, int] = {}
+        self.sizes: list[int] = []
+        """The bytes of each slot of the workspace."""
+        self.scopes: list[dict[Any, Node]] = []
+        self.pinned: list[int] = []
+        self.block: tuple[int, Any, dict[int, Any]] | None = None
+        self.entry = ir.IRBuilder(function.append_basic_block("entry"))
+        self.b = ir.IRBuilder(function.append_basic_block("start"))
+        self.status = self.cell(STATUS)
+        self.entry.store(ir.Constant(STATUS, 0), self.status)
+        self.flags = self.cell(STATUS)
+
+    # Memory
+
+    def cell(self, kind: ir.Type, count: int = 1) -> Any:
+        """Return memory on the stack, which a loop uses again in each step."""
+        found = self.entry.alloca(kind, ir.Constant(INTEGER, count))
+        found.align = 32
+        return found
+
+    def slot(self, size: int) -> int:
+        """Return the number of a slot of the workspace that no array in use is in."""
+        used = {*self.pinned, *slots_of(node for scope in self.scopes for node in scope.values())}
+        for number, each in enumerate(self.sizes):
+            if each == size and number not in used:
+                return number
+        self.sizes.append(size)
+        return len(self.sizes) - 1
+
+    @contextmanager
+    def equation(self) -> Iterator[None]:
+        """Keep what is allocated within this context for as long as it lasts, besides the arrays of `scopes`."""
+        count = len(self.pinned)
+        yield
+        del self.pinned[count:]
+
+    def allocated(self, shape: Shape, dtype: np.dtype[Any]) -> Buffer:
+        """Return memory of the workspace for an array."""
+        size = -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        slot = self.slot(size)
+        self.pinned.append(slot)
+        pointer = self.entry.gep(self.workspace, [constant(sum(self.sizes[:slot]))], source_etype=ir.IntType(8))
+        return Buffer(shape, dtype, pointer, slots=(slot,))
+
+    def address(self, buffer: Buffer, place: Sequence[Index]) -> Any:
+        """Return the address of an element."""
+        offset, terms = buffer.offset, []
+        for index, stride, length in zip(place, buffer.strides, buffer.shape, strict=True):
+            if stride and length > 1:
+                if isinstance(index.value, ir.Constant):
+                    offset += index.value.constant * stride
+                else:
+                    terms.append(self.b.mul(index.value, constant(stride)) if stride != 1 else index.value)
+        total: Any = None
+        for term in terms:
+            total = term if total is None else self.b.add(total, term)
+        if total is None:
+            total = constant(offset)
+        elif offset:
+            total = self.b.add(total, constant(offset))
+        return self.b.gep(buffer.pointer, [total], inbounds=True, source_etype=stored_type_of(buffer.dtype))
+
+    def read(self, pointer: Any, dtype: np.dtype[Any]) -> Any:
+        """Load an element."""
+        found = self.b.load(pointer, typ=stored_type_of(dtype))
+        return self.b.icmp_unsigned("!=", found, ir.Constant(found.type, 0)) if dtype.kind == "b" else found
+
+    def write(self, value: Any, pointer: Any, dtype: np.dtype[Any]) -> None:
+        """Store an element."""
+        self.b.store(self.b.zext(value, stored_type_of(dtype)) if dtype.kind == "b" else value, pointer)
+
+    # Control flow
+
+    def block_of(self, name: str) -> Any:
+        """Append a block of instructions."""
+        return self.function.append_basic_block(name)
+
+    def loop(self, low: Any, high: Any, body: Callable[[Index], None], known: tuple[int, int] | None = None) -> None:
+        """Repeat for the integers of a range; `known` bounds them if the range itself is not known."""
+        first, last = (constant(x) if isinstance(x, int) else x for x in (low, high))
+        lowest, highest = known or (low, high)
+        if isinstance(low, int) and isinstance(high, int) and high - low < 2:
+            if high > low:
+                body(Index(first, low, high))
+            return
+        b, before = self.b, self.b.block
+        head, end = self.block_of("loop"), self.block_of("end")
+        b.branch(head)
+        b.position_at_end(head)
+        i = b.phi(INTEGER)
+        i.add_incoming(first, before)
+        body(Index(i, lowest, highest))
+        following = b.add(i, constant(1), flags=("nsw", "nuw"))
+        i.add_incoming(following, b.block)
+        b.cbranch(b.icmp_signed("<", following, last), head, end)
+        b.position_at_end(end)
+
+    def nest(self, shape: Shape, body: Callable[[Place], None], cuts: Sequence[int] = (), place: Place = ()) -> None:
+        """Repeat for all positions in a shape; the loop over the last axis is divided at `cuts`."""
+        if not shape:
+            body(place)
+            return
+        bounds = [0, *(sorted(set(cuts)) if len(shape) == 1 else ()), shape[0]]
+        for low, high in pairwise(bounds):
+            self.loop(low, high, lambda index: self.nest(shape[1:], body, cuts, (*place, index)))
+
+    # Elements
+
+    def element(self, node: Node, place: Sequence[Index]) -> Any:
+        """Return an element of an array in a register."""
+        if isinstance(node, Small):
+            if node.size == 1:
+                return node.values[0]
+            position = sum(int(i.value.constant) * step for i, step in zip(place, contiguous(node.shape)))
+            return node.values[position]
+        if isinstance(node, Buffer):
+            return self.read(self.address(node, place), node.dtype)
+        if isinstance(node, Elementwise):
+            values = [
+                converted(self.b, self.element(x, place), x.dtype, dtype) for x, dtype in zip(node.args, node.dtypes)
+            ]
+            return node.instructions(self.b, node.dtypes[-1], *values)
+        if isinstance(node, Pieces):
+            return self.read(self._address_in_pieces(node, place), node.dtype)
+        assert isinstance(node, Call)
+        assert self.block is not None
+        return self.read(self._address_in_block(node, place), node.dtype)
+
+    def _address_in_pieces(self, node: Pieces, place: Sequence[Index]) -> Any:
+        index, found = place[node.axis], None
+        for start, buffer in zip(node.starts, node.buffers):
+            length = buffer.shape[node.axis]
+            if start < index.high and start + length > index.low and length:
+                low, high = max(index.low - start, 0), min(index.high - start, length)
+                moved = Index(self.b.sub(index.value, constant(start)) if start else index.value, low, high)
+                if isinstance(index.value, ir.Constant):
+                    moved = Index(constant(index.value.constant - start), low, high)
+                address = self.address(buffer, [*place[: node.axis], moved, *place[node.axis + 1 :]])
+                if found is None:
+                    found = address
+                else:
+                    found = self.b.select(self.b.icmp_signed("<", index.value, constant(start)), found, address)
+        return found
+
+    # Arrays
+
+    def small(self, node: Node) -> Small:
+        """Return an array of a few elements in registers."""
+        if isinstance(node, Small):
+            return node
+        values = []
+        for position in np.ndindex(*node.shape):
+            place = [Index(constant(i), i, i + 1) for i in position]
+            values.append(self.element(node, place))
+        return Small(node.shape, node.dtype, values)
+
+    def in_memory(self, node: Node) -> Buffer:
+        """Return an array in memory."""
+        if isinstance(node, Buffer):
+            return node
+        if isinstance(node, Small):
+            kind = stored_type_of(node.dtype)
+            found = Buffer(node.shape, node.dtype, self.cell(kind, max(1, node.size)))
+        else:
+            found = self.allocated(node.shape, node.dtype)
+        self.store(node, found)
+        return found
+
+    def viewed(self, node: Node, view: View) -> Node:
+        """Return a view of an array, or a rearrangement of the arrays that it is computed from."""
+        if isinstance(node, Elementwise) and not nodes(node, (Call, Pieces)):
+            args = [x if is_shared_element(x) else self.viewed(x, view) for x in node.args]
+            found = node.with_args(next(x.shape for x in args if not is_shared_element(x)), args)
+            return self.small(found) if found.size <= SMALL else found
+        if isinstance(node, Small):
+            positions = view(np.arange(node.size).reshape(node.shape))
+            if positions.size <= SMALL:
+                return Small(positions.shape, node.dtype, [node.values[i] for i in positions.ravel()])
+        part = self.in_memory(node).viewed(view)
+        return self.small(part) if part.size <= SMALL else part
+
+    def spread(self, node: Node, shape: Shape) -> Node:
+        """Return an array as an operand of an elementwise operation of a shape."""
+        if node.shape == shape:
+            return node
+        if node.size == 1 and math.prod(shape) != 1:
+            return self.small(node)
+        if isinstance(node, (Elementwise, Call, Pieces)):  # computed once, and not again for each row
+            node = self.in_memory(node)
+        return self.viewed(node, lambda x: np.broadcast_to(x, shape))
+
+    def store(self, node: Node, target: Buffer) -> None:
+        """Write an array to memory."""
+        if not node.size:
+            return
+        if isinstance(node, Small):
+            for position, value in zip(np.ndindex(*node.shape), node.values):
+                self.write(value, self.address(target, [Index(constant(i), i, i + 1) for i in position]), node.dtype)
+            return
+        if _is_flat(node) and target.is_contiguous and len(node.shape) > 1:
+            shape = (node.size,)
+            node, target = _flattened(node, shape), target.viewed(lambda x: x.reshape(shape))
+        calls = nodes(node, Call)
+        if calls:
+            self._store_in_blocks(node, calls, target)
+            return
+        last = len(node.shape) - 1
+        cuts = [start for x in nodes(node, Pieces) if x.axis == last for start in x.starts[1:]]
+        self.nest(
+            node.shape,
+            lambda place: self.write(self.element(node, place), self.address(target, place), node.dtype),
+            [x for x in cuts if 0 < x < node.shape[-1]],
+        )
+
+    # Inner loops of NumPy
+
+    def call(self, loop: Loop, pointers: Sequence[Any], sizes: Sequence[Any], strides: Sequence[Any]) -> None:
+        """Call an inner loop of NumPy; floating-point flags from before are kept, since some loops clear them."""
+        b, count = self.b, len(pointers)
+        self.keep_flags()
+        number = self.loops.setdefault(loop, len(self.loops))
+        code, data = (
+            b.load(b.gep(self.addresses, [constant(2 * number + i)], source_etype=INTEGER), typ=INTEGER) for i in (0, 1)
+        )
+        args, steps, lengths = (
+            self.cell(POINTER, count),
+            self.cell(INTEGER, len(strides)),
+            self.cell(INTEGER, len(sizes)),
+        )
+        for cells, kind, values in ((args, POINTER, pointers), (steps, INTEGER, strides), (lengths, INTEGER, sizes)):
+            for i, x in enumerate(values):
+                b.store(constant(x) if isinstance(x, int) else x, b.gep(cells, [constant(i)], source_etype=kind))
+        b.call(b.inttoptr(code, _LOOP.as_pointer()), [args, lengths, steps, data])
+
+    def keep_flags(self) -> None:
+        """Add the floating-point flags that are set to the status."""
+        b = self.b
+        b.call(_flags(self.module, "stmxcsr"), [self.flags])
+        b.store(b.or_(b.load(self.status, typ=STATUS), b.load(self.flags, typ=STATUS)), self.status)
+
+    def clear_flags(self) -> None:
+        """Clear the floating-point flags."""
+        b = self.b
+        b.call(_flags(self.module, "stmxcsr"), [self.flags])
+        b.store(b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, ~0x3F)), self.flags)
+        b.call(_flags(self.module, "ldmxcsr"), [self.flags])
+
+    def fail(self, condition: Any, status: int) -> None:
+        """Add to the status where a condition holds."""
+        b = self.b
+        found = b.select(condition, ir.Constant(STATUS, status), ir.Constant(STATUS, 0))
+        b.store(b.or_(b.load(self.status, typ=STATUS), found), self.status)
+
+    def called(self, node: Call) -> Small:
+        """Return the results of an inner loop for a few elements."""
+        arrays = [self._operand(x, dtype) for x, dtype in zip(node.args, node.dtypes)]
+        out = Buffer(node.shape, node.dtype, self.cell(stored_type_of(node.dtype), node.size))
+        strides = [x.dtype.itemsize if x.size == node.size else 0 for x in arrays]
+        pointers = [self.address(x, [Index(constant(0), 0, 1)] * len(x.shape)) for x in (*arrays, out)]
+        self.call(node.loop, pointers, [node.size], [*strides, node.dtype.itemsize])
+        return self.small(out)
+
+    def _operand(self, node: Node, dtype: np.dtype[Any]) -> Buffer:
+        """Return a few elements in memory, one after the other, with a data type."""
+        if isinstance(node, Buffer) and node.dtype == dtype and node.is_contiguous:
+            return node
+        values = [converted(self.b, x, node.dtype, dtype) for x in self.small(node).values]
+        return self.in_memory(Small(node.shape, dtype, values))
+
+    def _store_in_blocks(self, node: Node, calls: Sequence[Call], target: Buffer) -> None:
+        """Write an array, block by block: each stays in the cache between the calls."""
+        shape = node.shape
+        axis = next(k for k in range(len(shape)) if math.prod(shape[k + 1 :]) <= BLOCK or k == len(shape) - 1)
+        inner = math.prod(shape[axis + 1 :])
+        rows = min(shape[axis], max(1, BLOCK // inner))
+        count = rows * inner
+        memory: Callable[[Any], Any] = lambda dtype: self.allocated((count,), dtype).pointer
+        results = {id(each): memory(each.dtype) for each in calls}
+        shared: dict[int, Any] = {}  # operands of one element, stored once
+        for each in calls:
+            for x, dtype in zip(each.args, each.dtypes):
+                if is_shared_element(x):
+                    shared[id(x)] = self._operand(x, dtype).pointer
+        operands: dict[tuple[int, int], Any] = {}
+        for each in calls:
+            for i, (x, dtype) in enumerate(zip(each.args, each.dtypes)):
+                if not (is_shared_element(x) or (x.dtype == dtype and (isinstance(x, Call) or _is_dense(x, axis)))):
+                    operands[id(each), i] = memory(dtype)
+
+        def over(outer: Place, start: Index, stop: Any, body: Callable[[Place, Any], None]) -> None:
+            """Repeat for the elements of a block, with their numbers within it."""
+
+            def of_row(index: Index) -> None:
+                local = self.b.mul(self.b.sub(index.value, start.value), constant(inner))
+
+                def of_element(place: Place) -> None:
+                    number = local
+                    for i, step in zip(place, contiguous(shape[axis + 1 :])):
+                        number = self.b.add(number, self.b.mul(i.value, constant(step)))
+                    body((*outer, index, *place), number)
+
+                self.nest(shape[axis + 1 :], of_element)
+
+            self.loop(start.value, stop, of_row, (0, shape[axis]))
+
+        def of_block(outer: Place, number: Index) -> None:
+            b = self.b
+            start = Index(b.mul(number.value, constant(rows)), 0, shape[axis])
+            stop = b.add(start.value, constant(rows))
+            stop = b.select(b.icmp_signed("<", stop, constant(shape[axis])), stop, constant(shape[axis]))
+            length = b.mul(b.sub(stop, start.value), constant(inner))
+            first = (*outer, start, *[Index(constant(0), 0, 1)] * (len(shape) - axis - 1))
+            for each in calls:
+                pointers, strides = [], []
+                for i, (x, dtype) in enumerate(zip(each.args, each.dtypes)):
+                    strides.append(0 if is_shared_element(x) else dtype.itemsize)
+                    if is_shared_element(x):
+                        pointers.append(shared[id(x)])
+                    elif (id(each), i) in operands:
+                        cells = operands[id(each), i]
+                        pointers.append(cells)
+
+                        def fill(
+                            place: Place, number: Any, x: Node = x, dtype: Any = dtype, cells: Any = cells
+                        ) -> None:
+                            with self._in_block(number, results):
+                                value = converted(self.b, self.element(x, place), x.dtype, dtype)
+                            pointer = self.b.gep(cells, [number], source_etype=stored_type_of(dtype))
+                            self.write(value, pointer, dtype)
+
+                        over(outer, start, stop, fill)
+                    elif isinstance(x, Call):
+                        pointers.append(results[id(x)])
+                    else:
+                        assert isinstance(x, Buffer)
+                        pointers.append(self.address(x, first))
+                direct = each is node and _is_dense(target, axis)
+                pointers.append(self.address(target, first) if direct else results[id(each)])
+                self.call(each.loop, pointers, [length], [*strides, each.dtype.itemsize])
+                if direct:
+                    return
+
+            def write(place: Place, number: Any) -> None:
+                with self._in_block(number, results):
+                    value = self.element(node, place)
+                self.write(value, self.address(target, place), node.dtype)
+
+            over(outer, start, stop, write)
+
+        blocks = -(-shape[axis] // rows)
+        self.nest(shape[:axis], lambda outer: self.loop(0, blocks, lambda number: of_block(outer, number)))
+
+    @contextmanager
+    def _in_block(self, number: Any, results: dict[int, Any]) -> Iterator[None]:
+        before = self.block
+        self.block = (0, number, results)
+        try:
+            yield
+        finally:
+            self.block = before
+
+    def _address_in_block(self, node: Call, place: Sequence[Index]) -> Any:
+        assert self.block is not None
+        _, number, results = self.block
+        return self.b.gep(results[id(node)], [number], source_etype=stored_type_of(node.dtype))
+
+
+def _flags(module: ir.Module, name: str) -> ir.Function:
+    name = f"llvm.x86.sse.{name}"
+    found = module.globals.get(name)
+    return ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name) if found is None else found
+
+
+def _is_flat(node: Node) -> bool:
+    """Tell whether all arrays of an expression have their elements one after the other."""
+    return not nodes(node, Pieces) and all(
+        is_shared_element(x) or (isinstance(x, Buffer) and x.shape == node.shape and x.is_contiguous)
+        for x in leaves(node)
+    )
+
+
+def _flattened(node: Node, shape: Shape) -> Node:
+    if is_shared_element(node):
+        return node
+    if isinstance(node, Buffer):
+        return node.viewed(lambda x: x.reshape(shape))
+    assert isinstance(node, (Elementwise, Call))
+    return node.with_args(shape, [_flattened(x, shape) for x in node.args])
+
+
+def _is_dense(node: Node, axis: int) -> bool:
+    """Tell whether the elements of a buffer are one after the other from an axis on."""
+    if not isinstance(node, Buffer):
+        return False
+    dense = contiguous(node.shape)
+    return all(n == 1 or a == b for n, a, b in list(zip(node.shape, node.strides, dense))[axis:])

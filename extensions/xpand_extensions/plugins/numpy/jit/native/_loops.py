@@ -1,0 +1,230 @@
+"""Loops and branches: what their bodies pass on is in registers where it is small, and else in two buffers in turn."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+
+from .....tracing._branches import given_to
+from .....tracing._flow import split
+from .....tracing._graph import Equation, Graph, Variable
+from ._emit import INTEGER, POINTER, Emitter
+from ._equations import RULES
+from ._scalars import literal, stored_type_of
+from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, slots_of
+
+
+def lowered(emitter: Emitter, graph: Graph, given: Sequence[Node], constants: Callable[[Any], Node]) -> list[Node]:
+    """Emit the operations of a graph, and return its outputs.
+
+    Args:
+        emitter: Writes the instructions.
+        graph: The graph.
+        given: Its inputs.
+        constants: Returns the array of a constant.
+    """
+    values: dict[Variable, Node] = dict(zip(graph.inputs, given))
+    emitter.scopes.append(values)
+    values.update((x, constants(value)) for x, value in graph.constants.items())
+    last: dict[Variable, int] = {}
+    uses: dict[Variable, int] = {}
+    for number, used in enumerate([*(each.inputs for each in graph.equations), graph.outputs]):
+        for x in used:
+            if isinstance(x, Variable):
+                last[x], uses[x] = number, uses.get(x, 0) + 1
+    for number, equation in enumerate(graph.equations):
+        inputs = [values[x] if isinstance(x, Variable) else None for x in equation.inputs]
+        with emitter.equation():
+            if equation.op.name in _FLOW:
+                found = _FLOW[equation.op.name](emitter, equation, inputs, constants)
+            else:
+                found = RULES[equation.op.name].lower(emitter, equation, inputs)
+            for x, node in zip(equation.outputs, found, strict=True):
+                if x in uses:
+                    is_shared = uses[x] > 1 and isinstance(node, (Elementwise, Call))
+                    values[x] = emitter.in_memory(node) if is_shared else node
+        for x in dict.fromkeys(equation.inputs):
+            if isinstance(x, Variable) and last[x] == number:
+                del values[x]
+    results = [
+        values[x] if isinstance(x, Variable) else Small((), np.asarray(x).dtype, [literal(x, np.asarray(x).dtype)])
+        for x in graph.outputs
+    ]
+    emitter.scopes.pop()
+    emitter.pinned += slots_of(results)
+    return results
+
+
+class _Cells:
+    """A value that a loop or a branch changes: cells on the stack, or a pointer to one of two buffers."""
+
+    def __init__(self, emitter: Emitter, like: Any, is_carried: bool = True) -> None:
+        self.emitter, self.shape, self.dtype = emitter, like.shape, np.dtype(like.dtype)
+        kind = stored_type_of(self.dtype)
+        self.is_small = like.aval.size <= SMALL
+        self.buffers: list[Buffer] = []
+        if self.is_small:
+            self.cells = [emitter.cell(kind) for _ in range(like.aval.size)]
+        else:
+            for _ in range(1 + is_carried):
+                self.buffers.append(emitter.allocated(self.shape, self.dtype))
+            self.pointers = [emitter.cell(POINTER) for _ in self.buffers]
+
+    def init(self, node: Node) -> None:
+        """Set the first value."""
+        if not self.is_small:
+            for cell, buffer in zip(self.pointers, self.buffers):
+                self.emitter.b.store(buffer.pointer, cell)
+            self.emitter.store(node, self.buffers[0])
+        else:
+            self.set(node)
+
+    def set(self, node: Node) -> None:
+        """Set the next value, which may be computed from the present one."""
+        emitter = self.emitter
+        if self.is_small:
+            for cell, value in zip(self.cells, emitter.small(node).values):
+                emitter.write(value, cell, self.dtype)
+        else:
+            emitter.store(node, self._buffer(len(self.buffers) - 1))
+
+    def turn(self) -> None:
+        """Make the next value the present one."""
+        if not self.is_small and len(self.buffers) == 2:
+            b = self.emitter.b
+            pointers = [b.load(cell, typ=POINTER) for cell in self.pointers]
+            for cell, pointer in zip(self.pointers, reversed(pointers)):
+                b.store(pointer, cell)
+
+    def get(self) -> Node:
+        """Return the present value."""
+        if self.is_small:
+            return Small(self.shape, self.dtype, [self.emitter.read(cell, self.dtype) for cell in self.cells])
+        return self._buffer(0)
+
+    def _buffer(self, number: int) -> Buffer:
+        pointer = self.emitter.b.load(self.pointers[number], typ=POINTER)
+        return Buffer(self.shape, self.dtype, pointer, slots=[slot for x in self.buffers for slot in x.slots])
+
+
+def _resolved(emitter: Emitter, equation: Equation, given: Sequence[Node | None]) -> list[Node]:
+    """Return the operands of a loop: none is computed anew in each step."""
+    found: list[Node] = []
+    for x, node in zip(equation.inputs, given):
+        if node is None:
+            dtype = np.asarray(x).dtype
+            node = Small((), dtype, [literal(x, dtype)])
+        elif not isinstance(node, (Small, Buffer)):
+            node = emitter.in_memory(node)
+        found.append(node)
+    return found
+
+
+def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], constants: Any) -> list[Node]:
+    params = equation.params
+    graph, carry, length = params["body"].graph, params["carry"], params["length"]
+    given = _resolved(emitter, equation, inputs)
+    fixed, init, rows = split(given, params["constants"], carry)
+    rows = [emitter.in_memory(x) for x in rows]
+    cells = [_Cells(emitter, x) for x in equation.outputs[:carry]] if length else []
+    for each, x in zip(cells, init):
+        each.init(x)
+    stacked: list[Buffer] = []
+    for x in equation.outputs[carry:]:
+        stacked.append(emitter.allocated(x.shape, np.dtype(x.dtype)))
+
+    def step(index: Index) -> None:
+        of_step = [_row(emitter, x, index) for x in rows]
+        found = lowered(emitter, graph, [*fixed, *[x.get() for x in cells], *of_step], constants)
+        found = _in_registers(emitter, found)
+        for each, x in zip(cells, found):
+            each.set(x)
+        for target, x in zip(stacked, found[carry:]):
+            emitter.store(x, _row(emitter, target, index, True))
+        for each in cells:
+            each.turn()
+
+    emitter.loop(0, length, step)
+    last = [each.get() for each in cells] if length else list(init)
+    return [*last, *[emitter.small(x) if x.size <= SMALL else x for x in stacked]]
+
+
+def _in_registers(emitter: Emitter, found: Sequence[Node]) -> list[Node]:
+    """Put small results into registers: they may be computed from values that are about to change."""
+    return [emitter.small(x) if x.size <= SMALL else x for x in found]
+
+
+def _row(emitter: Emitter, node: Buffer, index: Index, is_target: bool = False) -> Any:
+    stride, shape = node.strides[0], node.shape[1:]
+    moved = emitter.b.add(emitter.b.mul(index.value, constant(stride)), constant(node.offset))
+    pointer = emitter.b.gep(node.pointer, [moved], inbounds=True, source_etype=stored_type_of(node.dtype))
+    row = Buffer(shape, node.dtype, pointer, node.strides[1:], slots=node.slots)
+    return emitter.small(row) if row.size <= SMALL and not is_target else row
+
+
+def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], constants: Any) -> list[Node]:
+    params, b = equation.params, emitter.b
+    given = _resolved(emitter, equation, inputs)
+    of_test, of_body, init = split(given, params["tested"], params["constants"])
+    limit = params["limit"]
+    cells = [_Cells(emitter, x) for x in equation.outputs]
+    for each, x in zip(cells, init):
+        each.init(x)
+    count = emitter.cell(INTEGER)
+    b.store(constant(0), count)
+    head, body, end = (emitter.block_of(name) for name in ("while", "do", "done"))
+    b.branch(head)
+    b.position_at_end(head)
+    found = lowered(emitter, params["test"].graph, [*of_test, *[x.get() for x in cells]], constants)
+    (running,) = emitter.small(found[0]).values
+    if limit is not None:
+        number = b.load(count, typ=INTEGER)
+        running = b.and_(running, b.icmp_signed("<", number, constant(limit)))
+        b.store(b.add(number, constant(1)), count)
+    b.cbranch(running, body, end)
+    b.position_at_end(body)
+    found = lowered(emitter, params["body"].graph, [*of_body, *[x.get() for x in cells]], constants)
+    found = _in_registers(emitter, found)
+    for each, x in zip(cells, found):
+        each.set(x)
+    for each in cells:
+        each.turn()
+    b.branch(head)
+    b.position_at_end(end)
+    return [each.get() for each in cells]
+
+
+def _cond(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], constants: Any) -> list[Node]:
+    params, b = equation.params, emitter.b
+    index, *given = _resolved(emitter, equation, inputs)
+    bodies = params["bodies"]
+    (number,) = emitter.small(index).values
+    cells: list[_Cells] = []
+    for x in equation.outputs:
+        cells.append(_Cells(emitter, x, is_carried=False))
+    for each in cells:
+        for cell, buffer in zip([] if each.is_small else each.pointers, each.buffers):
+            b.store(buffer.pointer, cell)
+    blocks, end = [emitter.block_of("branch") for _ in bodies], emitter.block_of("joined")
+    if np.dtype(index.dtype).kind == "b":
+        b.cbranch(number, blocks[1], blocks[0])
+    else:
+        if index.dtype.kind == "i":
+            zero = ir.Constant(number.type, 0)
+            number = b.select(b.icmp_signed("<", number, zero), zero, number)
+        choice = b.switch(number, blocks[-1])
+        for i, block in enumerate(blocks):
+            choice.add_case(ir.Constant(number.type, i), block)
+    for i, (body, block) in enumerate(zip(bodies, blocks)):
+        b.position_at_end(block)
+        found = lowered(emitter, body.graph, given_to(i, params["counts"], given), constants)
+        found = _in_registers(emitter, found)
+        for each, node in zip(cells, found):
+            each.set(node)
+        b.branch(end)
+    b.position_at_end(end)
+    return [each.get() for each in cells]
+
+
+_FLOW: Final = {"cond": _cond, "scan": _scan, "while_loop": _while}

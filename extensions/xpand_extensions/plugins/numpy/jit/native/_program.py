@@ -1,0 +1,193 @@
+"""Compile a graph to machine code by LLVM, and call it with NumPy's arrays."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from .....tracing._compile import compiled
+from .....tracing._graph import Graph, Variable, graphs_within
+from ._emit import POINTER, STATUS, Emitter
+from ._equations import Order
+from ._loops import lowered
+from ._scalars import literal
+from ._support import order_of, support_of
+from ._ufuncs import HEAD
+from ._values import SMALL, Buffer, Node, Small
+
+_DATA: Final = HEAD
+_FLAGS: Final = HEAD + 48
+_LAYOUT: Final = 0x101
+"""The flags of an array whose elements are aligned and adjacent, row by row."""
+MISPLACED: Final = 1 << 8
+"""The status of a call with an array whose elements are not."""
+_REACTIONS: Final = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
+_WARNED: Final = sum(_REACTIONS)
+_LOCK: Final = Lock()
+
+
+def _machine() -> Any:
+    """Make the description of this machine; an engine frees its own."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, jit=True
+    )
+
+
+@cache
+def _data_layout() -> str:
+    return str(_machine().target_data)
+
+
+def is_supported() -> bool:
+    """Tell whether this machine and this NumPy are those that the compiled code is made for."""
+    if not llvm.get_process_triple().startswith("x86_64"):
+        return False
+    x = np.arange(6.0).reshape(2, 3)[:, :1]
+    flags = ctypes.c_int.from_address(id(x) + _FLAGS).value
+    known = x.flags.c_contiguous + 0x100 * x.flags.aligned
+    return ctypes.c_void_p.from_address(id(x) + _DATA).value == x.ctypes.data and flags & _LAYOUT == known
+
+
+class Program:
+    """A graph as machine code."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Compile a graph."""
+        arguments = [*graph.inputs, *graph.constants]
+        given = [np.require(x, requirements=("C", "A")) for x in graph.constants.values()]
+        self.graph = Graph(graph.namespace, arguments, {}, graph.equations, graph.outputs)
+        self.results = [(x.shape, np.dtype(x.dtype)) for x in graph.outputs]
+        with _LOCK:
+            self.text, self.size, loops, self.constants = _written(self.graph)
+            self._engine = _engine(self.text)
+        self.constants = [*given, *self.constants]
+        self.addresses = np.asarray([x for loop in loops for x in loop] or [0], dtype=np.int64)
+        self.count = len(graph.inputs)
+        count = len(graph.inputs) + len(self.results) + len(self.constants) + 2
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * count)(
+            self._engine.get_function_address("run")
+        )
+        self._library: Callable[..., Any] | None = None
+        self._copies: dict[tuple[Order, ...], bool] = {}
+
+    def __call__(self, *arrays: Any) -> Sequence[Any]:
+        """Run the program."""
+        given = [x if type(x) is np.ndarray else np.asarray(x) for x in arrays[: self.count]]
+        results = [np.empty(shape, dtype) for shape, dtype in self.results]
+        workspace: Any = np.empty(self.size, np.uint8)
+        status = self._run(*given, *self.constants, *results, workspace, self.addresses)
+        if status:
+            if status & MISPLACED:
+                return self._rearranged(arrays)
+            if self._reacts(status):
+                return self.by_library(*arrays)
+        return [x if x.shape else x[()] for x in results]
+
+    @staticmethod
+    def _reacts(status: int) -> bool:
+        """Tell whether NumPy is set to react to what happened."""
+        reactions = np.geterr()
+        return any(status & flag and reactions[name] != "ignore" for flag, name in _REACTIONS.items())  # type: ignore[literal-required]
+
+    def _rearranged(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Call the program with copies, or the library where the results depend on the order in memory."""
+        given = list(map(np.asarray, arrays))
+        orders = tuple(map(order_of, given))
+        if orders not in self._copies:
+            self._copies[orders] = not support_of(self.graph, orders).reasons
+        if self._copies[orders]:
+            return self(*[np.require(x, requirements=("C", "A")) for x in given])
+        return self.by_library(*arrays)
+
+    def by_library(self, *arrays: Any) -> Sequence[Any]:
+        """Compute the same by NumPy's own functions, which also warn."""
+        if self._library is None:
+            self._library = compiled(self.graph)
+        found: Sequence[Any] = self._library(*arrays)
+        return found
+
+
+def _engine(text: str) -> Any:
+    target = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    passes = llvm.create_pass_builder(target, options)
+    passes.getModulePassManager().run(module, passes)
+    engine = llvm.create_mcjit_compiler(module, target)
+    engine.finalize_object()
+    return engine
+
+
+def _large_constants(graph: Graph) -> list[Any]:
+    """Return the constants of loops and branches that are not written into the code."""
+    found: dict[int, Any] = {}
+
+    def visit(each: Graph) -> None:
+        for equation in each.equations:
+            for _, inner in graphs_within(equation.params):
+                found.update((id(x), x) for x in inner.constants.values() if np.size(x) > SMALL)
+                visit(inner)
+
+    visit(graph)
+    return list(found.values())
+
+
+def _written(graph: Graph) -> tuple[str, int, list[Any], list[Any]]:
+    """Return the program's text, the bytes of its workspace, NumPy's loops, and its large constants."""
+    large = _large_constants(graph)
+    module = ir.Module(name="program", context=ir.Context())
+    module.triple = llvm.get_process_triple()
+    module.data_layout = _data_layout()
+    counts = len(graph.inputs), len(large), len(graph.outputs)
+    total = sum(counts) + 2
+    body = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * total), "body")
+    body.linkage = "internal"
+    body.attributes.add("noinline")
+    for x in body.args:
+        x.add_attribute("noalias")
+    emitter = Emitter(module, body, body.args[-2], body.args[-1])
+    emitter.clear_flags()
+    given = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.inputs, body.args)]
+    inputs: list[Node] = [emitter.small(x) if x.size <= SMALL else x for x in given]
+    pointers = {id(x): pointer for x, pointer in zip(large, body.args[counts[0] :])}
+
+    def constant(value: Any) -> Node:
+        value = np.asarray(value)
+        if value.size > SMALL:
+            return Buffer(value.shape, value.dtype, pointers[id(value)])
+        return Small(value.shape, value.dtype, [literal(x, value.dtype) for x in value.ravel()])
+
+    found = lowered(emitter, graph, inputs, constant)
+    for node, x, pointer in zip(found, graph.outputs, body.args[counts[0] + counts[1] :]):
+        assert isinstance(x, Variable)
+        emitter.store(node, Buffer(x.shape, x.dtype, pointer))
+    emitter.keep_flags()
+    b = emitter.b
+    b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED)))
+    emitter.entry.branch(body.blocks[1])
+    _write_entry(module, body, len(graph.inputs))
+    return str(module), sum(emitter.sizes), list(emitter.loops), [np.ascontiguousarray(x) for x in large]
+
+
+def _write_entry(module: ir.Module, body: ir.Function, count: int) -> None:
+    """Write the function that takes Python's arrays, whose layout it checks, and calls the program with their data."""
+    entry = ir.Function(module, body.function_type, "run")
+    b = ir.IRBuilder(entry.append_basic_block())
+    byte = ir.IntType(8)
+    layout: Any = ir.Constant(STATUS, _LAYOUT)
+    for x in entry.args[:count]:
+        flags = b.load(b.gep(x, [ir.Constant(STATUS, _FLAGS)], source_etype=byte), typ=STATUS)
+        layout = b.and_(layout, flags)
+    data = [b.load(b.gep(x, [ir.Constant(STATUS, _DATA)], source_etype=byte), typ=POINTER) for x in entry.args]
+    with b.if_then(b.icmp_unsigned("!=", layout, ir.Constant(STATUS, _LAYOUT)), likely=False):
+        b.ret(ir.Constant(STATUS, MISPLACED))
+    b.ret(b.call(body, data))

@@ -1,0 +1,270 @@
+"""LLVM instructions for one element of an elementwise operation, equal to NumPy's."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from .....tracing._graph import Equation, Variable
+from ._ufuncs import Loop, loop_of
+
+Instructions: TypeAlias = Callable[..., Any]
+"""A function of a builder, the data type of the operands, and the operands."""
+
+CODES: Final = frozenset("?bBhHiIlLfd")
+"""The data types that are compiled."""
+_FLOATS: Final[dict[str, ir.Type]] = {"f": ir.FloatType(), "d": ir.DoubleType()}
+BIT: Final = ir.IntType(1)
+BYTE: Final = ir.IntType(8)
+
+
+def type_of(dtype: np.dtype[Any]) -> ir.Type:
+    """Return the type of an element in a register."""
+    return BIT if dtype.kind == "b" else _FLOATS.get(dtype.char) or ir.IntType(8 * dtype.itemsize)
+
+
+def stored_type_of(dtype: np.dtype[Any]) -> ir.Type:
+    """Return the type of an element in memory."""
+    return BYTE if dtype.kind == "b" else type_of(dtype)
+
+
+def is_compiled(dtype: Any) -> bool:
+    """Tell whether elements of a data type can be compiled."""
+    dtype = np.dtype(dtype)
+    return dtype.isnative and (dtype.char in CODES or (dtype.kind in "iu" and dtype.itemsize <= 8))
+
+
+def literal(x: Any, dtype: np.dtype[Any]) -> ir.Constant:
+    """Return a number as an element."""
+    value = np.asarray(x, dtype=dtype)[()]
+    return ir.Constant(type_of(dtype), float(value) if dtype.kind == "f" else int(value))
+
+
+def _intrinsic(b: ir.IRBuilder, name: str, *values: Any) -> Any:
+    kind = values[0].type
+    function = ir.FunctionType(kind, [kind] * len(values))
+    return b.call(b.module.declare_intrinsic(f"llvm.{name}", [kind], function), values)
+
+
+# Instructions by the kind of operands: f for floating point, i for integers, b for booleans
+
+
+def _compared(sign: str) -> dict[str, Instructions]:
+    unordered = sign == "!="
+
+    def floats(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+        return (b.fcmp_unordered if unordered else b.fcmp_ordered)(sign, x, y)
+
+    def integers(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+        return (b.icmp_signed if dtype.kind == "i" else b.icmp_unsigned)(sign, x, y)
+
+    return {"f": floats, "i": integers, "b": integers}
+
+
+def _extreme(sign: str) -> dict[str, Instructions]:
+    def floats(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+        """Choose NaNs, and the second of equal numbers."""
+        takes_first = b.or_(b.fcmp_ordered(sign, x, y), b.fcmp_unordered("uno", x, x))
+        return b.select(takes_first, x, y)
+
+    def integers(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+        return b.select(_compared(sign)["i"](b, dtype, x, y), x, y)
+
+    return {"f": floats, "i": integers}
+
+
+def _shifted(method: str) -> Instructions:
+    """Shift by any number of bits: those beyond the width give zeros, or copies of the sign."""
+
+    def shift(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+        width = ir.Constant(x.type, 8 * dtype.itemsize)
+        fits = b.icmp_unsigned("<", y, width)
+        beyond = ir.Constant(x.type, 0)
+        if method == "right" and dtype.kind == "i":
+            beyond = b.ashr(x, ir.Constant(x.type, 8 * dtype.itemsize - 1))
+        right = b.ashr if dtype.kind == "i" else b.lshr
+        found = (b.shl if method == "left" else right)(x, b.select(fits, y, ir.Constant(x.type, 0)))
+        return b.select(fits, found, beyond)
+
+    return shift
+
+
+def _sign_of_float(b: Any, dtype: Any, x: Any) -> Any:
+    one, zero = ir.Constant(x.type, 1.0), ir.Constant(x.type, 0.0)
+    negative = b.select(b.fcmp_ordered("<", x, zero), ir.Constant(x.type, -1.0), b.select(_is_nan(b, x), x, zero))
+    return b.select(b.fcmp_ordered(">", x, zero), one, negative)
+
+
+def _sign_of_integer(b: Any, dtype: Any, x: Any) -> Any:
+    zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
+    found = b.select(b.icmp_unsigned("!=", x, zero), one, zero)
+    return b.select(b.icmp_signed("<", x, zero), ir.Constant(x.type, -1), found) if dtype.kind == "i" else found
+
+
+def _is_nan(b: Any, x: Any) -> Any:
+    return b.fcmp_unordered("uno", x, x)
+
+
+def _magnitude(b: Any, dtype: Any, x: Any) -> Any:
+    if dtype.kind == "u":
+        return x
+    return b.select(b.icmp_signed("<", x, ir.Constant(x.type, 0)), b.neg(x), x)
+
+
+def _signbit(b: Any, dtype: Any, x: Any) -> Any:
+    integer = ir.IntType(8 * dtype.itemsize)
+    return b.icmp_signed("<", b.bitcast(x, integer), ir.Constant(integer, 0))
+
+
+def _against_infinity(sign: str) -> Instructions:
+    return lambda b, dtype, x: b.fcmp_ordered(sign, _intrinsic(b, "fabs", x), ir.Constant(x.type, float("inf")))
+
+
+def _same(b: Any, dtype: Any, x: Any) -> Any:
+    return x
+
+
+def _one_of_each(name: str) -> Instructions:
+    return lambda b, dtype, x, y: getattr(b, name)(x, y)
+
+
+def _logical(name: str) -> dict[str, Instructions]:
+    def of_any(b: Any, dtype: Any, *given: Any) -> Any:
+        bits = [converted(b, x, dtype, np.dtype(bool)) for x in given]
+        return b.not_(*bits) if name == "not_" else getattr(b, name)(*bits)
+
+    return dict.fromkeys("fib", of_any)
+
+
+_INSTRUCTIONS: Final[dict[str, dict[str, Instructions]]] = {
+    "abs": {"f": lambda b, dtype, x: _intrinsic(b, "fabs", x), "i": _magnitude},
+    "add": {"f": _one_of_each("fadd"), "i": _one_of_each("add"), "b": _one_of_each("or_")},
+    "bitwise_and": dict.fromkeys("ib", _one_of_each("and_")),
+    "bitwise_invert": dict.fromkeys("ib", lambda b, dtype, x: b.not_(x)),
+    "bitwise_left_shift": {"i": _shifted("left")},
+    "bitwise_or": dict.fromkeys("ib", _one_of_each("or_")),
+    "bitwise_right_shift": {"i": _shifted("right")},
+    "bitwise_xor": dict.fromkeys("ib", _one_of_each("xor")),
+    "ceil": {"f": lambda b, dtype, x: _intrinsic(b, "ceil", x)},
+    "copysign": {"f": lambda b, dtype, x, y: _intrinsic(b, "copysign", x, y)},
+    "divide": {"f": _one_of_each("fdiv")},
+    "equal": _compared("=="),
+    "floor": {"f": lambda b, dtype, x: _intrinsic(b, "floor", x)},
+    "greater": _compared(">"),
+    "greater_equal": _compared(">="),
+    "isfinite": {"f": _against_infinity("<")},
+    "isinf": {"f": _against_infinity("==")},
+    "isnan": {"f": lambda b, dtype, x: _is_nan(b, x)},
+    "less": _compared("<"),
+    "less_equal": _compared("<="),
+    "logical_and": _logical("and_"),
+    "logical_not": _logical("not_"),
+    "logical_or": _logical("or_"),
+    "logical_xor": _logical("xor"),
+    "maximum": _extreme(">"),
+    "minimum": _extreme("<"),
+    "multiply": {"f": _one_of_each("fmul"), "i": _one_of_each("mul"), "b": _one_of_each("and_")},
+    "negative": {"f": lambda b, dtype, x: b.fneg(x), "i": lambda b, dtype, x: b.neg(x)},
+    "not_equal": _compared("!="),
+    "positive": {"f": _same, "i": _same},
+    "reciprocal": {"f": lambda b, dtype, x: b.fdiv(ir.Constant(x.type, 1.0), x)},
+    "sign": {"f": _sign_of_float, "i": _sign_of_integer},
+    "signbit": {"f": _signbit},
+    "sqrt": {"f": lambda b, dtype, x: _intrinsic(b, "sqrt", x)},
+    "square": {"f": lambda b, dtype, x: b.fmul(x, x), "i": lambda b, dtype, x: b.mul(x, x)},
+    "subtract": {"f": _one_of_each("fsub"), "i": _one_of_each("sub")},
+    "trunc": {"f": lambda b, dtype, x: _intrinsic(b, "trunc", x)},
+}
+_CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
+"""Functions of real numbers that are ufuncs of NumPy, though xpand corrects them for complex numbers."""
+
+
+def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    """Convert an element to another data type that `is_convertible` allows."""
+    if source == target:
+        return x
+    to = type_of(target)
+    if target.kind == "b":
+        zero = ir.Constant(x.type, 0.0 if source.kind == "f" else 0)
+        return b.fcmp_unordered("!=", x, zero) if source.kind == "f" else b.icmp_unsigned("!=", x, zero)
+    if target.kind == "f":
+        if source.kind == "f":
+            return b.fpext(x, to) if target.itemsize > source.itemsize else b.fptrunc(x, to)
+        return (b.sitofp if source.kind == "i" else b.uitofp)(x, to)
+    if to.width <= x.type.width:
+        return b.trunc(x, to) if to.width < x.type.width else x
+    return (b.sext if source.kind == "i" else b.zext)(x, to)
+
+
+def is_convertible(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Tell whether elements can be converted; the integer of a floating-point number may be undefined."""
+    return source.kind != "f" or target.kind in "fb"
+
+
+class Plan(NamedTuple):
+    """How to compute the elements of an operation: the data types of its operands, instructions or a loop of NumPy."""
+
+    dtypes: tuple[np.dtype[Any], ...]
+    instructions: Instructions | None
+    loop: Loop | None = None
+
+
+def plan_of(equation: Equation) -> Plan | str:
+    """Return how to compute an elementwise operation, or why it isn't compiled."""
+    name, inputs, out = equation.op.name, equation.inputs, np.dtype(equation.outputs[0].dtype)
+    given = [np.dtype(x.dtype) if isinstance(x, Variable) else None for x in inputs]
+    if not all(is_compiled(dtype) for dtype in (*given, out) if dtype is not None):
+        return "data type"
+    if name == "astype":
+        source = np.dtype(inputs[0].dtype)
+        return Plan((source,), _conversion_to(out)) if is_convertible(source, out) else f"cast of {source} to {out}"
+    if name == "where":
+        wanted = [np.dtype(bool), out, out]
+        return _checked(Plan(tuple(wanted), _where), inputs, given)
+    ufunc = _CALLED.get(name, equation.op.function)
+    if not isinstance(ufunc, np.ufunc) or equation.params:
+        return "operation"
+    weak = [dtype or type(x) for x, dtype in zip(inputs, given)]
+    try:
+        *operands, result = ufunc.resolve_dtypes((*weak, None))
+    except TypeError:
+        return "data types"
+    if result != out or not all(map(is_compiled, operands)):
+        return "data type"
+    if name == "pow" and result.kind != "f":
+        return "operation that raises errors"
+    kinds = {"i" if dtype.kind == "u" else dtype.kind for dtype in operands}
+    if name == "pow" and isinstance(inputs[1], (int, float)) and inputs[1] == 2 and kinds == {"f"}:
+        return _checked(Plan((operands[0], operands[1]), _square), inputs, given)
+    table = _INSTRUCTIONS.get(name, {})
+    if len(kinds) == 1 and len(set(operands)) == 1 and kinds <= table.keys():
+        return _checked(Plan(tuple(operands), table[kinds.pop()]), inputs, given)
+    loop = loop_of(ufunc, f"{''.join(dtype.char for dtype in operands)}->{result.char}")
+    if loop is None:
+        return "no inner loop of NumPy"
+    return _checked(Plan(tuple(operands), None, loop), inputs, given)
+
+
+def _checked(plan: Plan, inputs: Any, given: Any) -> Plan | str:
+    for x, source, target in zip(inputs, given, plan.dtypes):
+        if source is None:
+            try:
+                np.asarray(x, dtype=target)
+            except (OverflowError, TypeError):
+                return f"number {x}"
+        elif not is_convertible(source, target):
+            return f"cast of {source} to {target}"
+    return plan
+
+
+def _conversion_to(out: np.dtype[Any]) -> Instructions:
+    return lambda b, dtype, x: converted(b, x, dtype, out)
+
+
+def _square(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+    return b.fmul(x, x)
+
+
+def _where(b: Any, dtype: Any, condition: Any, x: Any, y: Any) -> Any:
+    return b.select(condition, x, y)

@@ -1,0 +1,101 @@
+"""NumPy's own inner loops of ufuncs, as addresses for compiled code.
+
+The C structures of ufuncs and arrays are public: they are in NumPy's headers `ufuncobject.h` and `ndarraytypes.h`.
+"""
+
+import ctypes
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+HEAD: Final = object.__basicsize__
+"""The bytes of a Python object before its fields."""
+
+
+class _Ufunc(ctypes.Structure):
+    _fields_ = (
+        ("head", ctypes.c_byte * HEAD),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("ntypes", ctypes.c_int),
+    )
+
+
+_LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Loop(NamedTuple):
+    """The inner loop of a ufunc for some data types, and the pointer that it is called with."""
+
+    address: int
+    data: int
+
+
+@cache
+def loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
+    """Return the inner loop for data types such as "dd->d"; None if there is none that gives the ufunc's values."""
+    fields = _Ufunc.from_address(id(ufunc))
+    if (fields.nin, fields.nout, fields.nargs, fields.ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
+        return None
+    if types not in ufunc.types or ufunc.nout != 1:
+        return None
+    number = ufunc.types.index(types)
+    loop = Loop(fields.functions[number] or 0, fields.data[number] or 0 if fields.data else 0)
+    return loop if loop.address and _is_equal(ufunc, loop, types) else None
+
+
+def _is_equal(ufunc: np.ufunc, loop: Loop, types: str) -> bool:
+    """Compare the values of a loop with those of its ufunc, for many elements, one by one, and for one shared one."""
+    codes, result = types.split("->")
+    given = [_samples(np.dtype(code), number) for number, code in enumerate(codes)]
+    shared = [*given[:-1], given[-1][5:6].repeat(len(given[-1]))]
+    with np.errstate(all="ignore"):
+        expected = ufunc(*given, dtype=None if ufunc.nin == 1 else result if codes == result * 2 else None)
+        if expected.dtype.char != result:
+            return False
+        each = np.concatenate([_called(loop, [x[i : i + 1] for x in given], result) for i in range(len(given[0]))])
+        found = [_called(loop, given, result), each]
+        wanted = [expected, expected]
+        if len(given) > 1:
+            found.append(_called(loop, [*given[:-1], given[-1][5:6]], result))
+            wanted.append(ufunc(*shared))
+    return all(is_same(x, y) for x, y in zip(found, wanted, strict=True))
+
+
+def is_same(x: Any, y: Any) -> bool:
+    """Tell whether two arrays have the same bits, but for those of NaNs."""
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    if x.dtype.kind == "f":
+        return bool(np.all((x == y) & (np.signbit(x) == np.signbit(y)) | np.isnan(x) & np.isnan(y)))
+    return bool(np.all(x == y))
+
+
+def _samples(dtype: np.dtype[Any], number: int) -> Any:
+    random = np.random.default_rng(number)
+    if dtype.kind == "f":
+        special = [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0, 0.5, 1.0, -1.0, 1e-310, 700.0, -700.0, 1e30]
+        found = np.concatenate([special, random.normal(size=40), random.uniform(-1, 1, 30), random.lognormal(0, 9, 30)])
+        return np.roll(found, number).astype(dtype)
+    if dtype.kind == "b":
+        return random.integers(0, 2, 100).astype(dtype)
+    limits = np.iinfo(dtype)
+    special = [0, 1, 2, limits.min, limits.max, 2]
+    found = np.concatenate([np.asarray(special, dtype), random.integers(0, 100, 90).astype(dtype)])
+    return np.roll(found, number)
+
+
+def _called(loop: Loop, given: list[Any], result: str) -> Any:
+    arrays = list(map(np.ascontiguousarray, given))
+    size = max(x.size for x in arrays)
+    out = np.empty(size, result)
+    pointers = (ctypes.c_void_p * (len(arrays) + 1))(*[x.ctypes.data for x in (*arrays, out)])
+    steps = [x.itemsize if x.size == size else 0 for x in arrays]
+    strides = (ctypes.c_ssize_t * len(pointers))(*steps, out.itemsize)
+    _LOOP(loop.address)(pointers, ctypes.byref(ctypes.c_ssize_t(size)), strides, loop.data)
+    return out

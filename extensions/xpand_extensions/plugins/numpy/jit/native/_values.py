@@ -1,0 +1,185 @@
+"""Arrays of a program that is being compiled: in registers, in memory, or as expressions that are computed later."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+from numpy.lib.stride_tricks import as_strided
+
+from ._scalars import Instructions
+from ._ufuncs import Loop
+
+SMALL: Final = 8
+"""Arrays of at most this many elements are in registers."""
+
+Shape: TypeAlias = tuple[int, ...]
+View: TypeAlias = Callable[[Any], Any]
+"""A function of a NumPy array that returns a view of it, or a rearranged copy."""
+
+
+class Index(NamedTuple):
+    """A position along an axis, in a register, and the range that it is known to be in."""
+
+    value: Any
+    low: int
+    high: int
+
+
+class Node:
+    """An array: its shape and data type."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Shape, dtype: Any) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def parts(self) -> "Sequence[Node]":
+        """The arrays that this one is computed from."""
+        return ()
+
+
+class Small(Node):
+    """An array in registers, row by row."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, shape: Shape, dtype: Any, values: Sequence[Any]) -> None:
+        super().__init__(shape, dtype)
+        self.values = list(values)
+
+
+class Buffer(Node):
+    """An array in memory: a pointer, an offset and strides in elements.
+
+    `slots` are the parts of the workspace that it may be in.
+    """
+
+    __slots__ = ("offset", "pointer", "slots", "strides")
+
+    def __init__(
+        self,
+        shape: Shape,
+        dtype: Any,
+        pointer: Any,
+        strides: Shape | None = None,
+        offset: int = 0,
+        slots: Sequence[int] = (),
+    ) -> None:
+        super().__init__(shape, dtype)
+        self.pointer, self.offset, self.slots = pointer, offset, tuple(slots)
+        self.strides = contiguous(self.shape) if strides is None else tuple(strides)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements are adjacent, row by row."""
+        return all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, contiguous(self.shape)))
+
+    def viewed(self, view: View) -> "Buffer":
+        """Return a view, found by NumPy on an array that has these strides and no memory of its own."""
+        base: Any = np.zeros(1, np.int8)
+        dummy = view(as_strided(base, self.shape, self.strides))
+        moved = dummy.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return Buffer(dummy.shape, self.dtype, self.pointer, dummy.strides, self.offset + moved, self.slots)
+
+
+class Elementwise(Node):
+    """An operation on arrays of its own shape, or of one element, that is computed where an element is needed."""
+
+    __slots__ = ("args", "dtypes", "instructions")
+
+    def __init__(
+        self, shape: Shape, dtype: Any, instructions: Instructions, dtypes: Sequence[Any], args: Sequence[Node]
+    ) -> None:
+        super().__init__(shape, dtype)
+        self.instructions, self.dtypes, self.args = instructions, tuple(dtypes), tuple(args)
+
+    @property
+    def parts(self) -> Sequence[Node]:
+        return self.args
+
+    def with_args(self, shape: Shape, args: Sequence[Node]) -> "Elementwise":
+        """Return the operation on other arrays."""
+        return Elementwise(shape, self.dtype, self.instructions, self.dtypes, args)
+
+
+class Call(Node):
+    """An inner loop of NumPy, that is called for many elements."""
+
+    __slots__ = ("args", "dtypes", "loop")
+
+    def __init__(self, shape: Shape, dtype: Any, loop: Loop, dtypes: Sequence[Any], args: Sequence[Node]) -> None:
+        super().__init__(shape, dtype)
+        self.loop, self.dtypes, self.args = loop, tuple(dtypes), tuple(args)
+
+    @property
+    def parts(self) -> Sequence[Node]:
+        return self.args
+
+    def with_args(self, shape: Shape, args: Sequence[Node]) -> "Call":
+        """Return the call for other arrays."""
+        return Call(shape, self.dtype, self.loop, self.dtypes, args)
+
+
+class Pieces(Node):
+    """Buffers one after the other along an axis."""
+
+    __slots__ = ("axis", "buffers", "starts")
+
+    def __init__(self, shape: Shape, dtype: Any, axis: int, buffers: Sequence[Buffer]) -> None:
+        super().__init__(shape, dtype)
+        self.axis, self.buffers = axis, tuple(buffers)
+        self.starts = tuple(sum(x.shape[axis] for x in buffers[:i]) for i in range(len(buffers)))
+
+    @property
+    def parts(self) -> Sequence[Node]:
+        return self.buffers
+
+
+def contiguous(shape: Shape) -> Shape:
+    """Return the strides, in elements, of an array whose elements are adjacent."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """Yield the arrays in registers and in memory that an expression is computed from."""
+    if not node.parts:
+        yield node
+    for part in node.parts:
+        yield from leaves(part)
+
+
+def slots_of(given: Iterable[Node]) -> set[int]:
+    """Return the slots of the workspace that expressions are computed from."""
+    return {slot for node in given for x in leaves(node) if isinstance(x, Buffer) for slot in x.slots}
+
+
+def nodes(node: Node, kind: type[Any] | tuple[type[Any], ...]) -> list[Any]:
+    """Return the nodes of a kind in an expression, each after those that it needs, and each once."""
+    found: dict[int, Node] = {}
+
+    def visit(each: Node) -> None:
+        for part in each.parts:
+            visit(part)
+        if isinstance(each, kind):
+            found.setdefault(id(each), each)
+
+    visit(node)
+    return list(found.values())
+
+
+def is_shared_element(node: Node) -> bool:
+    """Tell whether an array has one element, in a register, that is combined with all elements of others."""
+    return isinstance(node, Small) and node.size == 1
+
+
+def constant(value: int) -> ir.Constant:
+    """Return an integer in a register."""
+    return ir.Constant(ir.IntType(64), value)

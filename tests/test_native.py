@@ -1,0 +1,477 @@
+"""`jit(function, compiler="native")` on NumPy: the values are those of eager NumPy, bit by bit."""
+
+import random
+import threading
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.test_control_flow_compiled import CASES as LOOPS
+from xpand import trees
+from xpand_extensions import control_flow
+from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.tracing._functions import BINARY, UNARY
+from xpand_extensions.tracing._simplify import simplified
+from xpand_extensions.vmap import vmap
+
+pytest.importorskip("llvmlite")
+
+from xpand_extensions.plugins.numpy.jit.native import BACKEND
+from xpand_extensions.plugins.numpy.jit.native._program import Program
+from xpand_extensions.plugins.numpy.jit.native._support import chosen, support_of
+from xpand_extensions.plugins.numpy.jit.native._ufuncs import is_same, loop_of
+
+if not BACKEND.is_available():
+    pytest.skip("not an x86-64 machine", allow_module_level=True)
+
+of = xpand.array_namespace
+DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint64", "bool")
+
+
+def native(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jit(function, compiler="native")
+
+
+def assert_same_bits(found: Any, expected: Any) -> None:
+    """Compare trees of arrays: structure, shapes, data types, and bits, but for those of NaNs."""
+    assert trees.structure(found) == trees.structure(expected)
+    for number, (x, wanted) in enumerate(zip(trees.leaves(found), trees.leaves(expected))):
+        x, wanted = np.asarray(x), np.asarray(wanted)
+        assert (x.shape, x.dtype) == (wanted.shape, wanted.dtype), number
+        assert is_same(x, wanted), f"result {number}: {x} instead of {wanted}"
+
+
+def reasons(function: Callable[..., Any], *arrays: Any) -> dict[str, str]:
+    """Return why operations of a program are left to the library."""
+    graph = simplified(make_graph(function)(*arrays))
+    found = chosen(graph)
+    return {each.op.name: found[id(each)] for each in graph.equations if id(each) in found}
+
+
+def samples(dtype: str, size: int, seed: int) -> Any:
+    """Return numbers of a data type, special ones among them."""
+    rng, kind = np.random.default_rng(seed), np.dtype(dtype).kind
+    if kind == "b":
+        return rng.integers(0, 2, size).astype(bool)
+    if kind == "f":
+        special = np.asarray([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.0, 1e-310, -3.5, 2.5, 1e38])
+        found = rng.normal(size=size) * 10.0 ** rng.integers(-3, 3, size)
+        where = rng.random(size) < 0.4
+        found[where] = rng.choice(special, size)[where]
+        with np.errstate(over="ignore", under="ignore"):
+            return found.astype(dtype)
+    limits = np.iinfo(dtype)
+    special = np.asarray([limits.min, limits.max, 0, 1, 2, 7], dtype=dtype)
+    found = rng.integers(0, 70, size).astype(dtype)
+    where = rng.random(size) < 0.4
+    found[where] = rng.choice(special, size)[where]
+    return found
+
+
+# Elementwise operations
+
+
+def applied(name: str, *arrays: Any) -> Any:
+    return getattr(of(*arrays), name)(*arrays)
+
+
+def elementwise(dtype: str) -> list[tuple[str, int]]:
+    """Return the names of the operations for a data type, with the number of their arrays."""
+    x = np.ones(2, dtype)
+    found = []
+    for name, count in [*((name, 1) for name in UNARY), *((name, 2) for name in BINARY)]:
+        try:
+            with np.errstate(all="ignore"):
+                applied(name, *[x] * count)
+        except TypeError:
+            continue
+        if not (name == "pow" and np.dtype(dtype).kind in "iu"):  # negative exponents raise
+            found.append((name, count))
+    return found
+
+
+@pytest.mark.parametrize("size", [3, 100], ids=["in registers", "in memory"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elementwise_operations(dtype: str, size: int) -> None:
+    names = elementwise(dtype)
+
+    def f(x: Any, y: Any) -> list[Any]:
+        return [applied(name, *(x, y)[:count]) for name, count in names]
+
+    program = native(f)
+    x, y = samples(dtype, size, 0), samples(dtype, size, 1)
+    with np.errstate(all="ignore"):
+        assert_same_bits(program(x, y), f(x, y))
+        assert_same_bits(program(y, x), f(y, x))
+    if x.itemsize > 1:  # others have functions in half precision
+        assert reasons(f, x, y).keys() <= {"floor_divide", "round", "real", "imag", "conj", "pow"}
+    assert len(names) > 20
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_casts_and_choices(dtype: str) -> None:
+    kind = np.dtype(dtype).kind
+    targets = [each for each in DTYPES if kind != "f" or np.dtype(each).kind in "fb"]
+
+    def f(x: Any, y: Any) -> list[Any]:
+        xp = of(x)
+        casts = [xp.astype(x, getattr(xp, each)) for each in targets]
+        return [*casts, xp.where(xp.not_equal(x, y), x, y), xp.where(xp.equal(x, y), x, 1 if kind != "b" else True)]
+
+    x, y = samples(dtype, 50, 2), samples(dtype, 50, 3)
+    with np.errstate(all="ignore"):
+        assert_same_bits(native(f)(x, y), f(x, y))
+
+
+def test_numbers_of_python() -> None:
+    def f(x: Any, i: Any) -> list[Any]:
+        return [x * 2, 2.5 - x, x**2, x**3, x**-1.5, 1 / x, i * 3 - 1, i + 2.5, x > 0, i < 3, 2**x]
+
+    x, i = samples("float64", 40, 4), samples("int32", 40, 5)
+    with np.errstate(all="ignore"):
+        assert_same_bits(native(f)(x, i), f(x, i))
+        assert_same_bits(native(f)(x.astype("float32"), i), f(x.astype("float32"), i))
+
+
+# Rearrangements
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (5, 7), (4, 1, 9), (1, 40), (0, 3), (3, 0, 2)], ids=str)
+def test_rearrangements(shape: tuple[int, ...]) -> None:
+    def f(x: Any, y: Any) -> list[Any]:
+        xp = of(x)
+        z = x * 2.0 + y
+        last = xp.concat([z, y, z], axis=-1)
+        found = [
+            xp.flip(z) + 1.0,
+            xp.flip(z, axis=0) * y,
+            xp.roll(z, 1, axis=0) + xp.roll(z, -2, axis=-1),
+            xp.roll(z, 1) + 1.0,
+            xp.reshape(z, (-1,)) - 1.0 if z.shape[0] else z,
+            xp.expand_dims(z, axis=1) + 1.0,
+            xp.stack([z, y], axis=0),
+            xp.stack([z, y, x], axis=-1),
+            xp.concat([z, y], axis=0) * 3.0,
+            last[..., 1:-1:2] - 1.0,
+            last[..., ::-1] + last,
+            xp.broadcast_to(z, (2, *z.shape)) + 1.0,
+            z[None, ..., None] * 2.0,
+            z + xp.sum(xp.ones(3)),
+        ]
+        if z.shape[0]:
+            w = z + 0.0
+            w[0, ...] = 5.0
+            w[..., 1:] = x[..., :-1] * 2.0
+            found += [w, z[0, ...] * 2.0, z[-1:, ...] + z, z[0, ...] + z]
+        return found
+
+    x, y = samples("float64", int(np.prod(shape)), 6).reshape(shape), samples("float64", int(np.prod(shape)), 7)
+    y = y.reshape(shape)
+    with np.errstate(all="ignore"):
+        assert_same_bits(native(f)(x, y), f(x.copy(), y))
+
+
+# Sums
+
+
+OF_DTYPES = [("float64", shape) for shape in [(7,), (13,), (300,), (20, 33), (5, 1, 130), (0, 4), (20000,)]]
+OF_DTYPES += [(dtype, (3, 4, 150)) for dtype in ("float64", "float32", "int32", "uint8", "bool")]
+
+
+@pytest.mark.parametrize(("dtype", "shape"), OF_DTYPES, ids=str)
+def test_reductions(dtype: str, shape: tuple[int, ...]) -> None:
+    axes: list[Any] = [None, 0, -1, (0, len(shape) - 1)] if len(shape) > 1 else [None, 0]
+
+    def f(x: Any) -> list[Any]:
+        xp = of(x)
+        y = xp.where(x == x, x, x)
+        found = [xp.sum(y, axis=axis, keepdims=keepdims) for axis, keepdims in zip(axes, (True, False) * 2)]
+        found += [xp.prod(y, axis=axis) for axis in axes[-1:]]
+        if 0 not in y.shape and dtype != "bool":
+            found += [xp.max(y, axis=axis) for axis in axes] + [xp.min(y, axis=axes[-1])]
+        return found
+
+    x = np.random.default_rng(8).normal(size=shape) * 100
+    for values in (x.astype(dtype), samples(dtype, x.size, 9).reshape(shape)):
+        with np.errstate(all="ignore"):
+            assert_same_bits(native(f)(values), f(values))
+
+
+# Loops and derivatives
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_and_branches(name: str) -> None:
+    function, arrays = LOOPS[name]
+    found = native(function)(*arrays)
+    assert_same_bits(found, jit(function)(*arrays))
+    for x, wanted in zip(trees.leaves(found), trees.leaves(function(*arrays))):
+        np.testing.assert_allclose(x, wanted, rtol=1e-12, atol=1e-12)
+
+
+def scanned(x: Any, y: Any) -> Any:
+    xp = of(x)
+
+    def step(carry: Any, row: Any) -> Any:
+        a, b = carry
+        a = xp.sin(a) * row + y[0]
+        b = xp.where(b > 3.0, b * 0.5, b + xp.sum(a))
+        return (a, b), a[0] * b
+
+    (a, b), ys = control_flow.scan(step, (x, xp.sum(x)), xp.stack([y, y * 2.0, y - 1.0, y] * 5))
+    return xp.sum(a) * b + xp.sum(ys**2)
+
+
+def halved(x: Any, y: Any) -> Any:
+    xp = of(x)
+    keep = lambda carry: xp.any(xp.abs(carry[0]) > 0.1) & (carry[1] < 50)
+    step = lambda carry: (carry[0] * 0.7 - 0.01 * y, carry[1] + 1)
+    return control_flow.while_loop(keep, step, (x, xp.asarray(0)), max_iter=60)[0]
+
+
+@pytest.mark.parametrize("size", [3, 40], ids=["in registers", "in memory"])
+@pytest.mark.parametrize("what", ["value", "grad", "jvp", "vmap", "vmap of grad"])
+def test_loops_and_their_derivatives(what: str, size: int) -> None:
+    function = {
+        "value": scanned,
+        "grad": grad(scanned, argnums=(0, 1)),
+        "jvp": lambda x, y: jvp(scanned, (x, y), (y, x))[1],
+        "vmap": lambda x, y: vmap(scanned, in_axes=(0, None))(of(x).stack([x, y, x - y]), y),
+        "vmap of grad": lambda x, y: vmap(grad(scanned), in_axes=(0, None))(of(x).stack([x, y, x - y]), y),
+    }[what]
+    x, y = np.linspace(-1.0, 1.0, size), np.linspace(0.5, 2.0, size)
+    assert_same_bits(native(function)(x, y), jit(function)(x, y))
+    assert what == "vmap of grad" or "scan" not in reasons(function, x, y)
+
+
+def test_while_loops() -> None:
+    x, y = np.linspace(-1.0, 1.0, 40), np.linspace(0.5, 2.0, 40)
+    for function in (halved, lambda x, y: jvp(halved, (x, y), (y, x))[1]):
+        assert_same_bits(native(function)(x, y), function(x, y))
+
+
+def test_branches() -> None:
+    def f(i: Any, x: Any) -> Any:
+        branches = [lambda x: x * 2.0, lambda x: of(x).sin(x), lambda x: x - of(x).sum(x)]
+        return control_flow.switch(i, branches, x) + control_flow.cond(x[0] > 0, lambda x: x, lambda x: -x * x, x)
+
+    program = native(f)
+    for size in (4, 50):
+        for i in (-3, 0, 1, 2, 9):
+            for sign in (1.0, -1.0):
+                x = sign * np.linspace(0.5, 1.0, size)
+                assert_same_bits(program(np.asarray(i), x), f(np.asarray(i), x))
+    assert not reasons(f, np.asarray(1), x).keys() - {"getitem"}
+
+
+# Random programs
+
+
+def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
+    """Combine two arrays of shape (n, m) by random operations to a third."""
+    xp, arrays = of(x), [x, y]
+    for _ in range(choose.randint(3, 8)):
+        a, b = choose.choice(arrays), choose.choice(arrays)
+        kind = choose.randrange(12 if depth else 10)
+        if kind == 0:
+            found = getattr(xp, choose.choice(["add", "subtract", "multiply", "divide", "maximum", "minimum"]))(a, b)
+        elif kind == 1:
+            found = getattr(xp, choose.choice(["sin", "exp", "tanh", "sqrt", "abs", "floor", "log1p", "sign"]))(a)
+        elif kind == 2:
+            found = xp.where(a > b, a, choose.choice([b, 0.5]))
+        elif kind == 3:
+            found = xp.roll(a, choose.randint(-2, 2), axis=choose.choice([0, 1, -1]))
+        elif kind == 4:
+            found = xp.flip(a, axis=choose.choice([0, 1, None])) + 0.0
+        elif kind == 5:
+            found = xp.broadcast_to(xp.sum(a, axis=choose.choice([0, 1]), keepdims=True), a.shape) * 0.1 + b
+        elif kind == 6:
+            found = xp.concat([a[1:, ...], b[:1, ...]], axis=0)
+        elif kind == 7:
+            found = xp.stack([a[:, 0], *[b[:, i] for i in range(1, b.shape[1])]], axis=1)
+        elif kind == 8:
+            found = a + 0.0
+            found[choose.choice([0, -1]), ...] = b[0, ...]
+            found[:, ::2] = a[:, ::2] * 0.5
+        elif kind == 9:
+            found = xp.astype(xp.astype(a > b, xp.int32) * 3 - 1, xp.float64) * a
+        elif kind == 10:
+            inner = partial(random_program, random.Random(choose.random()), y=b, depth=depth - 1)
+            step = lambda c, row, inner=inner: (inner(x=c) * 0.5, c + row)
+            last, rows = control_flow.scan(step, a, xp.stack([a, b, a]))
+            found = last + rows[1, ...]
+        else:
+            inner = partial(random_program, random.Random(choose.random()), y=b, depth=depth - 1)
+            found = control_flow.cond(a[0, 0] > b[0, 0], lambda c, inner=inner: inner(x=c), lambda c: c * 2.0, a)
+        arrays.append(found)
+    return arrays[-1] * 0.5 + arrays[-2]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_programs(seed: int) -> None:
+    choose = random.Random(seed)
+    shape = choose.choice([(2, 3), (3, 4), (6, 7), (5, 40)])
+    of_program, depth = choose.random(), choose.choice([0, 1, 1, 2])
+    f = lambda x, y: random_program(random.Random(of_program), x, y, depth)
+    functions = {
+        "value": f,
+        "grad": grad(lambda x, y: of(x).sum(f(x, y))),
+        "jvp": lambda x, y: jvp(f, (x, y), (y, x))[1],
+        "vmap": lambda x, y: vmap(f)(of(x).stack([x, y]), of(x).stack([y, x])),
+    }
+    function = functions[choose.choice(sorted(functions))]
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=shape), rng.normal(size=shape)
+    program, by_library = native(function), jit(function, compiler="numpy")
+    x[0, 1], y[1, 1] = choose.choice([-0.0, np.inf, np.nan, 1e-310]), choose.choice([0.0, -np.inf, 2.0])
+    given = [(x, y), (np.asfortranarray(x), y), (np.repeat(x, 2, axis=1)[:, ::2], y[:, ::-1]), (misaligned(x), y)]
+    with np.errstate(all="ignore"):
+        for arrays in given:
+            assert_same_bits(program(*arrays), by_library(*arrays))
+
+
+def misaligned(x: Any) -> Any:
+    """Return a copy whose elements begin at odd addresses."""
+    memory = np.zeros(x.nbytes + 1, np.uint8)
+    found = memory[1:].view(x.dtype).reshape(x.shape)
+    found[...] = x
+    return found
+
+
+# Calls
+
+
+def test_warnings_are_those_of_numpy() -> None:
+    def f(x: Any) -> Any:
+        return of(x).log(x - 1.0) / (x - 1.0) + of(x).where(x == 0, 0.0, 1.0 / x)
+
+    program = native(f)
+    x = np.asarray([1.0, 0.0, 2.0, 3.0])
+
+    def told(function: Callable[..., Any], **reactions: Any) -> Any:
+        with np.errstate(**reactions), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                function(x)
+            except FloatingPointError as error:
+                return str(error)
+        return sorted(str(each.message) for each in caught)
+
+    for reactions in ({}, {"all": "ignore"}, {"invalid": "ignore"}, {"divide": "raise"}, {"all": "warn"}):
+        assert told(program, **reactions) == told(f, **reactions)
+    assert told(program)
+
+
+def test_integer_division_by_zero_warns() -> None:
+    f = lambda i, j: i // j + i % j
+    i, j = np.arange(50), np.arange(50) % 5
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        expected = f(i, j)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        found = native(f)(i, j)
+    assert_same_bits(found, expected)
+
+
+def test_threads_share_a_program() -> None:
+    program = native(lambda x: of(x).sum(of(x).exp(control_flow.fori_loop(0, 9, lambda i, c: c * 0.9 + x, x))))
+    arrays = [np.linspace(0.0, 0.1 * i, 5000) for i in range(8)]
+    expected = [program(x) for x in arrays]
+    wrong: list[int] = []
+
+    def run(number: int) -> None:
+        for _ in range(20):
+            if program(arrays[number]) != expected[number]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_constants_may_have_any_layout() -> None:
+    constant = np.arange(60.0).reshape(5, 12)
+    for c in (constant, constant.T.copy().T, constant[:, ::-1], np.broadcast_to(constant[0], (5, 12))):
+        f = lambda x, c=c: of(x).sin(x * c) + c * 2.0
+        assert_same_bits(native(f)(constant), f(constant))
+
+
+def test_results_are_new_arrays() -> None:
+    x = np.ones((5, 40))
+    found = native(lambda x: (x * 2.0 + 1.0, of(x).reshape(x + 1.0, (40, 5))))(x)
+    for each in found:
+        each[...] = 0.0
+        assert not np.shares_memory(each, x)
+    assert (x == 1.0).all()
+
+
+def test_operations_that_are_not_compiled_are_left_to_the_library() -> None:
+    def f(x: Any) -> Any:
+        xp = of(x)
+        return xp.sort(x * 2.0 + 1.0) * 3.0 - xp.cumulative_sum(x)
+
+    x = np.linspace(1.0, 0.0, 50)
+    assert_same_bits(native(f)(x), f(x))
+    assert reasons(f, x) == {"sort": "operation", "cumulative_sum": "operation"}
+    g = lambda x: control_flow.fori_loop(0, 3, lambda i, c: of(c).sort(c * 0.5 + 1.0) - x, x)
+    assert_same_bits(native(g)(x), g(x))
+    assert reasons(g, x) == {"scan": "sort in its body: operation"}
+
+
+# Choosing a compiler
+
+
+def test_compilers_by_name() -> None:
+    x = np.ones(3)
+    for name in (None, "numpy", "native"):
+        np.testing.assert_array_equal(jit(lambda x: x + 1.0, compiler=name)(x), [2.0] * 3)
+    with pytest.raises(ValueError, match="compiler must be None or 'numpy' or 'native' for the arrays.*got 'xla'"):
+        jit(lambda x: x, compiler="xla")(x)
+    with pytest.raises(TypeError, match="compiler must be the name of one, or None, got"):
+        jit(lambda x: x, compiler=3)  # type: ignore[arg-type]
+
+
+def test_a_compiler_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(BACKEND), "is_available", lambda self: False)
+    with pytest.raises(ImportError, match=r"compiler='native' needs llvmlite.*pip install 'xpand\[native\]'"):
+        jit(lambda x: x, compiler="native")(np.ones(3))
+
+
+def test_other_libraries_have_one_compiler() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match="compiler must be None or 'inductor'"):
+        jit(lambda x: x, compiler="native")(torch.ones(2))
+
+
+# Parts
+
+
+def test_loops_of_numpy_are_checked() -> None:
+    assert loop_of(np.exp, "d->d") is not None
+    assert loop_of(np.exp, "q->q") is None
+    assert loop_of(np.divmod, "dd->dd") is None
+
+
+def test_a_small_group_is_left_to_the_library() -> None:
+    f = lambda x: x * 2.0
+    graph = simplified(make_graph(f)(np.ones(3)))
+    assert BACKEND.lower(graph) is None
+    assert all(map(BACKEND.accepts, graph.equations))
+    assert not support_of(graph).reasons
+
+
+def test_programs_call_the_library_where_the_order_in_memory_matters() -> None:
+    f = lambda x: of(x).sum(x * 2.0 + 1.0)
+    x = np.random.default_rng(0).normal(size=(300, 200))
+    graph = simplified(make_graph(f)(x))
+    program = Program(graph)
+    assert_same_bits(program(x.T.copy().T)[0], f(x.T.copy().T))
+    assert_same_bits(program(x)[0], f(x))
