@@ -10,8 +10,8 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
-# Before any library is imported: 64-bit types in JAX, the strictest flags, and one thread each, since the tests run in
-# parallel processes.
+# Before any library is imported, as `tests/libraries.py` has them: 64-bit types in JAX, the strictest flags; and one
+# thread each, since the tests run in parallel processes.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("ARRAY_API_STRICT_API_VERSION", "2025.12")
 os.environ.setdefault("DASK_SCHEDULER", "synchronous")

@@ -8,7 +8,7 @@ import importlib.util
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,22 +76,37 @@ def _strict_to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x.to_device(strict.Device("CPU_DEVICE")))
 
 
+@cache
 def _strict() -> Any:
     import array_api_strict as strict
 
+    strict.set_array_api_strict_flags(api_version="2025.12")
     return strict
 
 
+def _jax() -> Any:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    return xpand.namespace("jax")
+
+
+def _dask() -> Any:
+    import dask
+
+    # Threads would only get into each other's way in tests.
+    dask.config.set(scheduler="synchronous")
+    return xpand.namespace("dask")
+
+
 def _libraries() -> list[Library]:
-    # How strict the libraries are, and how many threads they start, is in the environment: tests/conftest.py.
-    namespace = lambda name: partial(xpand.namespace, name)
     return [
-        Library("numpy", namespace("numpy"), read_only=True),
-        Library("torch", namespace("torch"), to_numpy=_torch_to_numpy),
-        Library("jax", namespace("jax")),
+        Library("numpy", partial(xpand.namespace, "numpy"), read_only=True),
+        Library("torch", partial(xpand.namespace, "torch"), to_numpy=_torch_to_numpy),
+        Library("jax", _jax),
         Library("strict", _strict, to_numpy=_strict_to_numpy),
         Library("strict-device1", _strict, lambda: _strict().Device("device1"), to_numpy=_strict_to_numpy),
-        Library("dask", namespace("dask"), lazy=True),
+        Library("dask", _dask, lazy=True),
         *(_on_gpus() if any(map(Path.exists, _GPUS)) else ()),
     ]
 
@@ -114,7 +129,7 @@ def _on_gpus() -> list[Library]:
         cuda = partial(torch.device, "cuda:0")
         found.append(Library("torch-cuda", partial(xpand.namespace, "torch"), cuda, to_numpy=_torch_to_numpy))
     if "cuda" in os.environ.get("JAX_PLATFORMS", "") and device_count("jax", "gpu"):
-        found.append(Library("jax-cuda", partial(xpand.namespace, "jax"), lambda: jax.devices("gpu")[0]))
+        found.append(Library("jax-cuda", _jax, lambda: jax.devices("gpu")[0]))
     if importlib.util.find_spec("cupy") is not None:
         import cupy
 
