@@ -21,6 +21,7 @@ from ._host import on_host
 from ._namespace import traced_namespace
 from ._staging import avals_of_result
 from ._translate import Dtypes, operation_on, params_on
+from .rules import AXES
 
 _MOST_PROBES: Final = 1024
 _MOST_PROBED: Final = 2**24
@@ -249,31 +250,25 @@ def _is_linear(entry: Any) -> bool:
     return entry is LINEAR or isinstance(entry, (int, scale))
 
 
-def _matmul(xp: Any, x: Any, y: Any) -> Any:
-    """Multiply matrices, by products and sums."""
-    first, second = x.ndim == 1, y.ndim == 1
-    x = x[None, :] if first else x
-    y = y[:, None] if second else y
-    found = xp.sum(x[..., :, :, None] * y[..., None, :, :], axis=-2)
-    found = found[..., 0] if second else found
-    return (found[..., 0] if second else found[..., 0, :]) if first else found
+def _product(name: str) -> Callable[..., Any]:
+    """Expand a product: broadcast the arrays to all of its axes, multiply, and sum over those that the result lacks."""
 
+    def product(xp: Any, x: Any, y: Any, **params: Any) -> Any:
+        arrays = [xp.conj(x) if name == "vecdot" and xp.isdtype(x.dtype, "complex floating") else x, y]
+        axes, ndims = AXES[name], (x.ndim, y.ndim)
+        layout = axes.layout(name, axes.of(ndims, params), ndims, params)
+        (result,) = layout.results
+        aligned = []
+        for number, array in enumerate(arrays):
+            own = [dict(dimension.sources).get(number) for dimension in (*result, *layout.reduced)]
+            array = xp.permute_dims(array, tuple([axis for axis in own if axis is not None]))
+            sizes = iter(array.shape)
+            aligned.append(xp.reshape(array, tuple([1 if axis is None else next(sizes) for axis in own])))
+        last = tuple(range(len(result), len(result) + len(layout.reduced)))
+        found = aligned[0] * aligned[1]
+        return xp.sum(found, axis=last) if last else found
 
-def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """Multiply and sum over pairs of axes."""
-    pairs = (list(range(x.ndim - axes, x.ndim)), list(range(axes))) if isinstance(axes, int) else axes
-    mine, theirs = ([axis % each.ndim for axis in chosen] for each, chosen in zip((x, y), pairs))
-    free = [axis for axis in range(x.ndim) if axis not in mine]
-    others = [axis for axis in range(y.ndim) if axis not in theirs]
-    x, y = xp.permute_dims(x, (*free, *mine)), xp.permute_dims(y, (*theirs, *others))
-    shape = (*x.shape[: len(free)], *y.shape[len(theirs) :])
-    inner = prod(x.shape[len(free) :])
-    return xp.reshape(_matmul(xp, xp.reshape(x, (-1, inner)), xp.reshape(y, (inner, -1))), shape)
-
-
-def _vecdot(xp: Any, x: Any, y: Any, *, axis: int = -1) -> Any:
-    """Multiply and sum over an axis."""
-    return xp.sum(xp.conj(x) * y if xp.isdtype(x.dtype, "complex floating") else x * y, axis=axis)
+    return product
 
 
 def _cumulative_sum(xp: Any, x: Any, *, axis: int | None = None, include_initial: bool = False, **_: Any) -> Any:
@@ -282,17 +277,12 @@ def _cumulative_sum(xp: Any, x: Any, *, axis: int | None = None, include_initial
     lines = xp.moveaxis(x, axis, 0)
     size = lines.shape[0]
     ones = xp.tril(xp.ones((size + include_initial, size), dtype=x.dtype), k=-int(include_initial))
-    sums = _matmul(xp, ones, xp.reshape(lines, (size, -1)))
+    sums = _product("matmul")(xp, ones, xp.reshape(lines, (size, -1)))
     return xp.moveaxis(xp.reshape(sums, (sums.shape[0], *lines.shape[1:])), 0, axis)
 
 
 EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
-    "matmul": _matmul,
-    "linalg.matmul": _matmul,
-    "tensordot": _tensordot,
-    "linalg.tensordot": _tensordot,
-    "vecdot": _vecdot,
-    "linalg.vecdot": _vecdot,
+    **{name: _product(name) for name in ("matmul", "tensordot", "vecdot")},
     "cumulative_sum": _cumulative_sum,
 }
 """Decompositions of products and sums whose elements are neither copies of the argument's nor single sums of them."""

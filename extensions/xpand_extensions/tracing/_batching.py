@@ -73,8 +73,7 @@ class Batching(Trace):
         if self.owns(x):
             return x._value
         x = bare(x)
-        xp = namespace_for(self.namespace, x)
-        return xp.broadcast_to(xp.expand_dims(x, axis=0), (self.size, *x.shape))
+        return spread_out(namespace_for(self.namespace, x), x, self.size)
 
 
 def batched(
@@ -110,3 +109,21 @@ def batched(
                 outs = function(*given)
         mapped = tuple(trace.owns(x) for x in outs)
         return tuple(trace.plain(x) for x in outs), mapped
+
+
+def batched_all(
+    namespace: Any,
+    function: Callable[..., Any],
+    arrays: Sequence[Array],
+    axes: Sequence[int | None],
+    size: int,
+    of: Batching | None = None,
+) -> tuple[Array, ...]:
+    """Vectorize a function as `batched` does; all results have the axis."""
+    outs, mapped = batched(namespace, function, arrays, axes, size, of=of)
+    return tuple(x if is_mapped else spread_out(namespace, x, size) for x, is_mapped in zip(outs, mapped))
+
+
+def spread_out(namespace: Any, x: Array, size: int) -> Array:
+    """Repeat an array along a new first axis."""
+    return bare(namespace.broadcast_to(namespace.expand_dims(x, axis=0), (size, *x.shape)))

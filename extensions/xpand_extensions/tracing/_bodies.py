@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from xpand.extend import Array
 
 from ._backend import LIBRARY, Backend
-from ._batching import batched
+from ._batching import batched, spread_out
 from ._compile import compiled
 from ._core import TracedArray, aval_of, bare
 from ._fit import zeros
@@ -306,11 +306,6 @@ def _calls_rules(equation: Equation) -> bool:
 
 def _wider(aval: Any, size: int) -> Any:
     return type(aval)((size, *aval.shape), aval.dtype, aval.device)
-
-
-def spread_out(namespace: Any, x: Array, size: int) -> Array:
-    """Repeat an array along a new first axis."""
-    return bare(namespace.broadcast_to(namespace.expand_dims(x, axis=0), (size, *x.shape)))
 
 
 def replaced(arrays: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -> list[Any]:

@@ -9,8 +9,8 @@ from xpand.extend import Array
 from .._captures import with_own_cells
 from .._sums import plain_sum
 from ..autodiff.checkpoint_policies import AnyPolicy
-from ._batching import Batching, batched
-from ._bodies import Body, closed, replaced, spread_out
+from ._batching import Batching, batched_all, spread_out
+from ._bodies import Body, closed, replaced
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
 from ._fit import plus, zeros
 from ._forward import Forward, jvp
@@ -193,7 +193,8 @@ def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
         chosen = [i for i, t in enumerate(tangents) if t is not None]
         along = [tangents[i] for i in chosen]
-        found = _with_axis(trace, both, (*primals, *along), [*axes, *(axes[i] for i in chosen)])
+        arrays = (*primals, *along)
+        found = batched_all(trace.namespace, both, arrays, [*axes, *(axes[i] for i in chosen)], trace.size, trace)
         return found[: len(found) // 2], found[len(found) // 2 :]
 
     return _batched_call(trace, op, args, axes, params, {"rule": rule_of_batch})
@@ -205,17 +206,6 @@ def _filled(arrays: Sequence[Array | None], given: Sequence[Array]) -> tuple[Arr
     return tuple(None if x is None else next(rest) for x in arrays)
 
 
-def _with_axis(
-    trace: Batching, function: Callable[..., Any], arrays: Sequence[Any], axes: Sequence[int | None]
-) -> Arrays:
-    """Map a function of arrays; all results have the axis."""
-    outs, mapped = batched(trace.namespace, function, arrays, axes, trace.size, of=trace)
-    return tuple(
-        x if is_mapped else bare(trace.namespace.broadcast_to(x, (trace.size, *x.shape)))
-        for x, is_mapped in zip(outs, mapped)
-    )
-
-
 def _batched_call(
     trace: Batching,
     op: Op,
@@ -224,7 +214,7 @@ def _batched_call(
     params: dict[str, Any],
     rules: dict[str, Any],
 ) -> Any:
-    run = lambda *arrays: _with_axis(trace, params["run"], arrays, axes)
+    run = lambda *arrays: batched_all(trace.namespace, params["run"], arrays, axes, trace.size, trace)
     found = called(trace.namespace, op.name, run, _plain(trace, args), rules)
     above = _above(trace, found)
     if above is not None:
@@ -275,7 +265,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
             count = len(outs)
             return (*outs, *residuals)
 
-        found = _with_axis(trace, both, arrays, axes)
+        found = batched_all(trace.namespace, both, arrays, axes, trace.size, trace)
         return found[:count], found[count:]
 
     def backward_of_batch(
@@ -283,7 +273,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     ) -> list[Any]:
         arrays = [*residuals, *(x for x in cotangents if x is not None)]
         each = lambda *xs: backward(perturbed, xs[: len(residuals)], _filled(cotangents, xs[len(residuals) :]))
-        found = _with_axis(trace, each, arrays, [0] * len(arrays))
+        found = batched_all(trace.namespace, each, arrays, [0] * len(arrays), trace.size, trace)
         # An array that all lanes share gets the sum of their contributions.
         return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from xpand.extend import Array
 
 from ..autodiff._implicit import Arrays, Calculus, Function, LinearSystem, Root
-from ._batching import Batching, batched
+from ._batching import Batching, batched_all
 from ._bodies import closed
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind
 from ._fit import zeros
@@ -182,8 +182,5 @@ def _of_batch(trace: Batching, function: Function, axes: Sequence[int | None], f
     """Call a function for all lanes of a batch, which may have some of the further arguments in common."""
     namespace, size, count = trace.namespace, trace.size, len(first)
     each = lambda *arrays: function(arrays[:count], *arrays[count:])
-    outs, which = batched(namespace, each, (*first, *args), [*[0] * count, *axes], size)
-    return tuple(
-        namespace.wrap(y) if is_mapped else namespace.broadcast_to(y, (size, *y.shape))
-        for y, is_mapped in zip(outs, which)
-    )
+    outs = batched_all(namespace, each, (*first, *args), [*[0] * count, *axes], size)
+    return tuple(map(namespace.wrap, outs))

@@ -11,7 +11,7 @@ from ..._captures import captured as captured_arrays
 from ..._transforms import ArraySpec
 from ...autodiff.checkpoint_policies import AnyPolicy, Offload, everything_saveable, nothing_saveable
 from ...tracing import TracedArray, traced_namespace
-from ...tracing._bodies import Body
+from ...tracing._bodies import Body, closed
 from ...tracing._core import Aval, aval_of, bare, bind
 from ...tracing._custom import called, checkpointed
 from ...tracing._forward import jvp as _jvp
@@ -102,14 +102,16 @@ def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tu
         return function, []
     namespace = traced_namespace(array_namespace(*example_args))
     flat = lambda *xs: (tuple(function(*xs)), ())
-    graph, _ = stage(namespace, "closure_convert", flat, [aval_of(x) for x in example_args])
-    captured: dict[Any, Any] = {}
-    rest: dict[Any, Any] = {}
-    for variable, x in graph.constants.items():
-        is_captured = namespace.is_floating(x.dtype) and isinstance(x, TracedArray)
-        (captured if is_captured else rest)[variable] = x
-    converted = Graph(namespace, [*graph.inputs, *captured], rest, graph.equations, graph.outputs)
-    return lambda *xs: tuple(map(namespace.wrap, converted.run(*xs))), list(map(namespace.wrap, captured.values()))
+    body, outer = closed(namespace, "closure_convert", flat, [aval_of(x) for x in example_args])
+    constants: list[Any] = list(map(namespace.wrap, outer))
+    is_differentiated = [namespace.is_floating(x.dtype) for x in constants]
+
+    def converted(*xs: Array) -> tuple[Array, ...]:
+        others = iter(xs[len(example_args) :])
+        given = [next(others) if each else x for x, each in zip(constants, is_differentiated)]
+        return tuple(map(namespace.wrap, body.graph.run(*given, *xs[: len(example_args)])))
+
+    return converted, [x for x, each in zip(constants, is_differentiated) if each]
 
 
 def checkpoint(

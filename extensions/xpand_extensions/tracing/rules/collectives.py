@@ -6,7 +6,7 @@ from xpand.extend import device_of
 
 from ...extend._derivatives import LINEAR
 from .._core import Aval, bind
-from ._late import late
+from .bodies import late
 
 
 def _transposed(xp: Any, ct: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:

@@ -12,31 +12,24 @@ _FACTORS: Final = {
     "factor_qr": ("matrix", "matrix"),
     "factor_triangular": ("matrix",),
 }
+_AXES: Final = {"matrix": "...[nn]", "permutation": "...[n]", "condition": "...", "status": "..."}
 
 
-_RESULTS: Final = {
-    "factor_lu": "...[nn],...[n]",
-    "factor_cholesky": "...[nn]",
-    "factor_qr": "...[nn],...[nn]",
-    "factor_triangular": "...[nn]",
-}
+def _direct(*results: str) -> Axes:
+    """Describe a factorization: its factors, a condition number and a status."""
 
-
-def _dtypes(namespace: Any, avals: Any, params: Any) -> Any:
-    """Return the data types of the factors, of a condition number and of a status."""
-    a, base = avals[0], namespace.base
-    real = a.dtype
-    if is_complex(namespace, a):
-        real = base.float64 if float(base.finfo(a.dtype).eps) < 1e-10 else base.float32
-    return {"matrix": a.dtype, "permutation": index_dtype(base, device_of(a)), "condition": real, "status": base.int32}
-
-
-def _direct(name: str) -> Axes:
     def dtype(namespace: Any, avals: Any, params: Any) -> Any:
-        of = _dtypes(namespace, avals, params)
-        return tuple([of[each] for each in (*_FACTORS[name], "condition", "status")])
+        a, base = avals[0], namespace.base
+        real = a.dtype
+        if is_complex(namespace, a):
+            real = base.float64 if float(base.finfo(a.dtype).eps) < 1e-10 else base.float32
+        index = index_dtype(base, device_of(a))
+        of = {"matrix": a.dtype, "permutation": index, "condition": real, "status": base.int32}
+        return tuple([of[each] for each in results])
 
-    return Axes(f"...[nn]->{_RESULTS[name]},...,...", dtype=dtype)
+    return Axes(f"...[nn]->{','.join(_AXES[each] for each in results)}", dtype=dtype)
 
 
-AXES: Final[dict[str, Axes]] = {f"linear_solve.{name}": _direct(name) for name in _FACTORS}
+AXES: Final[dict[str, Axes]] = {
+    f"linear_solve.{name}": _direct(*factors, "condition", "status") for name, factors in _FACTORS.items()
+}

@@ -1,7 +1,7 @@
 """Rules of random numbers: those of a batch of keys are made in one call, each key's in a row.
 
-Uniform numbers between bounds that differ among the lanes use the generic implementation, and so do derivatives
-in the bounds.
+Samplers of many keys take a batch as further rows: each key, and what it makes, is one. Uniform numbers between bounds
+that differ among the lanes use the generic implementation, and so do derivatives in the bounds.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,23 @@ def _dtype(namespace: Any, avals: Any, params: Any) -> Any:
     return params["dtype"]
 
 
+def _dtype_of_last(namespace: Any, avals: Any, params: Any) -> Any:
+    return avals[-1].dtype
+
+
+CONSTANT: Final[dict[str, str]] = {
+    "random.binomial_elements": "its result is a number of successes",
+    "random.gamma_elements": "it makes trials; `random.gamma` has one",
+    "random.poisson_elements": "its result is a number of events",
+    "random.split_each": "a function of integers",
+}
+
 AXES: Final[dict[str, Axes]] = {
     **{f"random.{name}": Axes("key:...[k]->...{shape}", dtype=_dtype) for name in ("bits", "normal", "uniform")},
+    "random.binomial_elements": Axes("keys:...[k],n:...[n],p:...[n]->...[n]", dtype=_dtype_of_last, same_shape=True),
     "random.fold_in": Axes("key:...[k],data:...->...[k]", dtype=same),
+    "random.gamma_elements": Axes("keys:...[k],a:...->...", dtype=_dtype_of_last, same_shape=True),
+    "random.poisson_elements": Axes("keys:...[k],lam:...[n]->...[n]", dtype=_dtype_of_last, same_shape=True),
     "random.split": Axes("key:...[k]->...{num}[k]"),
+    "random.split_each": Axes("keys:...[k]->...{num}[k]"),
 }
