@@ -91,6 +91,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "multivariate_normal": (random.multivariate_normal, KEY, X, SPD),
     "triangular": (lambda key, x, y, z: random.triangular(key, x, x + y, x + y + z), KEY, X, X, X),
     "randint": (lambda key, i, j: random.randint(key, (3,), i, i + j + 2), KEY, INDEX, INDEX),
+    "ball": (lambda key, p: random.ball(key, 2, p, (3,)), KEY, np.asarray(2.0)),
     "fold_in": (random.fold_in, KEY, np.asarray(3, dtype=np.uint32)),
     "digitize": (histograms.digitize, X, np.asarray([0.0, 1.0, 3.0])),
     "custom_root": (
@@ -231,8 +232,8 @@ def test_solvers_on_a_library_whose_arrays_refuse_others(name: str) -> None:
     _check({name: Case(function, tuple(arrays))}, "strict")
 
 
-OF_FUNCTIONS = {"autodiff.jvp", "jit.eval_shape", "vmap.pmap", "vmap.vmap"}
-"""Operations that take functions, and other options than arrays."""
+OF_FUNCTIONS = {"autodiff.jvp", "jit.eval_shape", "vmap.pmap", "vmap.ppermute", "vmap.vmap"}
+"""Operations that take functions, and other options than arrays; the permutation of `ppermute` must be concrete."""
 
 
 @pytest.mark.slow
