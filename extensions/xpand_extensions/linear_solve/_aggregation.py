@@ -1,66 +1,64 @@
 """Smoothed aggregation: the grids of algebraic multigrid, from a matrix alone. Done once, on the host."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace
 
 from .. import scatter, sparse
 from .._optional import import_optional
+from ._preconditioners import diagonal_of, largest_eigenvalue
 
 _MOST_LEVELS = 30
 _LEAST_COARSENING = 0.8
 
 
-Grid: TypeAlias = tuple[Any, Any, Any, Array]
-"""The matrix of a grid, the ways to the next coarser one and back, and the weights of its smoother."""
+class Level(NamedTuple):
+    """One grid except the coarsest: its matrix, restriction and prolongation, and the smoother's weights."""
+
+    matrix: Any
+    restriction: Any
+    prolongation: Any
+    weights: Array
 
 
-class Hierarchy(NamedTuple):
-    """The grids but the coarsest, and the inverse of that one's matrix."""
-
-    levels: list[Grid]
-    coarse: Array
-
-
-def hierarchy(a: sparse.CSR, candidate: Array, strength: float, coarsest: int, builder: str) -> Hierarchy:
-    """Make the grids of a matrix."""
-    xp = array_namespace(a.values)
+def hierarchy(
+    a: sparse.CSR, candidate: Array, strength: float, coarsest: int, builder: str
+) -> tuple[tuple[Level, ...], Array]:
+    """Return all grids of a matrix except the coarsest, and the inverse of its matrix."""
     levels, last = _own(a, candidate, strength, coarsest) if builder == "own" else _pyamg(a, candidate, coarsest)
-    return Hierarchy(levels, xp.linalg.pinv(sparse.todense(last)))
+    return tuple(levels), array_namespace(a.values).linalg.pinv(sparse.todense(last))
 
 
-def smoother(xp: Namespace, a: sparse.CSR) -> Array:
+def smoother(a: sparse.CSR) -> Array:
     """Return the weights of damped Jacobi: 4/3 of the inverse diagonal, over the largest eigenvalue."""
-    from ._preconditioners import diagonal_of, largest_eigenvalue
-
     inverse = 1.0 / diagonal_of("multilevel", a)
     weights: Array = inverse * (4.0 / 3.0 / largest_eigenvalue(a, inverse))
     return weights
 
 
-def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
+def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[Level], sparse.CSR]:
     pyamg = import_optional("pyamg", "multilevel with builder='pyamg'")
-    made = pyamg.smoothed_aggregation_solver(sparse.to_native(a), B=candidate[:, None], max_coarse=coarsest)
-    matrices = [sparse.tocsr(sparse.from_native(level.A)) for level in made.levels]
-    ways = [(sparse.tocsr(sparse.from_native(x.R)), sparse.tocsr(sparse.from_native(x.P))) for x in made.levels[:-1]]
-    xp = array_namespace(a.values)
-    return [(matrix, down, up, smoother(xp, matrix)) for matrix, (down, up) in zip(matrices, ways)], matrices[-1]
+    *levels, last = pyamg.smoothed_aggregation_solver(
+        sparse.to_native(a), B=candidate[:, None], max_coarse=coarsest
+    ).levels
+    grids = [[_container(x) for x in (level.A, level.R, level.P)] for level in levels]
+    return [Level(matrix, down, up, smoother(matrix)) for matrix, down, up in grids], _container(last.A)
 
 
-def _own(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
+def _own(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tuple[list[Level], sparse.CSR]:
     xp = array_namespace(a.values)
-    levels: list[Grid] = []
+    levels: list[Level] = []
     while a.shape[0] > coarsest and len(levels) < _MOST_LEVELS:
         tentative, coarse_candidate = _tentative(xp, a, candidate, strength)
         if tentative.shape[1] == 0 or tentative.shape[1] > _LEAST_COARSENING * a.shape[0]:
             break
         # By the host's own sparse arrays: nothing here is differentiated.
-        weights = smoother(xp, a)
+        weights = smoother(a)
         matrix, columns = sparse.to_native(a), sparse.to_native(tentative)
         up = columns - sparse.to_native(sparse.diags([weights])) @ (matrix @ columns)
         down = up.conj().T.tocsr()
-        levels.append((a, _container(down), _container(up), weights))
+        levels.append(Level(a, _container(down), _container(up), weights))
         a, candidate = _container(down @ (matrix @ up)), coarse_candidate
         strength *= 0.5
     return levels, a

@@ -8,14 +8,19 @@ from .. import autodiff
 from ..sparse._containers import Sparse
 from ..sparse._convert import any_sparse
 from . import _factors as factors
-from ._dense import CholeskyFactorization, LUFactorization, QRFactorization
-from ._factorization import Factorization, check_square
-from ._sparse import SparseFactorization, SymmetricSparseFactorization, square_container
+from ._factorization import (
+    CholeskyFactorization,
+    Factorization,
+    LUFactorization,
+    QRFactorization,
+    SparseFactorization,
+    SymmetricSparseFactorization,
+    check_square,
+)
 from ._triangular import triangular
 
 METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr", "lower", "upper")
 """The methods of `factorize`."""
-_TRIANGLES: Final = ("lower", "upper")
 
 
 def factorize(
@@ -68,30 +73,22 @@ def factorize(
     for name, value in (("positive_definite", positive_definite), ("symmetric", symmetric)):
         if value is not None:
             checks.boolean("factorize", name, value)
-    if isinstance(A, Sparse):
-        return _sparse(A, method, bool(symmetric or positive_definite))
-    check_square("factorize", A)
-    if method in _TRIANGLES:
-        return triangular(A, lower=method == "lower", unit_diagonal=False)
-    constant = autodiff.stop_gradient(A)
-    if method == "cholesky" or (method in ("auto", "direct") and positive_definite):
-        return CholeskyFactorization(A, *factors.factor_cholesky(constant))
-    if method == "qr":
-        return QRFactorization(A, *factors.factor_qr(constant))
-    return LUFactorization(A, *factors.factor_lu(constant))
-
-
-def _sparse(a: Sparse, method: str, symmetric: bool) -> Factorization:
-    if method in ("cholesky", "qr"):
+    if isinstance(A, Sparse) and method in ("cholesky", "qr"):
         raise ValueError(
             f"factorize: method={method!r} is for dense matrices; sparse ones are factored with method='lu', or made "
             "dense with `A.todense()`"
         )
-    square_container("factorize", a)
-    if method in _TRIANGLES:
-        return triangular(a, lower=method == "lower", unit_diagonal=False)
-    cls = SymmetricSparseFactorization if symmetric else SparseFactorization
-    return cls.of(a, autodiff.stop_gradient(a))
+    check_square("factorize", A)
+    if method in ("lower", "upper"):
+        return triangular(A, lower=method == "lower", unit_diagonal=False)
+    if isinstance(A, Sparse):
+        return (SymmetricSparseFactorization if symmetric or positive_definite else SparseFactorization).of(A)
+    constant = autodiff.stop_gradient(A)
+    if method == "cholesky" or (method in ("auto", "direct") and positive_definite):
+        return CholeskyFactorization._of(A, factors.factor_cholesky(constant))
+    if method == "qr":
+        return QRFactorization._of(A, factors.factor_qr(constant))
+    return LUFactorization._of(A, factors.factor_lu(constant))
 
 
 def direct_solve(

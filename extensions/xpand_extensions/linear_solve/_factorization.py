@@ -1,19 +1,29 @@
-"""The base class of factorisations, and the derivatives of solving with them."""
+"""Factorisations of dense and sparse matrices, and the derivatives of solving with them."""
 
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from xpand import array_namespace
+from xpand import array_namespace, library_name
 from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
-from .. import autodiff
+from .. import autodiff, linalg
 from .._dispatch import in_one_namespace
 from ..linalg import _checks as checks
 from ..linalg._right_hand_sides import Columns, axis_of, columns_of, stack_of
 from ..sparse._containers import Sparse
+from . import _factors as factors
+from ._vectors import conj
 
 
-class Factorization:
+class _Fields(NamedTuple):
+    matrix: Any
+    parts: tuple[Any, ...]
+    """The factors; none for matrices that the host has factored and cached."""
+    condition: Array
+    status: Array
+
+
+class Factorization(_Fields):
     """The result of `factorize`: a matrix, or a stack of them, with its factors. A tree, so it passes through `jit`.
 
     Attributes:
@@ -23,15 +33,12 @@ class Factorization:
     """
 
     __slots__ = ()
-
-    matrix: Any
-    condition: Array
-    status: Array
+    _name: ClassVar[str]
 
     @property
     def method(self) -> str:
         """Return the method and the library, as text."""
-        raise NotImplementedError
+        return f"{self._name} ({self._library()})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,24 +83,99 @@ class Factorization:
         x = autodiff.custom_linear_solve(product, columns.array, solve=solve, transpose_solve=other, args=(self,))
         return columns.restore(x)
 
-    def _times(self, x: Array, transposed: bool) -> Array:
-        matrix = transpose(self.matrix) if transposed else self.matrix
-        return cast(Array, matrix @ x)
+    @classmethod
+    def _of(cls, matrix: Any, found: factors.Factors) -> Self:
+        return cls(matrix, found[:-2], *found[-2:])
+
+    def _library(self) -> str:
+        """Return the name of the library of the arrays."""
+        return library_name(array_namespace(self.condition))
 
     def _solved(self, b: Array, transposed: bool) -> Array:
         """Solve for columns, `(..., n, k)`, of the stack of the matrices."""
         raise NotImplementedError
 
 
-def check_square(name: str, A: Array) -> None:
-    """Check for square matrices of a floating-point data type.
+class LUFactorization(Factorization):
+    """A dense matrix with its LU factors and row permutation."""
+
+    __slots__ = ()
+    _name = "lu"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        factors, permutation = self.parts
+        return linalg.lu_solve(factors, permutation, b, transpose=transposed)
+
+
+class CholeskyFactorization(Factorization):
+    """A dense Hermitian positive definite matrix with its lower triangular factor."""
+
+    __slots__ = ()
+    _name = "cholesky"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        # The transpose of a Hermitian matrix is its conjugate.
+        x = linalg.cho_solve(self.parts[0], conj(b) if transposed else b)
+        return conj(x) if transposed else x
+
+
+class QRFactorization(Factorization):
+    """A dense matrix with its unitary and its upper triangular factor."""
+
+    __slots__ = ()
+    _name = "qr"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        orthogonal, triangle = self.parts
+        return factors.qr_solve(orthogonal, triangle, b, transpose=transposed)
+
+
+class SparseFactorization(Factorization):
+    """A sparse matrix that the host has factored. See `factor_sparse`."""
+
+    __slots__ = ()
+    _kind: ClassVar[str] = "general"
+
+    @property
+    def method(self) -> str:
+        """Return the method and the library, as text."""
+        library = self._library()
+        return "SuperLU" if library == "numpy" else f"SuperLU on the host, called from {library}"
+
+    @classmethod
+    def of(cls, matrix: Sparse) -> "SparseFactorization":
+        """Factor matrices."""
+        constant = autodiff.stop_gradient(matrix)
+        options: dict[str, Any] = {"format": matrix.format, "size": matrix.shape[-1], "kind": cls._kind}
+        return cls._of(matrix, factors.factor_sparse(constant.values, constant.pattern, **options))
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        a = self.matrix
+        options: dict[str, Any] = {"format": a.format, "size": a.shape[-1], "kind": self._kind}
+        return factors.solve_sparse(a.values, a.pattern, b, **options, transposed=transposed)
+
+
+class SymmetricSparseFactorization(SparseFactorization):
+    """A sparse matrix known to be symmetric: pivots stay on the diagonal where they can."""
+
+    __slots__ = ()
+    _kind = "symmetric"
+
+
+def check_square(name: str, A: Array | Sparse) -> None:
+    """Check for square matrices of a floating-point data type, dense or sparse.
 
     Raises:
         TypeError: No array, or another data type.
         ValueError: Another shape.
     """
-    checks.alike(name, _arguments.FLOATING, A=A)
-    checks.matrices(name, "A", A, square=True)
+    if not isinstance(A, Sparse):
+        checks.alike(name, _arguments.FLOATING, A=A)
+        checks.matrices(name, "A", A, square=True)
+        return
+    _arguments.dtype(name, "A", array_namespace(A.values), A.values, _arguments.FLOATING)
+    if A.sparse_ndim != 2 or A.dense_ndim or A.shape[-1] != A.shape[-2]:
+        raise ValueError(f"{name}: A must hold square matrices, (..., n, n), got {A!r}")
 
 
 def right_hand_side_columns(name: str, values: Array, shape: tuple[int, ...], b: Array, axis: int) -> Columns:
@@ -112,11 +194,13 @@ def right_hand_side_columns(name: str, values: Array, shape: tuple[int, ...], b:
 
 
 def _product(x: Array, a: Factorization) -> Array:
-    return a._times(x, False)
+    product: Array = a.matrix @ x
+    return product
 
 
 def _product_transposed(x: Array, a: Factorization) -> Array:
-    return a._times(x, True)
+    product: Array = transpose(a.matrix) @ x
+    return product
 
 
 def _solve(b: Array, a: Factorization) -> Array:
@@ -142,9 +226,3 @@ _TRANSPOSED: Final = (_product_transposed, _solve_transposed)
 def transpose(matrix: Any) -> Any:
     """Transpose matrices, dense or sparse."""
     return matrix.mT if isinstance(matrix, Sparse) else array_namespace(matrix).matrix_transpose(matrix)
-
-
-def conjugate(x: Array) -> Array:
-    """Conjugate complex numbers; return real ones unchanged."""
-    xp = array_namespace(x)
-    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x

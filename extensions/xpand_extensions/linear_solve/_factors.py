@@ -1,73 +1,26 @@
 """Factors of matrices with a status for each: the operations that libraries implement for direct solvers."""
 
-from typing import NamedTuple
+from typing import TypeAlias
 
+from xpand import array_namespace
 from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
+from .. import linalg
 from .._dispatch import pluggable
 from ..linalg import _checks as checks
+from ._vectors import conj
 
+Factors: TypeAlias = tuple[Array, ...]
+"""The factors of a stack of matrices, and a verdict on each: the last two are the condition numbers and the statuses.
 
-class LUParts(NamedTuple):
-    """The result of `factor_lu`."""
-
-    factors: Array
-    """Both triangles in one matrix, as from `linalg.lu_factor`; the identity where there are none."""
-    permutation: Array
-    """The row of the matrix for each row of the factors."""
-    condition: Array
-    """An estimate of the condition number, invariant to the scaling of rows; infinite or NaN without factors."""
-    status: Array
-    """A `Status` code for each matrix."""
-
-
-class CholeskyParts(NamedTuple):
-    """The result of `factor_cholesky`."""
-
-    factor: Array
-    """The lower triangle, with zeros above; the identity where there is none."""
-    condition: Array
-    """An estimate of the condition number, as that of `LUParts`."""
-    status: Array
-    """A `Status` code for each matrix."""
-
-
-class QRParts(NamedTuple):
-    """The result of `factor_qr`."""
-
-    orthogonal: Array
-    """A unitary matrix."""
-    triangle: Array
-    """The upper triangle; the identity where there is none."""
-    condition: Array
-    """An estimate of the condition number, as that of `LUParts`."""
-    status: Array
-    """A `Status` code for each matrix."""
-
-
-class TriangularParts(NamedTuple):
-    """The result of `factor_triangular`."""
-
-    factor: Array
-    """The matrix; the identity in place of a singular one."""
-    condition: Array
-    """An estimate of the condition number, as that of `LUParts`."""
-    status: Array
-    """A `Status` code for each matrix."""
-
-
-class SparseParts(NamedTuple):
-    """The result of `factor_sparse`."""
-
-    condition: Array
-    """An estimate of the condition number, as that of `LUParts`."""
-    status: Array
-    """A `Status` code for each matrix."""
+A matrix without factors has those of the identity. The condition number is an estimate, invariant to the scaling of
+rows; it is infinite or NaN without factors. The status is a `Status` code.
+"""
 
 
 @pluggable
-def factor_lu(a: Array, /) -> LUParts:
+def factor_lu(a: Array, /) -> Factors:
     """Factor square matrices by LU with partial pivoting, and determine which are singular.
 
     Args:
@@ -77,10 +30,14 @@ def factor_lu(a: Array, /) -> LUParts:
         TypeError: No array, or another data type.
         ValueError: No square matrices.
 
+    Returns:
+        Both triangles in one matrix, as from `linalg.lu_factor`; the row of the matrix for each of their rows;
+        condition numbers and statuses.
+
     `linear_solve.factorize` stores the result. No matrix raises, or affects the others of its stack.
 
     >>> import numpy as np
-    >>> factor_lu(np.asarray([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]])).status.tolist()
+    >>> factor_lu(np.asarray([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]]))[-1].tolist()
     [0, 5]
     """
     _check("factor_lu", a)
@@ -88,14 +45,15 @@ def factor_lu(a: Array, /) -> LUParts:
 
 
 @pluggable
-def factor_cholesky(a: Array, /) -> CholeskyParts:
+def factor_cholesky(a: Array, /) -> Factors:
     """Factor Hermitian positive definite matrices by Cholesky, and determine which aren't positive definite.
 
     Argument and errors are those of `factor_lu`. Only the lower triangle of matrices is read. The status of one that
-    isn't positive definite to working precision is BREAKDOWN.
+    isn't positive definite to working precision is BREAKDOWN. The result starts with the lower
+    triangle, with zeros above.
 
     >>> import numpy as np
-    >>> factor_cholesky(np.asarray([[[4.0, 0.0], [2.0, 5.0]], [[1.0, 0.0], [2.0, 1.0]]])).status.tolist()
+    >>> factor_cholesky(np.asarray([[[4.0, 0.0], [2.0, 5.0]], [[1.0, 0.0], [2.0, 1.0]]]))[-1].tolist()
     [0, 4]
     """
     _check("factor_cholesky", a)
@@ -103,13 +61,14 @@ def factor_cholesky(a: Array, /) -> CholeskyParts:
 
 
 @pluggable
-def factor_qr(a: Array, /) -> QRParts:
+def factor_qr(a: Array, /) -> Factors:
     """Factor square matrices by QR, and determine which are singular.
 
-    Argument and errors are those of `factor_lu`.
+    Argument and errors are those of `factor_lu`. The result starts with a unitary matrix and
+    the upper triangle.
 
     >>> import numpy as np
-    >>> factor_qr(np.asarray([[0.0, 2.0], [1.0, 0.0]])).status.tolist()
+    >>> factor_qr(np.asarray([[0.0, 2.0], [1.0, 0.0]]))[-1].tolist()
     0
     """
     _check("factor_qr", a)
@@ -117,17 +76,17 @@ def factor_qr(a: Array, /) -> QRParts:
 
 
 @pluggable
-def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+def factor_triangular(a: Array, /, *, lower: bool = True) -> Factors:
     """Determine which triangular matrices are singular.
 
     Args:
         a: Matrices, shape `(..., n, n)`, of a floating-point data type, with zeros outside the triangle.
         lower: Which triangle.
 
-    Errors are those of `factor_lu`.
+    Errors are those of `factor_lu`. The result starts with the matrix.
 
     >>> import numpy as np
-    >>> factor_triangular(np.asarray([[1.0, 0.0], [1.0, 0.0]])).status.tolist()
+    >>> factor_triangular(np.asarray([[1.0, 0.0], [1.0, 0.0]]))[-1].tolist()
     5
     """
     _check("factor_triangular", a)
@@ -137,7 +96,7 @@ def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
 @pluggable
 def factor_sparse(
     values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
-) -> SparseParts:
+) -> Factors:
     """Factor sparse square matrices on the host, by SuperLU.
 
     Args:
@@ -148,12 +107,15 @@ def factor_sparse(
         kind: "general"; "symmetric", with pivots from the diagonal where possible; "lower" or "upper", a triangle,
             without reading the rest; "unit lower" or "unit upper", with a diagonal of ones.
 
+    Returns:
+        Condition numbers and statuses alone.
+
     `linear_solve.factorize` calls this after it has checked the arguments. The host caches the factors that were used
     last, up to 1 GiB, and at least those of four matrices. A matrix whose factors are not cached is factored again.
 
     >>> import numpy as np
     >>> pattern = (np.asarray([0, 1]), np.asarray([0, 1, 2]))
-    >>> factor_sparse(np.asarray([1.0, 2.0]), pattern, format="csr", size=2).status.tolist()
+    >>> factor_sparse(np.asarray([1.0, 2.0]), pattern, format="csr", size=2)[-1].tolist()
     0
     """
     return factor_sparse.native(values, *pattern)(values, pattern, format=format, size=size, kind=kind)
@@ -199,3 +161,12 @@ def solve_sparse(
 def _check(function: str, a: Array) -> None:
     checks.alike(function, _arguments.FLOATING, a=a)
     checks.matrices(function, "a", a, square=True)
+
+
+def qr_solve(orthogonal: Array, triangle: Array, b: Array, *, transpose: bool = False) -> Array:
+    """Solve for columns by the factors of `factor_qr`."""
+    xp = array_namespace(b)
+    if transpose:
+        inner = linalg.triangular_solve(triangle, b, lower=False, transpose=True)
+        return xp.matmul(conj(orthogonal), inner)
+    return linalg.triangular_solve(triangle, xp.matmul(conj(xp.matrix_transpose(orthogonal)), b), lower=False)

@@ -9,7 +9,7 @@ from .. import autodiff
 from .._solver_status import ConvergenceError, Status
 from ._krylov import Found, System, krylov
 from ._methods import Method
-from ._operators import conj
+from ._vectors import conj
 
 
 class Criterion(NamedTuple):
@@ -54,9 +54,9 @@ def square(system: System, b: Array, x0: Array | None, criterion: Criterion, opt
     def transpose_solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
         xp = array_namespace(b)
         if system.operator.symmetric:
-            found = _found(system, conj(xp, b), xp.zeros_like(b), criterion, options.last())
+            found = _found(system, conj(b), xp.zeros_like(b), criterion, options.last())
             of_derivative.look(found, options.last())
-            return conj(xp, found.x), found
+            return conj(found.x), found
         found = _found(system.transposed(), b, xp.zeros_like(b), criterion, options.last())
         of_derivative.look(found, options.last())
         return found.x, found
@@ -95,9 +95,8 @@ def least_squares(
         def adjoint(b: Array) -> Array:
             found = _of_adjoint(system, b, criterion, options)
             of_derivative.look(found, options.last())
-            return conj(xp, found.x)
+            return conj(found.x)
 
-        xp = array_namespace(f)
         if is_tall:
             w = adjoint(g)
             found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
@@ -117,9 +116,8 @@ def least_squares(
         rhs: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
         # Not of b: functions with captured traced arrays are staged, so that their values are abstract.
-        xp = array_namespace(*rhs)
-        (r, x), found = solve((conj(xp, rhs[0]), conj(xp, rhs[1])), system, (), criterion)
-        return (conj(xp, r), conj(xp, x)), found
+        (r, x), found = solve((conj(rhs[0]), conj(rhs[1])), system, (), criterion)
+        return (conj(r), conj(x)), found
 
     none = _zeros(b, system.columns.size)
     rhs = (b, none) if is_tall else (none, b)
@@ -172,8 +170,7 @@ class _Derivatives:
 
 def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Found:
     """Solve with the adjoint matrix, by the conjugated solution of the transpose."""
-    xp = array_namespace(b)
-    return _found(system.transposed(), conj(xp, b), _zeros(b, system.rows.size), criterion, options.last())
+    return _found(system.transposed(), conj(b), _zeros(b, system.rows.size), criterion, options.last())
 
 
 def _start(b: Array, start: Any, size: int) -> Array:

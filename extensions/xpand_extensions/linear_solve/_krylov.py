@@ -7,9 +7,9 @@ from xpand.extend import Array
 
 from .. import autodiff
 from .._dispatch import pluggable
-from ._operators import Map, Matrix, conj
+from ._operators import Map, Matrix
 from ._preconditioners import Preconditioner
-from ._vectors import Vectors
+from ._vectors import Vectors, conj
 
 
 class System:
@@ -60,8 +60,7 @@ class System:
 
     def adjoint(self, y: Array) -> Array:
         """Multiply by the adjoint operator."""
-        xp = array_namespace(y)
-        return conj(xp, self.transposed().product(conj(xp, y)))
+        return conj(self.transposed().product(conj(y)))
 
     def precondition(self, r: Array) -> Array:
         """Apply the preconditioner."""
@@ -71,8 +70,7 @@ class System:
 
     def precondition_adjoint(self, r: Array) -> Array:
         """Apply the adjoint of the preconditioner."""
-        xp = array_namespace(r)
-        return r if self.preconditioner is None else conj(xp, self.transposed().precondition(conj(xp, r)))
+        return r if self.preconditioner is None else conj(self.transposed().precondition(conj(r)))
 
     def _preconditioner(self, r: Array) -> Array:
         given = self.preconditioner
@@ -87,8 +85,7 @@ class System:
         if given is not None:
             found = given(self.columns.tree(r))
         elif self.operator.symmetric:
-            xp = array_namespace(r)
-            return conj(xp, self._preconditioner(conj(xp, r)))
+            return conj(self._preconditioner(conj(r)))
         else:
             (found,) = autodiff.linear_transpose(self.preconditioner, self.rows.example(r))(self.columns.tree(r))
         return self.rows.flat("solve: the transposed of preconditioner must return", found)
@@ -97,8 +94,7 @@ class System:
         """Make the operator regular if its null space is given: it becomes the identity there."""
         if self.basis is None:
             return product
-        xp = array_namespace(x)
-        basis = conj(xp, self.basis) if self.is_transposed else self.basis
+        basis = conj(self.basis) if self.is_transposed else self.basis
         return product + along(basis, x)
 
 
@@ -112,7 +108,7 @@ trees.register(
 def along(basis: Array, x: Array) -> Array:
     """Project vectors onto orthonormal ones, (..., k, n)."""
     xp = array_namespace(x)
-    weights = xp.matmul(conj(xp, basis), x[..., None])
+    weights = xp.matmul(conj(basis), x[..., None])
     return xp.matmul(xp.matrix_transpose(basis), weights)[..., 0]
 
 

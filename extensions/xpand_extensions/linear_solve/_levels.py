@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from xpand import array_namespace, library_name
+from xpand import array_namespace
 from xpand.extend import Array, checks
 
 from .. import autodiff, devices, sparse
@@ -57,26 +57,18 @@ class _Steps(NamedTuple):
     slots: Array
 
 
-class _LevelFields(NamedTuple):
-    matrix: COO
-    forward: _Steps
-    backward: _Steps
-    condition: Array
-    status: Array
-
-
-class LevelFactorization(_LevelFields, Factorization):
-    """A sparse triangle, with the order of its unknowns, and of those of its transpose, for the solution."""
+class LevelFactorization(Factorization):
+    """A sparse triangle, with the steps of its solution and of that of its transpose."""
 
     __slots__ = ()
 
     @property
     def method(self) -> str:
         """Return the method and the library, as text."""
-        return f"triangular (level by level, {library_name(array_namespace(self.matrix.values))})"
+        return f"triangular (level by level, {self._library()})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        return _columns_solved(self.backward if transposed else self.forward, b) if b.shape[-2] else b
+        return _columns_solved(self.parts[int(transposed)], b) if b.shape[-2] else b
 
 
 def _columns_solved(steps: _Steps, b: Array) -> Array:
@@ -115,7 +107,7 @@ def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
     sums = times(safe, xp.ones((*values.shape[:-1], size), dtype=xp.abs(diagonal).dtype, device=device))
     solve, transposed = partial(_columns_solved, forward), partial(_columns_solved, backward)
     condition = estimate(xp, sums, values.dtype, solve, transposed)
-    return LevelFactorization(part, forward, backward, *verdict(xp, condition, finite, regular, Status.SINGULAR))
+    return LevelFactorization(part, (forward, backward), *verdict(xp, condition, finite, regular, Status.SINGULAR))
 
 
 def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int, *, lower: bool) -> _Steps:

@@ -13,7 +13,7 @@ from ..sparse._containers import CSR, Sparse
 from ..sparse._convert import any_sparse, tocsr
 from ..sparse._pattern import are_concrete
 from ._factorization import Factorization
-from ._vectors import Vectors
+from ._vectors import Vectors, conj
 
 _FLAGS: Final = ("symmetric", "positive_definite")
 
@@ -139,8 +139,7 @@ class Map:
         if given is not None:
             return columns.flat("solve: the transposed of A must return", given(rows.tree(y), *self.operator.args))
         if self.symmetric:
-            xp = array_namespace(y)
-            return conj(xp, self.product(conj(xp, y), rows, columns))
+            return conj(self.product(conj(y), rows, columns))
         transposed = autodiff.linear_transpose(self.operator, columns.example(y))
         (found,) = transposed(rows.tree(y))
         return columns.flat("solve: the transposed of A must return", found)
@@ -192,11 +191,6 @@ def _ready(x: Any) -> Any:
     if not isinstance(x, CSR) and x.sparse_ndim == 2 and x.pattern[0].ndim == 1 and are_concrete(*x.pattern):
         x = tocsr(x)
     return x.prepared()
-
-
-def conj(xp: Any, x: Array) -> Array:
-    """Conjugate complex arrays; return others unchanged."""
-    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 def _count(shape: tuple[int, ...]) -> int:

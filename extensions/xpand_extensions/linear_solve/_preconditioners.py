@@ -11,6 +11,7 @@ from .. import sparse
 from ..linalg._right_hand_sides import axis_of, columns_of, stack_of
 from ..sparse._convert import any_sparse
 from ..sparse._known import make_known
+from ..tracing._host import on_host
 from ._operators import times
 
 
@@ -28,6 +29,11 @@ class Preconditioner:
     """The attributes that are trees of arrays."""
     _static: ClassVar[tuple[str, ...]] = ()
     """The other, static attributes."""
+
+    def __init_subclass__(cls) -> None:
+        """Register the class as trees."""
+        trees.register(cls, flatten, partial(unflatten, cls))
+        CLASSES.append(cls)
 
     def __init__(self, *parts: Any) -> None:
         """Store the parts, in the order of the attributes."""
@@ -59,11 +65,15 @@ class Preconditioner:
     @property
     def size(self) -> int:
         """The number of elements of a vector."""
-        raise NotImplementedError
+        return self._shape()[-1]
 
     @property
     def stack(self) -> tuple[int, ...]:
         """The shape of the stack of matrices; empty for one."""
+        return self._shape()[:-1]
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the shape of the stack and the number of elements of a vector."""
         raise NotImplementedError
 
     def _applied(self, r: Array, transposed: bool) -> Array:
@@ -107,28 +117,14 @@ def _set(M: Preconditioner, parts: Sequence[Any]) -> None:
         object.__setattr__(M, name, part)
 
 
-def as_tree(cls: type[Preconditioner]) -> None:
-    """Register a class of preconditioners as trees."""
-    trees.register(cls, flatten, partial(unflatten, cls))
-    CLASSES.append(cls)
-
-
 class Jacobi(Preconditioner):
     """The Jacobi preconditioner; `inverse` is the inverse of the diagonal, of shape (..., n)."""
 
     __slots__ = _trees = ("inverse",)
     inverse: Array
 
-    @property
-    def size(self) -> int:
-        """The number of elements of a vector."""
-        size: int = self.inverse.shape[-1]
-        return size
-
-    @property
-    def stack(self) -> tuple[int, ...]:
-        """The shape of the stack of matrices; empty for one."""
-        return tuple(self.inverse.shape[:-1])
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self.inverse.shape)
 
     def _applied(self, r: Array, transposed: bool) -> Array:
         return scaled(r, self.inverse)
@@ -141,17 +137,9 @@ class BlockJacobi(Preconditioner):
     inverses: Array
     last: Array | None
 
-    @property
-    def size(self) -> int:
-        """The number of elements of a vector."""
-        blocks, k = self.inverses.shape[-3:-1]
-        size: int = blocks * k + (0 if self.last is None else self.last.shape[-1])
-        return size
-
-    @property
-    def stack(self) -> tuple[int, ...]:
-        """The shape of the stack of matrices; empty for one."""
-        return tuple(self.inverses.shape[:-3])
+    def _shape(self) -> tuple[int, ...]:
+        *stack, blocks, k, _ = self.inverses.shape
+        return (*stack, blocks * k + (0 if self.last is None else self.last.shape[-1]))
 
     def _applied(self, r: Array, transposed: bool) -> Array:
         xp = array_namespace(r)
@@ -159,20 +147,12 @@ class BlockJacobi(Preconditioner):
         columns = r[:, None] if r.ndim == 1 else r
         whole, rest = columns[..., : blocks * k, :], columns[..., blocks * k :, :]
         batch, count = tuple(whole.shape[:-2]), whole.shape[-1]
-        found = self._times(self.inverses, xp.reshape(whole, (*batch, blocks, k, count)), transposed)
-        parts = [xp.reshape(found, (*found.shape[:-3], blocks * k, count))]
+        inverses = [xp.matrix_transpose(x) if transposed and x is not None else x for x in (self.inverses, self.last)]
+        found = xp.matmul(inverses[0], xp.reshape(whole, (*batch, blocks, k, count)))
+        x = xp.reshape(found, (*found.shape[:-3], blocks * k, count))
         if self.last is not None:
-            parts.append(self._times(self.last, rest, transposed))
-        x = parts[0] if len(parts) == 1 else xp.concat(parts, axis=-2)
+            x = xp.concat([x, xp.matmul(inverses[1], rest)], axis=-2)
         return x[:, 0] if r.ndim == 1 else x
-
-    def _times(self, inverse: Array, r: Array, transposed: bool) -> Array:
-        xp = array_namespace(r)
-        return xp.matmul(xp.matrix_transpose(inverse) if transposed else inverse, r)
-
-
-as_tree(Jacobi)
-as_tree(BlockJacobi)
 
 
 def jacobi(A: Any, /) -> Jacobi:
@@ -219,10 +199,8 @@ def block_jacobi(A: Any, /, block_size: int) -> BlockJacobi:
     if k > max(size, 1):
         raise ValueError(f"block_jacobi: block_size={k} is more than the {size} rows of A")
     count = size // k
-    whole = _blocks(xp, A, k, count)
-    rest = _corner(xp, A, count * k)
-    last = None if rest is None else xp.linalg.inv(rest)
-    return BlockJacobi(xp.linalg.inv(whole), last)
+    last = xp.linalg.inv(sparse.todense(A[..., count * k :, count * k :])) if size % k else None
+    return BlockJacobi(xp.linalg.inv(_blocks(xp, A, k, count)), last)
 
 
 def _blocks(xp: Namespace, A: Any, k: int, count: int) -> Array:
@@ -231,34 +209,12 @@ def _blocks(xp: Namespace, A: Any, k: int, count: int) -> Array:
         a = sparse.tocoo(A)
         rows, columns = a.coords
         inside = (rows // k == columns // k) & (rows < count * k)
-        index = xp.where(inside, (rows // k) * (k * k) + (rows % k) * k + columns % k, xp.full_like(rows, -1))
-        flat = _added(xp, a.values, index, count * k * k)
-        return xp.reshape(flat, (*flat.shape[:-1], count, k, k))
+        coords = xp.where(inside, rows // k, xp.full_like(rows, count)), rows % k, columns % k
+        return sparse.todense(sparse.COO(a.values, coords, (*a.shape[:-2], count, k, k), check=False))
     rows = xp.reshape(A[..., : count * k, : count * k], (*A.shape[:-2], count, k, count, k))
     # The diagonal along the two axes of blocks.
     moved = xp.permute_dims(rows, (*range(A.ndim - 2), A.ndim - 1, A.ndim + 1, A.ndim - 2, A.ndim))
     return xp.permute_dims(xp.linalg.diagonal(moved), (*range(A.ndim - 2), A.ndim, A.ndim - 2, A.ndim - 1))
-
-
-def _corner(xp: Namespace, A: Any, first: int) -> Array | None:
-    """Return the block that starts at a row; None where it is empty."""
-    k = A.shape[-1] - first
-    if not k:
-        return None
-    if isinstance(A, sparse.Sparse):
-        a = sparse.tocoo(A)
-        rows, columns = (x - first for x in a.coords)
-        index = xp.where((rows >= 0) & (columns >= 0), rows * k + columns, xp.full_like(rows, -1))
-        flat = _added(xp, a.values, index, k * k)
-        return xp.reshape(flat, (*flat.shape[:-1], k, k))
-    return A[..., first:, first:]
-
-
-def _added(xp: Namespace, values: Array, index: Array, size: int) -> Array:
-    """Add values at indices of the last axis; drop those at negative indices."""
-    index = xp.where(index < 0, xp.full_like(index, size), index)
-    a = sparse.COO(values, (index,), (*values.shape[:-1], size + 1), check=False)
-    return sparse.todense(a)[..., :size]
 
 
 def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
@@ -270,6 +226,25 @@ def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
     if A.ndim < 2 or A.shape[-1] != A.shape[-2] or (isinstance(A, sparse.Sparse) and A.sparse_ndim != 2):
         raise ValueError(f"{function}: A must hold square matrices, (..., n, n), got the shape {tuple(A.shape)}")
     return xp, A
+
+
+def matrix_on_host(function: str, A: Any) -> sparse.CSR:
+    """Copy one matrix to the host, by rows and without duplicates.
+
+    Raises:
+        TypeError: Its values are abstract.
+        ValueError: It is a batch.
+    """
+    if A.ndim != 2:
+        raise ValueError(f"{function}: A must be one matrix, got a batch of shape {tuple(A.shape)}; build one for each")
+    if not all(map(is_concrete, trees.leaves(A))):
+        raise TypeError(
+            f"{function}: A must have known values, and under jit and vmap, or in lazy arrays, they aren't; build the "
+            "preconditioner outside and pass it as an argument"
+        )
+    host = trees.map(on_host, A)
+    found: sparse.CSR = sparse.sum_duplicates(sparse.tocsr(host) if sparse.is_sparse(host) else sparse.from_dense(host))
+    return found
 
 
 def diagonal_of(function: str, A: Any) -> Array:
@@ -302,7 +277,6 @@ def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
     # Unordered values, the same at each call, so that no eigenvector is orthogonal to them.
     start = xp.astype(0.5 + (numbers * 0.6180339887498949) % 1.0, inverse.dtype)
     x = xp.broadcast_to(start, inverse.shape)
-    found = xp.zeros(inverse.shape[:-1], dtype=xp.real(inverse).dtype if _is_complex(xp, inverse) else inverse.dtype)
     for _ in range(steps):
         y = inverse * times(A, x)
         size, length = xp.linalg.vector_norm(x, axis=-1), xp.linalg.vector_norm(y, axis=-1)
@@ -313,12 +287,9 @@ def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
     return xp.minimum(1.1 * found, bound)
 
 
-def _is_complex(xp: Namespace, x: Array) -> bool:
-    return bool(xp.isdtype(x.dtype, "complex floating"))
-
-
-def on_device(xp: Any, like: Array, tree: Any) -> Any:
-    """Convert host arrays to a library; floating-point ones get the data type of another array."""
+def on_device(xp: Any, like: Any, tree: Any) -> Any:
+    """Convert host arrays to the library and device of a matrix, and floating-point ones to its data type."""
+    like = like.values if isinstance(like, sparse.Sparse) else like
     numbers = array_namespace(*trees.leaves(tree))
 
     def moved(x: Array) -> Array:

@@ -5,8 +5,8 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, checks
 
-from .. import sparse
-from ._preconditioners import Preconditioner, as_tree, diagonal_of, largest_eigenvalue, matrix_of
+from ._factorization import transpose
+from ._preconditioners import Preconditioner, diagonal_of, largest_eigenvalue, matrix_of
 
 
 class Chebyshev(Preconditioner):
@@ -24,27 +24,12 @@ class Chebyshev(Preconditioner):
     high: Array
     degree: int
 
-    @property
-    def size(self) -> int:
-        """The number of elements of a vector."""
-        size: int = self.inverse.shape[-1]
-        return size
-
-    @property
-    def stack(self) -> tuple[int, ...]:
-        """The shape of the stack of matrices; empty for one."""
-        return tuple(self.inverse.shape[:-1])
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self.inverse.shape)
 
     def _applied(self, r: Array, transposed: bool) -> Array:
-        matrix = self.matrix
-        if transposed:
-            matrix = (
-                matrix.mT if isinstance(matrix, sparse.Sparse) else array_namespace(matrix).matrix_transpose(matrix)
-            )
+        matrix = transpose(self.matrix) if transposed else self.matrix
         return smoothed(matrix, self.inverse, self.low, self.high, self.degree, r, transposed)
-
-
-as_tree(Chebyshev)
 
 
 def smoothed(

@@ -1,23 +1,13 @@
 """The multilevel preconditioner: algebraic multigrid by smoothed aggregation."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from xpand import array_namespace, is_concrete, namespace, trees
+from xpand import array_namespace, namespace
 from xpand.extend import Array, checks
 
-from .. import sparse
 from ..tracing._host import on_host
-from ._aggregation import Hierarchy, hierarchy
-from ._preconditioners import Preconditioner, as_tree, matrix_of, on_device, scaled
-
-
-class Level(NamedTuple):
-    """One grid except the coarsest: its matrix, restriction and prolongation, and the smoother's weights."""
-
-    matrix: Any
-    restriction: Any
-    prolongation: Any
-    weights: Array
+from ._aggregation import Level, hierarchy
+from ._preconditioners import Preconditioner, matrix_of, matrix_on_host, on_device, scaled
 
 
 class Multilevel(Preconditioner):
@@ -27,16 +17,8 @@ class Multilevel(Preconditioner):
     levels: tuple[Level, ...]
     coarse: Array
 
-    @property
-    def size(self) -> int:
-        """The number of elements of a vector."""
-        size: int = self.levels[0].weights.shape[-1] if self.levels else self.coarse.shape[-1]
-        return size
-
-    @property
-    def stack(self) -> tuple[int, ...]:
-        """The shape of the stack of matrices: empty, since there is one."""
-        return ()
+    def _shape(self) -> tuple[int, ...]:
+        return (self.levels[0].weights.shape[-1] if self.levels else self.coarse.shape[-1],)
 
     def _applied(self, r: Array, transposed: bool) -> Array:
         return self._cycle(0, r, transposed)
@@ -52,9 +34,6 @@ class Multilevel(Preconditioner):
         x = scaled(r, level.weights)
         x = x + up @ self._cycle(depth + 1, down @ (r - matrix @ x), transposed)
         return x + scaled(r - matrix @ x, level.weights)
-
-
-as_tree(Multilevel)
 
 
 def multilevel(
@@ -96,37 +75,12 @@ def multilevel(
     ([300], 71)
     """
     xp, A = matrix_of("multilevel", A)
-    if A.ndim != 2:
-        raise ValueError(f"multilevel: A must be one matrix, got a batch of shape {tuple(A.shape)}; build one for each")
     checks.choice("multilevel", "builder", builder, ("own", "pyamg"))
     coarsest = checks.integer("multilevel", "coarsest", coarsest, minimum=1)
     if not 0.0 <= strength < 1.0:
         raise ValueError(f"multilevel: strength must be from 0 to below 1, got {strength}")
-    if not all(map(is_concrete, trees.leaves(A))):
-        raise TypeError(
-            "multilevel: A must have known values, and under jit and vmap, or in lazy arrays, they aren't; build the "
-            "preconditioner outside and pass it as an argument"
-        )
-    host = trees.map(on_host, A)
-    if not isinstance(host, sparse.Sparse):
-        host = sparse.from_dense(host)
-    near = (
-        namespace("numpy").ones(A.shape[-1], dtype="float64")
-        if candidate is None
-        else _candidate(candidate, A.shape[-1])
-    )
-    found = hierarchy(sparse.sum_duplicates(sparse.tocsr(host)), near, strength, coarsest, builder)
-    return _on_library(found, xp, A)
-
-
-def _candidate(candidate: Any, size: int) -> Array:
-    if not checks.is_array(candidate) or tuple(candidate.shape) != (size,):
+    host, size = matrix_on_host("multilevel", A), A.shape[-1]
+    if candidate is not None and not (checks.is_array(candidate) and tuple(candidate.shape) == (size,)):
         raise ValueError(f"multilevel: candidate must be an array of shape ({size},)")
-    return on_host(candidate)
-
-
-def _on_library(found: Hierarchy, xp: Any, A: Any) -> Multilevel:
-    """Convert host arrays to the library, the device and the data type of the matrix."""
-    like = A.values if isinstance(A, sparse.Sparse) else A
-    levels, coarse = on_device(xp, like, (tuple(map(tuple, found.levels)), found.coarse))
-    return Multilevel(tuple(Level(*level) for level in levels), coarse)
+    near = namespace("numpy").ones(size, dtype="float64") if candidate is None else on_host(candidate)
+    return Multilevel(*on_device(xp, A, hierarchy(host, near, strength, coarsest, builder)))

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from xpand import is_concrete, trees
 from xpand.extend import Array, Namespace, checks
 
 from .. import sparse
-from ..tracing._host import on_host
 from ._factorization import Factorization
 from ._incomplete import incomplete
-from ._preconditioners import Preconditioner, as_tree, diagonal_of, matrix_of, on_device, scaled
+from ._preconditioners import Preconditioner, diagonal_of, matrix_of, matrix_on_host, on_device, scaled
 from ._triangular import triangular
 
 
@@ -21,24 +19,13 @@ class Triangles(Preconditioner):
     scale: Array
     upper: Factorization
 
-    @property
-    def size(self) -> int:
-        """The number of elements of a vector."""
-        size: int = self.lower.shape[-1]
-        return size
-
-    @property
-    def stack(self) -> tuple[int, ...]:
-        """The shape of the stack of matrices; empty for one."""
-        return self.lower.shape[:-2]
+    def _shape(self) -> tuple[int, ...]:
+        return self.lower.shape[:-1]
 
     def _applied(self, r: Array, transposed: bool) -> Array:
         if transposed:
             return self.lower.solve_transposed(scaled(self.upper.solve_transposed(r), self.scale))
         return self.upper.solve(scaled(self.lower.solve(r), self.scale))
-
-
-as_tree(Triangles)
 
 
 def ssor(A: Any, /, omega: float = 1.0) -> Triangles:
@@ -129,18 +116,9 @@ def ic(A: Any, /) -> Triangles:
 
 def _incomplete(function: str, A: Any, *, symmetric: bool) -> Triangles:
     xp, A = matrix_of(function, A)
-    if A.ndim != 2:
-        raise ValueError(f"{function}: A must be one matrix, got a batch of shape {tuple(A.shape)}; build one for each")
-    if not all(map(is_concrete, trees.leaves(A))):
-        raise TypeError(
-            f"{function}: A must have known values, and under jit and vmap, or in lazy arrays, they aren't; build the "
-            "preconditioner outside and pass it as an argument"
-        )
-    host = trees.map(on_host, A)
-    host = sparse.from_dense(host) if not isinstance(host, sparse.Sparse) else host
+    host = matrix_on_host(function, A)
     diagonal_of(function, host)
-    lower, pivots, upper = incomplete(function, sparse.sum_duplicates(sparse.tocsr(host)), symmetric)
-    like = A.values if isinstance(A, sparse.Sparse) else A
-    lower, pivots, upper = on_device(xp, like, (lower, 1.0 / pivots, upper))
+    lower, pivots, upper = incomplete(function, host, symmetric)
+    lower, pivots, upper = on_device(xp, A, (lower, 1.0 / pivots, upper))
     first = triangular(lower, lower=True, unit_diagonal=False)
     return Triangles(first, pivots, triangular(upper, lower=False, unit_diagonal=False))

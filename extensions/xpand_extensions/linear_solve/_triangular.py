@@ -1,8 +1,8 @@
 """Triangular systems, dense and sparse."""
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from xpand import array_namespace, is_concrete, library_name
+from xpand import array_namespace, is_concrete
 from xpand.extend import Array, checks
 
 from .. import autodiff, linalg
@@ -10,30 +10,18 @@ from ..sparse._containers import COO, Sparse
 from ..sparse._convert import any_sparse, tocoo
 from . import _factors as factors
 from . import _levels as levels
-from ._factorization import Factorization, check_square, right_hand_side_columns
-from ._sparse import SparseFactorization, square_container
+from ._factorization import Factorization, SparseFactorization, check_square, right_hand_side_columns
 
 
-class _TriangularFields(NamedTuple):
-    matrix: Array
-    factor: Array
-    condition: Array
-    status: Array
-
-
-class LowerFactorization(_TriangularFields, Factorization):
+class LowerFactorization(Factorization):
     """A dense lower triangular matrix, which is its own factor."""
 
     __slots__ = ()
+    _name = "triangular"
     _lower: ClassVar[bool] = True
 
-    @property
-    def method(self) -> str:
-        """Return the method and the library, as text."""
-        return f"triangular ({library_name(array_namespace(self.matrix))})"
-
     def _solved(self, b: Array, transposed: bool) -> Array:
-        return linalg.triangular_solve(self.factor, b, lower=self._lower, transpose=transposed)
+        return linalg.triangular_solve(self.parts[0], b, lower=self._lower, transpose=transposed)
 
 
 class UpperFactorization(LowerFactorization):
@@ -68,11 +56,10 @@ def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factor
         part = _sparse_triangle(tocoo(A), lower, unit_diagonal)
         if levels.applies(part):
             return levels.by_levels(part, lower=lower)
-        cls = LowerSparseFactorization if lower else UpperSparseFactorization
-        return cls.of(part, autodiff.stop_gradient(part))
+        return (LowerSparseFactorization if lower else UpperSparseFactorization).of(part)
     triangle = _triangle(A, lower, unit_diagonal)
     found = factors.factor_triangular(autodiff.stop_gradient(triangle), lower=lower)
-    return (LowerFactorization if lower else UpperFactorization)(triangle, *found)
+    return (LowerFactorization if lower else UpperFactorization)._of(triangle, found)
 
 
 def solve_triangular(
@@ -122,13 +109,12 @@ def solve_triangular(
     A = any_sparse("solve_triangular", "A", A)
     for name, value in {"lower": lower, "unit_diagonal": unit_diagonal, "transposed": transposed}.items():
         checks.boolean("solve_triangular", name, value)
+    check_square("solve_triangular", A)
     if isinstance(A, Sparse):
-        square_container("solve_triangular", A)
         found = triangular(A, lower=lower, unit_diagonal=unit_diagonal)
         x = found._implicit("solve_triangular", b, axis, transposed=transposed)
         _no_zeros(found.condition == float("inf"))
         return x
-    check_square("solve_triangular", A)
     columns = right_hand_side_columns("solve_triangular", A, tuple(A.shape), b, axis)
     if not unit_diagonal:
         _no_zeros(array_namespace(A).linalg.diagonal(A) == 0)

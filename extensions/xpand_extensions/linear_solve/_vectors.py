@@ -126,6 +126,12 @@ def flat_vectors(x: Any, batch: tuple[int, ...], size: int, is_columns: bool) ->
     return Vectors(0, [(size,)], batch, x.dtype, is_columns)
 
 
+def conj(x: Array) -> Array:
+    """Conjugate complex numbers; return real ones unchanged."""
+    xp = array_namespace(x)
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
 def _product(shape: Sequence[int]) -> int:
     size = 1
     for each in shape:

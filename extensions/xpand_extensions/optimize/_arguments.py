@@ -202,6 +202,19 @@ def number(function: str, name: str, value: Any) -> float:
     return result
 
 
+def common(
+    function: str, f: Any, method: Any, methods: Sequence[str], args: Any, callback: Any, throw: Any
+) -> tuple[Any, ...]:
+    """Check the arguments that all functions have; return the parameters of `f`."""
+    callable_of(function, "f", f)
+    if callback is not None:
+        callable_of(function, "callback", callback)
+    checks.boolean(function, "throw", throw)
+    parameters = args_of(function, args)
+    checks.choice(function, "method", method, tuple(methods))
+    return parameters
+
+
 def args_of(function: str, args: Any) -> tuple[Any, ...]:
     """Check the further arguments of a function."""
     if not isinstance(args, (tuple, list)):

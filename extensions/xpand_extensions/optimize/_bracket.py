@@ -8,15 +8,14 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 
 from .._elsewhere import arguments_elsewhere
-from .._solver_status import Status, throw_unless_converged
+from .._solver_status import Status
 from .._transforms import as_array
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ._algorithms import _bracket as bracket
-from ._arguments import Vectors, args_of, callable_of, limits_of
-from ._implicit import implicit
+from ._arguments import Vectors, common, limits_of
 from ._results import OptimizeResult
-from ._run import Record, run
+from ._run import Record, run, solved
 
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 
@@ -151,46 +150,38 @@ def _bracketed(
     callback: Any,
     throw: Any,
 ) -> OptimizeResult:
-    callable_of(name, "f", f)
-    if callback is not None:
-        callable_of(name, "callback", callback)
-    checks.boolean(name, "throw", throw)
-    parameters = args_of(name, args)
-    checks.choice(name, "method", method, tuple(_METHODS))
+    parameters = common(name, f, method, tuple(_METHODS), args, callback, throw)
     left, right = _ends(name, a, b, parameters)
-    vectors = Vectors(name, "a", left, left.ndim)
-    info = vectors.xp.finfo(vectors.dtype)
+    problem = _Bracketed(name, f, Vectors(name, "a", left, left.ndim))
+    info = problem.vectors.xp.finfo(left.dtype)
     eps = float(info.eps)
     halvings = math.log2(float(info.max)) - math.log2(eps)
-    limits = limits_of(name, atol, rtol, max_steps, vectors, powers=(1.0, 1.0), default=2 * int(halvings))
+    limits = limits_of(name, atol, rtol, max_steps, problem.vectors, powers=(1.0, 1.0), default=2 * int(halvings))
     width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
 
-    def value(x: Array, given: tuple[Any, ...]) -> Array:
-        return vectors.scalar("f must return", f(x, *in_namespace_of([x], given)))
+    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+        value = lambda x: problem.value(x, given)
+        init = lambda ends: bracket.init(value, ends[0], ends[1], *width)
+        step = lambda state: bracket.step(value, _METHODS[method], *width, state)
+        last, recorded = run(step, init, (start, given[0]), limits, callback=notify)
+        return _left(start, last), None if recorded is None else _left(start, recorded)
 
-    def notify(given: tuple[Any, ...]) -> Any:
-        return None if callback is None else lambda record: callback(_result(value, record, given))
+    condition = lambda x, *given: problem.value(x, given)
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "tangent_solve": _divided}
+    return solved(problem, method, left, (right, *parameters), solve=solve, condition=condition, **rest)
 
-    def solve(start: Array, right: Array, *given: Any) -> tuple[Array, Any]:
-        def of_x(x: Array) -> Array:
-            return value(x, given)
 
-        init = lambda ends: bracket.init(of_x, ends[0], ends[1], *width)
-        step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
-        last, recorded = run(step, init, (start, right), limits, _of, callback=notify(given))
-        last, recorded = _left(start, last), None if recorded is None else _left(start, recorded)
-        return last.x, (last, recorded)
+class _Bracketed:
+    """A function of numbers, with the other end as the first parameter."""
 
-    def condition(x: Array, _: Array, *given: Any) -> Array:
-        return value(x, given)
+    def __init__(self, name: str, f: Callable[..., Any], vectors: Vectors) -> None:
+        self.name, self.f, self.vectors = name, f, vectors
 
-    x, (last, recorded) = implicit(condition, left, solve, (right, *parameters), tangent_solve=_divided)
-    result = _result(value, last._replace(x=x), parameters)
-    if recorded is not None:
-        result = result._replace(trajectory=_trajectory(value, recorded, parameters))
-    if throw:
-        throw_unless_converged(name, method, result)
-    return result
+    def value(self, x: Array, given: tuple[Any, ...]) -> Array:
+        return self.vectors.scalar("f must return", self.f(x, *in_namespace_of([x], given[1:])))
+
+    def result(self, record: Record, given: tuple[Any, ...], /) -> OptimizeResult:
+        return OptimizeResult(record.x, self.value(record.x, given), *record[1:])
 
 
 def _divided(linear: Callable[[Array], Array], y: Array) -> Array:
@@ -218,25 +209,9 @@ def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array
     return xp.broadcast_to(left, shape), xp.broadcast_to(right, shape)
 
 
-def _of(state: bracket.Bracket) -> Record:
-    xp = array_namespace(state.x)
-    counts = state.iterations, state.function_evaluations, 0 * state.iterations
-    return Record(state.x, xp.abs(state.other - state.x), *counts, state.status)
-
-
 def _left(a: Array, record: Record) -> Record:
     """Reset elements with values that aren't finite to `a`, since their steps used a replacement."""
     xp = array_namespace(a, record.x)
     failed = record.status == int(Status.NON_FINITE)
     nan = xp.full_like(record.optimality, float("nan"))
     return record._replace(x=xp.where(failed, a, record.x), optimality=xp.where(failed, nan, record.optimality))
-
-
-def _result(value: Callable[..., Array], record: Record, args: tuple[Any, ...]) -> OptimizeResult:
-    return OptimizeResult(record.x, value(record.x, args), *record[1:])
-
-
-def _trajectory(value: Callable[..., Array], recorded: Record, args: tuple[Any, ...]) -> OptimizeResult:
-    xp = array_namespace(recorded.x)
-    values = xp.stack([value(recorded.x[i, ...], args) for i in range(recorded.x.shape[0])])
-    return OptimizeResult(recorded.x, values, *recorded[1:])

@@ -8,10 +8,10 @@ from xpand.extend import checks
 
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
-from ._arguments import Vectors, args_of, callable_of, limits_of
+from ._arguments import Vectors, common, limits_of
 from ._residuals import Residuals
 from ._results import OptimizeResult
-from ._root import mixing_of, solved
+from ._root import mixing_of, root_of
 
 _METHODS: Final = ("iteration", "anderson")
 
@@ -69,12 +69,10 @@ def fixed_point(
     >>> np.round(found.x, 6), found.message
     (array([0.739085]), 'converged')
     """
-    callable_of("fixed_point", "f", f)
-    parameters = args_of("fixed_point", args)
-    checks.choice("fixed_point", "method", method, _METHODS)
+    parameters = common("fixed_point", f, method, _METHODS, args, callback, throw)
     batch_ndim = checks.integer("fixed_point", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("fixed_point", "x0", x0, batch_ndim, parameters)
     limits = limits_of("fixed_point", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=1000)
     memory, amount = mixing_of("fixed_point", method, history, mixing)
     residuals = Residuals("fixed_point", f, vectors, is_square=True, shift=True)
-    return solved(residuals, parameters, limits, callback, throw, method, memory, amount)
+    return root_of(residuals, method, parameters, limits, memory, amount, callback, throw)

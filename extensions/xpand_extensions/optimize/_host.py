@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from xpand import array_namespace, is_concrete, is_cupy_array, namespace, to_device
+from xpand import array_namespace, is_concrete, is_cupy_array, namespace, to_device, trees
 from xpand.extend import Array, checks
 
 from .._optional import import_optional
@@ -11,7 +11,7 @@ from .._solver_status import Status
 from ._algorithms._box import Box
 from ._arguments import Limits
 from ._results import RUNNING
-from ._run import Record, stacked_records
+from ._run import Record
 
 
 class _Method(NamedTuple):
@@ -268,4 +268,5 @@ class _Host:
                     for target, part in zip(whole, parts):
                         target[number] = part[number]
             records.append(self.recorded(*whole))
-        return stacked_records(records)
+        found: Record = trees.stack(records)
+        return found

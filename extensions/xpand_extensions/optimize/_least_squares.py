@@ -11,12 +11,10 @@ from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
 from ._algorithms import _levenberg as levenberg
 from ._algorithms import _residuals as newton
-from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
-from ._implicit import implicit
+from ._arguments import Vectors, common, limits_of, number
 from ._residuals import Residuals
 from ._results import OptimizeResult
-from ._root import finished
-from ._run import Record, run
+from ._run import Record, run, solved
 
 _METHODS: Final = ("levenberg-marquardt", "gauss-newton")
 
@@ -89,29 +87,28 @@ def least_squares(
     >>> np.round(found.x, 4), found.message
     (array([2. , 0.5]), 'converged')
     """
-    callable_of("least_squares", "f", f)
-    if callback is not None:
-        callable_of("least_squares", "callback", callback)
-    checks.boolean("least_squares", "throw", throw)
-    parameters = args_of("least_squares", args)
-    checks.choice("least_squares", "method", method, _METHODS)
+    parameters = common("least_squares", f, method, _METHODS, args, callback, throw)
     batch_ndim = checks.integer("least_squares", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("least_squares", "x0", x0, batch_ndim, parameters)
     limits = limits_of("least_squares", atol, rtol, max_steps, vectors, powers=(1 / 2, 0.75), default=500)
     first_damping = _damping(method, damping)
     residuals = Residuals("least_squares", f, vectors, is_square=False)
 
-    def solve(start: Array, *given: Any) -> tuple[Array, Any]:
-        notify = None if callback is None else lambda record: callback(residuals.result(record, given))
-        last, recorded = _solved(residuals, method, start, given, limits, first_damping, notify)
-        return last.x, (last, recorded)
+    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+        linearize = residuals.linearizer(given)
+        if method == "levenberg-marquardt":
+            init = lambda x: levenberg.init(linearize, x, limits.atol, limits.rtol, first_damping)
+            return run(lambda state: levenberg.step(linearize, state), init, start, limits, slack=2, callback=notify)
+        steps = newton.GaussNewton(_enough(linearize), is_root=False)
+        init_search = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
+        return run(lambda state: newton.step(steps, state), init_search, start, limits, slack=2, callback=notify)
 
     def condition(x: Array, *given: Any) -> Array:
         value, pull = autodiff.vjp(lambda x: residuals.value(x, given), x)
         return pull(value)[0]
 
-    x, (last, recorded) = implicit(condition, vectors.start, solve, parameters, is_symmetric=True)
-    return finished(residuals, x, last, recorded, parameters, method if throw else None)
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "is_symmetric": True}
+    return solved(residuals, method, vectors.start, parameters, solve=solve, condition=condition, **rest)
 
 
 def _damping(method: str, damping: Any) -> float:
@@ -125,24 +122,6 @@ def _damping(method: str, damping: Any) -> float:
     if value <= 0:
         raise ValueError(f"least_squares: damping must be positive, got {damping}")
     return value
-
-
-def _solved(
-    residuals: Residuals,
-    method: str,
-    start: Array,
-    args: tuple[Any, ...],
-    limits: Limits,
-    damping: float,
-    callback: Callable[[Record], Any] | None,
-) -> tuple[Record, Record | None]:
-    linearize = residuals.linearizer(args)
-    if method == "levenberg-marquardt":
-        init = lambda x: levenberg.init(linearize, x, limits.atol, limits.rtol, damping)
-        return run(lambda state: levenberg.step(linearize, state), init, start, limits, _of, slack=2, callback=callback)
-    steps = newton.GaussNewton(_enough(linearize), is_root=False)
-    init_search = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
-    return run(lambda state: newton.step(steps, state), init_search, start, limits, _of, slack=2, callback=callback)
 
 
 def _enough(linearize: newton.Linearize) -> newton.Linearize:
@@ -159,8 +138,3 @@ def _enough(linearize: newton.Linearize) -> newton.Linearize:
         return value, jacobian
 
     return checked
-
-
-def _of(state: Any) -> Record:
-    counts = state.iterations, state.function_evaluations, state.gradient_evaluations
-    return Record(state.x, state.optimality, *counts, state.status)

@@ -8,7 +8,6 @@ from xpand.extend import Array, checks
 
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
-from .._solver_status import throw_unless_converged
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ._algorithms import _descent as descent
@@ -17,12 +16,11 @@ from ._algorithms import _simplex as simplex
 from ._algorithms._box import Box
 from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
 from ._algorithms._vectors import full_like
-from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
+from ._arguments import Limits, Vectors, callable_of, common, limits_of, number
 from ._bounds import box_of, judged
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
-from ._implicit import implicit
 from ._results import OptimizeResult
-from ._run import Record, run
+from ._run import Record, run, solved
 
 _OWN: Final = ("l-bfgs", "l-bfgs-b", "bfgs", "newton-cg", "gradient-descent", "adam", "nelder-mead")
 _ALIASES: Final = {"auto": None, "L-BFGS-B": "l-bfgs-b", "L-BFGS": "l-bfgs", "GD": "gradient-descent"}
@@ -146,16 +144,12 @@ def minimize(
     >>> np.round(found.x, 2), found.message
     (array([1., 1.]), 'converged')
     """
-    callable_of("minimize", "f", f)
-    parameters = args_of("minimize", args)
+    chosen = _method(method, bounds is not None)
+    parameters = common("minimize", f, chosen, (chosen,), args, callback, throw)
     if gradient is not None:
         callable_of("minimize", "gradient", gradient)
-    if callback is not None:
-        callable_of("minimize", "callback", callback)
-    checks.boolean("minimize", "throw", throw)
     batch_ndim = checks.integer("minimize", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("minimize", "x0", x0, batch_ndim, parameters)
-    chosen = _method(method, bounds is not None)
     given = {
         "history": history,
         "learning_rate": learning_rate,
@@ -176,26 +170,21 @@ def minimize(
     if not vectors.start.shape[-1]:
         chosen = "gradient-descent"
 
-    def solve(start: Array, box: Box, *given: Any) -> tuple[Array, Any]:
-        notify = None if callback is None else lambda record: callback(_result(objective, record, given))
+    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+        box, args = given[0], given[1:]
         if chosen in SCIPY_METHODS:
-            value = lambda x: objective.value(x, given)
-            functions = Functions(value, objective.evaluator(given), objective.product(given))
+            value = lambda x: objective.value(x, args)
+            functions = Functions(value, objective.evaluator(args), objective.product(args))
             last, recorded = minimize_on_host(functions, chosen, start, box, limits, notify)
         else:
-            last, recorded = _solved(objective, chosen, options, start, given, box, limits, notify)
-        return last.x, (judged(box, last), None if recorded is None else judged(box, recorded))
+            last, recorded = _run_own(objective, chosen, options, start, args, box, limits, notify)
+        return judged(box, last), None if recorded is None else judged(box, recorded)
 
     def condition(x: Array, box: Box, *given: Any) -> Array:
-        return box.equation(x, objective.gradient(x, given))
+        return box.equation(x, objective.evaluator(given)(x)[1])
 
-    x, (last, recorded) = implicit(condition, vectors.start, solve, (box, *parameters), is_symmetric=bounds is None)
-    result = _result(objective, last._replace(x=x), parameters)
-    if recorded is not None:
-        result = result._replace(trajectory=_result(objective, recorded, parameters, stacked=True))
-    if throw:
-        throw_unless_converged("minimize", chosen, result)
-    return result
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "is_symmetric": bounds is None}
+    return solved(objective, chosen, vectors.start, (box, *parameters), solve=solve, condition=condition, **rest)
 
 
 class Objective:
@@ -209,9 +198,9 @@ class Objective:
         """Evaluate the function: shape `(*batch)`."""
         return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *in_namespace_of([x], args)))
 
-    def gradient(self, x: Array, args: tuple[Any, ...]) -> Array:
-        """Evaluate the gradient."""
-        return self.evaluator(args)(x)[1]
+    def result(self, record: Record, given: tuple[Any, ...], /) -> OptimizeResult:
+        """Make the result of a record; `given` are the bounds and the parameters."""
+        return OptimizeResult(self.vectors.unflatten(record.x), self.value(record.x, given[1:]), *record[1:])
 
     def evaluator(self, args: tuple[Any, ...]) -> descent.Evaluate:
         """Make the function that returns values and gradients for given parameters."""
@@ -245,7 +234,7 @@ class Objective:
         return lambda x, direction: autodiff.jvp(lambda x: evaluate(x)[1], (x,), (direction,))[1]
 
 
-def _solved(
+def _run_own(
     objective: Objective,
     method: str,
     options: _Options,
@@ -256,18 +245,11 @@ def _solved(
     callback: Callable[[Record], Any] | None,
 ) -> tuple[Record, Record | None]:
     """Run one of the library-independent methods."""
-    n = start.shape[-1]
     if method == "nelder-mead":
         value = lambda x: objective.value(x, args)
-        return run(
-            lambda state: simplex.step(value, box, state),
-            lambda x: simplex.init(value, x, box, limits.atol, options.initial_size),
-            start,
-            limits,
-            _of_simplex,
-            slack=n + 3,
-            callback=callback,
-        )
+        init_simplex = lambda x: simplex.init(value, x, box, limits.atol, options.initial_size)
+        reflect = lambda state: simplex.step(value, box, state)
+        return run(reflect, init_simplex, start, limits, slack=start.shape[-1] + 3, callback=callback)
     evaluate = objective.evaluator(args)
     rule = _rule(method, options)
     if rule is not None:
@@ -277,17 +259,11 @@ def _solved(
             return first_order.init(evaluate, x, box, memory, limits.atol, limits.rtol)
 
         step = lambda state: first_order.step(evaluate, box, rule, state)
-        return run(step, init, start, limits, _of, callback=callback)
-    directions = _directions(method, options, objective, args, n)
-    return run(
-        lambda state: descent.step(evaluate, box, directions, state),
-        lambda x: descent.init(evaluate, x, box, directions, limits.atol, limits.rtol),
-        start,
-        limits,
-        _of,
-        slack=2,
-        callback=callback,
-    )
+        return run(step, init, start, limits, callback=callback)
+    directions = _directions(method, options, objective, args, start.shape[-1])
+    init_descent = lambda x: descent.init(evaluate, x, box, directions, limits.atol, limits.rtol)
+    descend = lambda state: descent.step(evaluate, box, directions, state)
+    return run(descend, init_descent, start, limits, slack=2, callback=callback)
 
 
 def _rule(method: str, options: _Options) -> first_order.Rule | None:
@@ -304,28 +280,6 @@ def _directions(method: str, options: _Options, objective: Objective, args: tupl
     if method == "bfgs":
         return BFGS()
     return Gradient() if method == "gradient-descent" else LimitedMemory(options.history)
-
-
-def _of(state: Any) -> Record:
-    counts = state.iterations, state.function_evaluations, state.gradient_evaluations
-    return Record(state.x, state.optimality, *counts, state.status)
-
-
-def _of_simplex(state: simplex.Simplex) -> Record:
-    none = 0 * state.iterations
-    best = state.vertices[..., 0, :]
-    return Record(best, state.optimality, state.iterations, state.function_evaluations, none, state.status)
-
-
-def _result(objective: Objective, record: Record, args: tuple[Any, ...], stacked: bool = False) -> OptimizeResult:
-    """Make the result of a record; its value is recomputed, so that it is differentiable."""
-    vectors = objective.vectors
-    if stacked:
-        xp = array_namespace(record.x)
-        fun = xp.stack([objective.value(record.x[i, ...], args) for i in range(record.x.shape[0])])
-    else:
-        fun = objective.value(record.x, args)
-    return OptimizeResult(vectors.unflatten(record.x), fun, *record[1:])
 
 
 def _method(method: Any, bounded: bool) -> str:

@@ -59,18 +59,10 @@ class Residuals:
 
         return linearize
 
-    def result(self, record: Record, args: tuple[Any, ...], *, stacked: bool = False) -> OptimizeResult:
+    def result(self, record: Record, args: tuple[Any, ...], /) -> OptimizeResult:
         """Make the result of a record; its residuals are recomputed, so that they are differentiable."""
-        vectors = self.vectors
-
-        def at(x: Array) -> trees.Tree:
-            return self.f(vectors.unflatten(x), *in_namespace_of([x], args))
-
-        if stacked:
-            fun = trees.stack([at(record.x[i, ...]) for i in range(record.x.shape[0])])
-        else:
-            fun = at(record.x)
-        return OptimizeResult(vectors.unflatten(record.x), fun, *record[1:])
+        x = self.vectors.unflatten(record.x)
+        return OptimizeResult(x, self.f(x, *in_namespace_of([record.x], args)), *record[1:])
 
 
 def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:

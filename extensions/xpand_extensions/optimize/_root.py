@@ -7,15 +7,13 @@ from xpand import trees
 from xpand.extend import Array, checks
 
 from .._elsewhere import arguments_elsewhere
-from .._solver_status import throw_unless_converged
 from .._where import clean_tracebacks
 from ._algorithms import _mixing as anderson
 from ._algorithms import _residuals as newton
-from ._arguments import Vectors, args_of, callable_of, limits_of, number
-from ._implicit import implicit
+from ._arguments import Vectors, common, limits_of, number
 from ._residuals import Residuals
 from ._results import OptimizeResult
-from ._run import Record, run
+from ._run import Record, run, solved
 
 _METHODS: Final = ("newton", "broyden", "anderson")
 
@@ -89,17 +87,14 @@ def root(
     >>> np.round(found.x, 6), found.message
     (array([2., 3.]), 'converged')
     """
-    callable_of("root", "f", f)
-    parameters = args_of("root", args)
-    checks.choice("root", "method", method, _METHODS)
+    parameters = common("root", f, method, _METHODS, args, callback, throw)
     vectors = Vectors("root", "x0", x0, checks.integer("root", "batch_ndim", batch_ndim, minimum=0), parameters)
     limits = limits_of(
         "root", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=100 if method == "newton" else 1000
     )
     memory, amount = mixing_of("root", method, history, mixing)
-    return solved(
-        Residuals("root", f, vectors, is_square=True), parameters, limits, callback, throw, method, memory, amount
-    )
+    residuals = Residuals("root", f, vectors, is_square=True)
+    return root_of(residuals, method, parameters, limits, memory, amount, callback, throw)
 
 
 def mixing_of(function: str, method: str, history: Any, amount: Any) -> tuple[int, float | None]:
@@ -116,71 +111,33 @@ def mixing_of(function: str, method: str, history: Any, amount: Any) -> tuple[in
     return (5 if history is None else checks.integer(function, "history", history, minimum=1)), amount
 
 
-def solved(
+def root_of(
     residuals: Residuals,
+    method: str,
     parameters: tuple[Any, ...],
     limits: Any,
-    callback: Callable[[OptimizeResult], Any] | None,
-    throw: bool,
-    method: str,
     history: int,
     amount: float | None,
+    callback: Callable[[OptimizeResult], Any] | None,
+    throw: bool,
 ) -> OptimizeResult:
-    """Run a method, and make its result; the solution is differentiated implicitly."""
-    name = residuals.name
-    if callback is not None:
-        callable_of(name, "callback", callback)
-    checks.boolean(name, "throw", throw)
-    is_root = name == "root"
+    """Run a method for roots or fixed points."""
+    is_root = residuals.name == "root"
 
-    def solve(start: Array, *given: Any) -> tuple[Array, Any]:
-        notify = None if callback is None else lambda record: callback(residuals.result(record, given))
+    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
         value = lambda x: residuals.value(x, given)
-        if method in ("newton", "broyden", "gauss-newton"):
-            linearize = residuals.linearizer(given)
-            steps: newton.Method = newton.Broyden(value, linearize)
-            if method != "broyden":
-                steps = newton.GaussNewton(linearize, is_root)
-            init = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
-            step = lambda state: newton.step(steps, state)
-            last, recorded = run(step, init, start, limits, _of, slack=2, callback=notify)
-        else:
+        if method in ("iteration", "anderson"):
             init_mixing = lambda x: anderson.init(value, x, history, amount, limits.atol, limits.rtol, is_root)
             mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
-            last, recorded = run(mixed, init_mixing, start, limits, _of_mixing, callback=notify)
-        return last.x, (last, recorded)
+            return run(mixed, init_mixing, start, limits, callback=notify)
+        linearize = residuals.linearizer(given)
+        is_newton = method == "newton"
+        steps: newton.Method = newton.GaussNewton(linearize, is_root) if is_newton else newton.Broyden(value, linearize)
+        init = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
+        return run(lambda state: newton.step(steps, state), init, start, limits, slack=2, callback=notify)
 
-    x, (last, recorded) = implicit(
-        lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters
+    condition = lambda x, *given: residuals.value(x, given)
+    start = residuals.vectors.start
+    return solved(
+        residuals, method, start, parameters, solve=solve, condition=condition, callback=callback, throw=throw
     )
-    return finished(residuals, x, last, recorded, parameters, method if throw else None)
-
-
-def finished(
-    residuals: Residuals,
-    x: Array,
-    last: Record,
-    recorded: Record | None,
-    parameters: tuple[Any, ...],
-    throwing: str | None,
-) -> OptimizeResult:
-    """Make the result from the last record and the solution, which is differentiable.
-
-    `throwing` is the method to name in an error if it failed; None: raise none.
-    """
-    result = residuals.result(last._replace(x=x), parameters)
-    if recorded is not None:
-        result = result._replace(trajectory=residuals.result(recorded, parameters, stacked=True))
-    if throwing is not None:
-        throw_unless_converged(residuals.name, throwing, result)
-    return result
-
-
-def _of(state: newton.Search) -> Record:
-    counts = state.iterations, state.function_evaluations, state.gradient_evaluations
-    return Record(state.x, state.optimality, *counts, state.status)
-
-
-def _of_mixing(state: anderson.Mixing) -> Record:
-    counts = state.iterations, state.function_evaluations, 0 * state.iterations
-    return Record(state.x, state.optimality, *counts, state.status)

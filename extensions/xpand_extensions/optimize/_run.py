@@ -1,17 +1,19 @@
 """Run a method: its steps, trajectory, callback and final status."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from xpand import UnsupportedError, array_namespace, is_concrete, trees
 from xpand.extend import Array, checks
 
 from .._lazy import is_lazy
-from .._solver_status import Status
+from .._solver_status import Status, throw_unless_converged
+from ._algorithms._states import updated
 from ._algorithms._vectors import select
 from ._arguments import Limits
+from ._implicit import implicit
 from ._iterate import iterate
-from ._results import RUNNING, status_like
+from ._results import RUNNING, OptimizeResult
 
 
 class Record(NamedTuple):
@@ -26,6 +28,15 @@ class Record(NamedTuple):
     status: Array
 
 
+class Problem(Protocol):
+    """What a facade has to know of a problem to make its results."""
+
+    name: str
+
+    def result(self, record: Record, args: tuple[Any, ...], /) -> OptimizeResult:
+        """Make the result of a record; the values of the function are recomputed, so that they are differentiable."""
+
+
 class _Run(NamedTuple):
     state: Any
     recorded: Any
@@ -37,7 +48,6 @@ def run(
     init: Callable[[Any], Any],
     start: Any,
     limits: Limits,
-    record: Callable[[Any], Record],
     *,
     slack: int = 1,
     callback: Callable[[Any], Any] | None = None,
@@ -46,10 +56,9 @@ def run(
 
     Args:
         step: One step of a method.
-        init: Makes its state, a named tuple with `iterations` and `status` among its fields, from `start`.
+        init: Makes its state, a named tuple with the attributes of a record, from `start`.
         start: The starting point: arrays.
         limits: The limits at which to stop.
-        record: Returns the record of a state.
         slack: The number of steps of an iteration on lazy arrays, whose steps must be counted in advance.
         callback: Called with the record after each iteration.
     """
@@ -75,16 +84,16 @@ def run(
                 "max_steps"
             )
         if callback is not None and is_concrete(state.status):
-            seen = _progress(record(state))
-        return _Run(state, None if numbers is None else _spread(record(state), numbers))
+            seen = _progress(record_of(state))
+        return _Run(state, None if numbers is None else _spread(record_of(state), numbers))
 
     def whole_step(carried: _Run) -> _Run:
         after = step(carried.state)
-        return _Run(after, None if numbers is None else _recorded(numbers, record(after), carried.recorded))
+        return _Run(after, None if numbers is None else _recorded(numbers, record_of(after), carried.recorded))
 
     def notify(carried: _Run) -> bool:
         nonlocal aborted, seen
-        found = record(carried.state)
+        found = record_of(carried.state)
         # One step of a line search is no step of the method.
         total = _progress(found)
         if total != seen:
@@ -100,7 +109,7 @@ def run(
         lazy_steps=limits.max_steps * slack if limits.given else None,
         callback=None if callback is None else notify,
     )
-    last = _ended(record(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
+    last = _ended(record_of(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
     if carried.recorded is None:
         return last, None
     trajectory = trees.map(
@@ -109,9 +118,50 @@ def run(
     return last, trajectory
 
 
-def stacked_records(records: list[Record]) -> Record:
-    """Stack records along a new first axis."""
-    return Record(*[array_namespace(*parts).stack(parts) for parts in zip(*records)])
+def solved(
+    problem: Problem,
+    method: str,
+    start: Array,
+    args: tuple[Any, ...],
+    *,
+    solve: Callable[..., tuple[Record, Record | None]],
+    condition: Callable[..., Array],
+    callback: Callable[[OptimizeResult], Any] | None,
+    throw: bool,
+    **options: Any,
+) -> OptimizeResult:
+    """Solve a problem and make its result; the solution is differentiated implicitly.
+
+    Args:
+        problem: Its name, for messages, and its results.
+        method: The name of the method, for messages.
+        start: The starting point.
+        args: The parameters: the solution is differentiable with respect to them.
+        solve: Takes the starting point, the parameters and what to call with records; returns what `run` returns.
+        condition: Takes a point and the parameters; zero at the solution.
+        callback: Called with the result after each iteration.
+        throw: Whether to raise where a problem has not converged.
+        **options: Options of `implicit`.
+    """
+
+    def run_method(start: Array, *given: Any) -> tuple[Array, Any]:
+        notify = None if callback is None else lambda record: callback(problem.result(record, given))
+        last, recorded = solve(start, given, notify)
+        return last.x, (last, recorded)
+
+    x, (last, recorded) = implicit(condition, start, run_method, args, **options)
+    result = problem.result(last._replace(x=x), args)
+    if recorded is not None:
+        rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023
+        result = result._replace(trajectory=trees.stack([problem.result(row, args) for row in rows]))
+    if throw:
+        throw_unless_converged(problem.name, method, result)
+    return result
+
+
+def record_of(state: Any) -> Record:
+    """Return the record of a state."""
+    return Record(*[getattr(state, name) for name in Record._fields])
 
 
 def _progress(record: Record) -> int:
@@ -123,9 +173,7 @@ def _progress(record: Record) -> int:
 
 def _ended(record: Record, otherwise: Status) -> Record:
     """Set the status of problems that are still running."""
-    xp = array_namespace(record.status)
-    running = record.status == RUNNING
-    return record._replace(status=xp.where(running, status_like(record.status, otherwise), record.status))
+    return record._replace(status=updated(record.status, (record.status == RUNNING, otherwise)))
 
 
 def _numbers(like: Array, checkpoints: tuple[int, ...] | None) -> Array | None:

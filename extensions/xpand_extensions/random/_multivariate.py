@@ -80,7 +80,7 @@ def multivariate_normal(
     if method == "cholesky" and is_concrete(cov):
         # Not at the head: factorisations are made of transformations, and those know random numbers.
         factors = import_module("xpand_extensions.linear_solve._factors")
-        whole = factors.factor_cholesky(cov).status == int(Status.CONVERGED)
+        whole = factors.factor_cholesky(cov)[-1] == int(Status.CONVERGED)
         check(whole, "multivariate_normal: cov must be positive definite; use method='eigh' for a singular one")
     return multivariate_normal.native(key, mean, cov)(key, mean, cov, batch, dtype, method)
 

@@ -1,89 +1,77 @@
 """Factors of dense matrices with the standard alone, and a verdict on each."""
 
 from collections.abc import Callable
+from functools import partial
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions import linalg
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._condition import estimate, verdict
-from xpand_extensions.linear_solve._factors import CholeskyParts, LUParts, QRParts, TriangularParts
+from xpand_extensions.linear_solve._factors import Factors, qr_solve
+from xpand_extensions.linear_solve._vectors import conj
 
 
-def factor_lu(a: Array, /) -> LUParts:
+def factor_lu(a: Array, /) -> Factors:
     xp = array_namespace(a)
     finite, safe = finite_or_identity(xp, a)
     factors, permutation = linalg.lu_factor.native(a)(safe)
     regular = no_zeros(xp, factors)
-    factors = instead(xp, regular, factors, identity(xp, a))
-    solve = linalg.lu_solve.native(a, permutation)
-    condition = estimate(
-        xp,
-        row_sums(xp, safe),
-        a.dtype,
-        lambda b: solve(factors, permutation, b),
-        lambda b: solve(factors, permutation, b, transpose=True),
-    )
-    condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
-    return LUParts(factors, permutation, condition, status)
+    parts = instead(xp, regular, factors, identity(xp, a)), permutation
+    return judged(xp, row_sums(xp, safe), parts, linalg.lu_solve.native(*parts), finite, regular)
 
 
-def factor_cholesky(a: Array, /) -> CholeskyParts:
+def factor_cholesky(a: Array, /) -> Factors:
     xp = array_namespace(a)
     finite, safe = finite_or_identity(xp, a)
     factor, definite = (safe, finite) if 0 in a.shape else _cholesky(xp, safe)
     return judged_cholesky(xp, a, finite, factor, definite)
 
 
-def judged_cholesky(xp: Namespace, a: Array, finite: Array, factor: Array, definite: Array) -> CholeskyParts:
-    """Judge factors, of which it is known whether the matrices are positive definite."""
-    one = identity(xp, a)
-    factor = instead(xp, definite, factor, one)
+def judged_cholesky(xp: Namespace, a: Array, finite: Array, factor: Array, definite: Array) -> Factors:
+    """Judge factors of matrices of which it is known whether they are positive definite."""
+    factor, one = instead(xp, definite, factor, identity(xp, a)), identity(xp, a)
     both = instead(xp, finite & definite, a, one)
     # The sums of the whole matrix, of which the upper triangle isn't to be read.
     sums = row_sums(xp, xp.tril(both)) + row_sums(xp, xp.matrix_transpose(xp.tril(both, k=-1)))
-    solve = linalg.cho_solve.native(a)
-    conjugated: Callable[[Array], Array] = lambda b: _conj(xp, solve(factor, _conj(xp, b)))
-    condition = estimate(xp, sums, a.dtype, lambda b: solve(factor, b), conjugated)
-    condition, status = verdict(xp, condition, finite, definite, Status.BREAKDOWN)
-    return CholeskyParts(factor, condition, status)
+    native = linalg.cho_solve.native(a)
+
+    def solve(factor: Array, b: Array, *, transpose: bool = False) -> Array:
+        return conj(native(factor, conj(b))) if transpose else native(factor, b)
+
+    return judged(xp, sums, (factor,), solve, finite, definite, Status.BREAKDOWN)
 
 
-def factor_qr(a: Array, /) -> QRParts:
+def factor_qr(a: Array, /) -> Factors:
     xp = array_namespace(a)
     finite, safe = finite_or_identity(xp, a)
-    if 0 in a.shape:
-        orthogonal, triangle = safe, safe
-    else:
-        orthogonal, triangle = xp.linalg.qr(safe)
+    orthogonal, triangle = (safe, safe) if 0 in a.shape else xp.linalg.qr(safe)
     regular = no_zeros(xp, triangle)
-    triangle = instead(xp, regular, triangle, identity(xp, a))
-    solve = linalg.triangular_solve.native(a)
-    adjoint = _conj(xp, xp.matrix_transpose(orthogonal))
-
-    def transposed(b: Array) -> Array:
-        return xp.matmul(_conj(xp, orthogonal), solve(triangle, b, lower=False, transpose=True))
-
-    forward: Callable[[Array], Array] = lambda b: solve(triangle, xp.matmul(adjoint, b), lower=False)
-    condition = estimate(xp, row_sums(xp, safe), a.dtype, forward, transposed)
-    condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
-    return QRParts(orthogonal, triangle, condition, status)
+    parts = orthogonal, instead(xp, regular, triangle, identity(xp, a))
+    return judged(xp, row_sums(xp, safe), parts, qr_solve, finite, regular)
 
 
-def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+def factor_triangular(a: Array, /, *, lower: bool = True) -> Factors:
     xp = array_namespace(a)
     finite, safe = finite_or_identity(xp, a)
     regular = no_zeros(xp, safe)
     safe = instead(xp, regular, safe, identity(xp, a))
-    solve = linalg.triangular_solve.native(a)
-    condition = estimate(
-        xp,
-        row_sums(xp, safe),
-        a.dtype,
-        lambda b: solve(safe, b, lower=lower),
-        lambda b: solve(safe, b, lower=lower, transpose=True),
-    )
-    return TriangularParts(safe, *verdict(xp, condition, finite, regular, Status.SINGULAR))
+    solve = partial(linalg.triangular_solve.native(a), lower=lower)
+    return judged(xp, row_sums(xp, safe), (safe,), solve, finite, regular)
+
+
+def judged(
+    xp: Namespace,
+    sums: Array,
+    parts: tuple[Array, ...],
+    solve: Callable[..., Array],
+    finite: Array,
+    factored: Array,
+    failure: Status = Status.SINGULAR,
+) -> Factors:
+    """Estimate condition numbers by the factors of matrices, from the sums of their rows; determine the statuses."""
+    condition = estimate(xp, sums, parts[0].dtype, partial(solve, *parts), partial(solve, *parts, transpose=True))
+    return *parts, *verdict(xp, condition, finite, factored, failure)
 
 
 def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
@@ -98,7 +86,7 @@ def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
     top, first = _cholesky(xp, a[..., :half, :half])
     solve = linalg.triangular_solve.native(a)
     left = solve(top, a[..., half:, :half], transpose=True, conjugate=True, left_side=False)
-    rest = a[..., half:, half:] - xp.matmul(left, _conj(xp, xp.matrix_transpose(left)))
+    rest = a[..., half:, half:] - xp.matmul(left, conj(xp.matrix_transpose(left)))
     last, second = _cholesky(xp, rest)
     corner = xp.zeros_like(a[..., :half, half:])
     factor = xp.concat([xp.concat([top, corner], axis=-1), xp.concat([left, last], axis=-1)], axis=-2)
@@ -130,7 +118,3 @@ def no_zeros(xp: Namespace, triangle: Array) -> Array:
     # No diagonal is taken, at which PyTorch's compiler warns.
     is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=checks.device_of(triangle))
     return xp.all((xp.abs(triangle) >= least) | ~is_pivot, axis=(-2, -1))
-
-
-def _conj(xp: Namespace, x: Array) -> Array:
-    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x

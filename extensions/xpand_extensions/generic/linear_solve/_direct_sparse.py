@@ -4,12 +4,12 @@ from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions.jit import ShapeDtype, pure_callback
 from xpand_extensions.linear_solve import _factors as facades
-from xpand_extensions.linear_solve._factors import SparseParts
+from xpand_extensions.linear_solve._factors import Factors
 
 
 def factor_sparse(
     values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
-) -> SparseParts:
+) -> Factors:
     xp = array_namespace(values, *pattern)
     batch = tuple(values.shape[:-1])
     real = _real_dtype(xp, values)
@@ -20,7 +20,7 @@ def factor_sparse(
         return tuple(factor(values, pattern, format=format, size=size, kind=kind))
 
     arrays = (values, *[_leading(x, len(batch)) for x in pattern])
-    return SparseParts(*pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
+    return tuple(pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
 
 
 def solve_sparse(

@@ -1,11 +1,12 @@
 """Biconjugate gradients, and their stabilised form with minimal residuals of any degree."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array
+from xpand_extensions.linear_solve._vectors import conj
 
-from ._krylov_pieces import BROKEN, Method, Step, System, conj, flags, inner, norm, ratio, scaled
+from ._krylov_pieces import BROKEN, Method, Step, System, flags, inner, norm, ratio, scaled
 
 
 class _BiCG(NamedTuple):
@@ -110,10 +111,5 @@ def _solution_stabilised(system: System, state: _Stabilised, order: int) -> Arra
     return state.base + system.precondition(state.change)
 
 
-def _solution_bicg(system: System, state: Any, order: int) -> Array:
-    x: Array = state.x
-    return x
-
-
-BICG = Method(_start_bicg, _step_bicg, _solution_bicg, lambda order: 2)
-BICGSTAB = Method(_start_stabilised, _step_stabilised, _solution_stabilised, lambda order: 2 * order)
+BICG = Method(_start_bicg, _step_bicg, lambda order: 2)
+BICGSTAB = Method(_start_stabilised, _step_stabilised, lambda order: 2 * order, _solution_stabilised)

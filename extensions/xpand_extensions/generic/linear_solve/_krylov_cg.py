@@ -1,6 +1,6 @@
 """Conjugate gradients, and their adaptive variants."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array
@@ -60,10 +60,5 @@ def _step_adaptive(system: System, state: _Adaptive, order: int) -> Step:
     return Step(_Adaptive(x, r, p), xp.sqrt(squared(r)), flags(curvature == 0, BROKEN))
 
 
-def _solution(system: System, state: Any, order: int) -> Array:
-    x: Array = state.x
-    return x
-
-
-CG = Method(_start, _step, _solution, lambda order: 1, masked_step=_masked_step)
-CG_ADAPTIVE = Method(_start_adaptive, _step_adaptive, _solution, lambda order: 1)
+CG = Method(_start, _step, lambda order: 1, masked_step=_masked_step)
+CG_ADAPTIVE = Method(_start_adaptive, _step_adaptive, lambda order: 1)

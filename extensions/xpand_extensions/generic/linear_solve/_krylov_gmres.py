@@ -6,8 +6,9 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 from xpand_extensions import control_flow, linalg
 from xpand_extensions._bounds import index_dtype
+from xpand_extensions.linear_solve._vectors import conj
 
-from ._krylov_pieces import BROKEN, CONTINUE, RESTART, Method, Step, System, conj, flags, like, norm, ratio, scaled
+from ._krylov_pieces import BROKEN, CONTINUE, RESTART, Method, Step, System, flags, like, norm, ratio, scaled, unit
 
 _IDLE: Final = 0.999
 
@@ -16,6 +17,8 @@ class _Gmres(NamedTuple):
     base: Array
     basis: Array
     """Orthonormal vectors, the rows of (..., order + 1, n); zeros where there are none yet."""
+    last: Array
+    """The last of these vectors."""
     turned: Array
     """The rotations so far, as one matrix (..., order + 1, order + 1)."""
     upper: Array
@@ -28,17 +31,16 @@ def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
     xp, device = array_namespace(r), checks.device_of(r)
     batch = tuple(r.shape[:-1])
     beta = norm(r)
-    first = scaled(like(ratio(xp.ones_like(beta), beta), r), r)
+    first = unit(r, beta)
     at = xp.arange(order + 1, dtype=index_dtype(xp, device), device=device) == 0
     basis = xp.where(at[:, None], first[..., None, :], xp.zeros_like(first)[..., None, :])
     turned = xp.broadcast_to(xp.eye(order + 1, dtype=r.dtype, device=device), (*batch, order + 1, order + 1))
     upper = xp.broadcast_to(xp.eye(order, dtype=r.dtype, device=device), (*batch, order, order))
-    return _Gmres(x, basis, turned, upper, beta, xp.astype(xp.zeros_like(beta), xp.int32))
+    return _Gmres(x, basis, first, turned, upper, beta, xp.astype(xp.zeros_like(beta), xp.int32))
 
 
 def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
-    v = _row(state.basis, _is_at(state.basis, state.number))
-    return _extended(state, system.product(system.precondition(v)), order)
+    return _extended(state, system.product(system.precondition(state.last)), order)
 
 
 def _is_at(x: Array, number: Array) -> Array:
@@ -56,7 +58,7 @@ def _row(x: Array, at: Array) -> Array:
 
 def _extended(state: _Gmres, w: Array, order: int) -> Step:
     """Add the image of the last vector of the basis."""
-    base, basis, turned, upper, beta, number = state
+    base, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
     at, after = _is_at(basis, number), _is_at(basis, number + 1)
     zero = xp.zeros_like(turned[..., 0, :])
@@ -67,7 +69,8 @@ def _extended(state: _Gmres, w: Array, order: int) -> Step:
         column = column + along
     height = norm(w)
     column = xp.where(after, like(height, w)[..., None], column)
-    basis = xp.where(after[..., None], scaled(like(ratio(xp.ones_like(height), height), w), w)[..., None, :], basis)
+    last = unit(w, height)
+    basis = xp.where(after[..., None], last[..., None, :], basis)
     column = linalg.matvec(turned, column)
     here = xp.sum(xp.where(at, column, zero), axis=-1)
     below = xp.sum(xp.where(after, column, zero), axis=-1)
@@ -82,12 +85,12 @@ def _extended(state: _Gmres, w: Array, order: int) -> Step:
     is_last = number + 1 >= order
     is_broken = length == 0
     flag = flags(is_broken, BROKEN) + flags((is_last | (height == 0)) & ~is_broken, RESTART)
-    return Step(_Gmres(base, basis, turned, upper, beta, number + 1), missing, flag)
+    return Step(_Gmres(base, basis, last, turned, upper, beta, number + 1), missing, flag)
 
 
 def _weights(state: _Gmres, order: int) -> Array:
     """The weights of the basis, but for its last vector, that leave the least."""
-    _, basis, turned, upper, beta, number = state
+    _, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
     is_there = xp.arange(order, dtype=xp.int32, device=checks.device_of(basis)) < number[..., None]
     right = scaled(like(beta, basis), turned[..., :order, 0])
@@ -130,8 +133,7 @@ def _start_gcrot(system: System, x: Array, r: Array, order: int) -> _Gcrot:
 def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     cycle, images, _, parts = state
     xp = array_namespace(images)
-    v = _row(cycle.basis, _is_at(cycle.basis, cycle.number))
-    w = system.product(system.precondition(v))
+    w = system.product(system.precondition(cycle.last))
     part = xp.zeros_like(parts[..., 0, :])
     for _ in range(2):  # twice, as for the basis
         along = linalg.matvec(conj(images), w)
@@ -186,5 +188,5 @@ def _solution_gcrot(system: System, state: _Gcrot, order: int) -> Array:
     return state.cycle.base + _change(system, state, order)
 
 
-GMRES = Method(_start_gmres, _step_gmres, _solution_gmres, lambda order: 1)
-GCROT = Method(_start_gcrot, _step_gcrot, _solution_gcrot, lambda order: 1)
+GMRES = Method(_start_gmres, _step_gmres, lambda order: 1, _solution_gmres)
+GCROT = Method(_start_gcrot, _step_gcrot, lambda order: 1, _solution_gcrot)

@@ -1,11 +1,11 @@
 """Least squares by bidiagonalisation, for matrices of any shape: LSQR and LSMR."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array
 
-from ._krylov_pieces import BROKEN, Method, Step, System, flags, like, norm, ratio, scaled
+from ._krylov_pieces import BROKEN, Method, Step, System, flags, like, norm, ratio, scaled, unit
 
 
 class _Bidiagonal(NamedTuple):
@@ -20,10 +20,10 @@ class _Bidiagonal(NamedTuple):
 
 def _init(system: System, r: Array) -> tuple[_Bidiagonal, Array]:
     beta = norm(r)
-    u = _unit(r, beta)
+    u = unit(r, beta)
     v = system.adjoint(u)
     alpha = norm(v)
-    return _Bidiagonal(u, _unit(v, alpha), alpha, alpha), beta
+    return _Bidiagonal(u, unit(v, alpha), alpha, alpha), beta
 
 
 def _advance(system: System, state: _Bidiagonal) -> tuple[_Bidiagonal, Array, Array]:
@@ -33,14 +33,10 @@ def _advance(system: System, state: _Bidiagonal) -> tuple[_Bidiagonal, Array, Ar
     av = system.product(v)
     u = av - scaled(like(alpha, av), u)
     beta = norm(u)
-    u = _unit(u, beta)
+    u = unit(u, beta)
     v = system.adjoint(u) - scaled(like(beta, v), v)
     alpha = norm(v)
-    return _Bidiagonal(u, _unit(v, alpha), alpha, xp.hypot(xp.hypot(size, alpha), beta)), beta, av
-
-
-def _unit(x: Array, length: Array) -> Array:
-    return scaled(like(ratio(array_namespace(length).ones_like(length), length), x), x)
+    return _Bidiagonal(u, unit(v, alpha), alpha, xp.hypot(xp.hypot(size, alpha), beta)), beta, av
 
 
 class _LSQR(NamedTuple):
@@ -125,15 +121,5 @@ def _step_lsmr(system: System, state: _LSMR, order: int) -> Step:
     return Step(found, norm(r), flags((rho == 0) | (pair.alpha == 0) | (beta == 0), BROKEN), normal)
 
 
-def _solution(system: System, state: Any, order: int) -> Array:
-    x: Array = state.x
-    return x
-
-
-def _size(state: Any) -> Array:
-    size: Array = state.pair.size
-    return size
-
-
-LSQR = Method(_start_lsqr, _step_lsqr, _solution, lambda order: 2, _size)
-LSMR = Method(_start_lsmr, _step_lsmr, _solution, lambda order: 2, _size)
+LSQR = Method(_start_lsqr, _step_lsqr, lambda order: 2, size=lambda state: state.pair.size)
+LSMR = Method(_start_lsmr, _step_lsmr, lambda order: 2, size=lambda state: state.pair.size)

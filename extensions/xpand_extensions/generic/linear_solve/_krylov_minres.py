@@ -68,8 +68,4 @@ def _step_minres(system: System, state: _Minres, order: int) -> Step:
     return Step(found, norm(r), flags((length == 0) | (next_beta == 0) | (square < 0), BROKEN))
 
 
-def _solution_minres(system: System, state: _Minres, order: int) -> Array:
-    return state.x
-
-
-MINRES = Method(_start_minres, _step_minres, _solution_minres, lambda order: 1)
+MINRES = Method(_start_minres, _step_minres, lambda order: 1)

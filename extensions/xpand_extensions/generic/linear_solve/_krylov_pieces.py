@@ -38,7 +38,7 @@ class Step(NamedTuple):
     norm: Array
     """The norm of the residual, by the recursion."""
     flag: Array
-    """GOING, RESTART or BROKEN."""
+    """CONTINUE, RESTART or BROKEN."""
     normal: Array | None = None
     """Of methods of least squares: the norm of the adjoint times the residual, over that of the matrix."""
 
@@ -54,10 +54,10 @@ class Method(NamedTuple):
     """Takes the system, where it begins, the residual there, and the order; returns the state."""
     step: Callable[[System, Any, int], Step]
     """Takes the system, the state, and the order."""
-    solution: Callable[[System, Any, int], Array]
-    """Takes the system, the state, and the order."""
     cost: Callable[[int], int]
-    """How many products a step takes, by the order."""
+    """Takes the order; returns the number of products of a step."""
+    solution: Callable[[System, Any, int], Array] = lambda system, state, order: state.x
+    """Takes the system, the state, and the order; by default, returns the state's `x`."""
     size: Callable[[Any], Array] | None = None
     """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
     masked_step: Callable[[System, Any, int, Select], Step] | None = None
@@ -73,12 +73,6 @@ def real(x: Array) -> Array:
     """The real parts of complex arrays; others as they are."""
     xp = array_namespace(x)
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
-
-
-def conj(x: Array) -> Array:
-    """Conjugate complex arrays; others are returned as they are."""
-    xp = array_namespace(x)
-    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 def squared(x: Array) -> Array:
@@ -103,8 +97,13 @@ def like(x: Array, y: Array) -> Array:
     return x if x.dtype == y.dtype else array_namespace(x).astype(x, y.dtype)
 
 
+def unit(x: Array, length: Array) -> Array:
+    """Divide vectors by their lengths; by zero, to zero."""
+    return scaled(like(ratio(array_namespace(length).ones_like(length), length), x), x)
+
+
 def flags(condition: Array, flag: int) -> Array:
-    """Return a flag where a condition holds, and GOING elsewhere."""
+    """Return a flag where a condition holds, and CONTINUE elsewhere."""
     return array_namespace(condition).astype(condition, array_namespace(condition).int32) * flag
 
 

@@ -1,11 +1,12 @@
 """Biconjugate gradients, squared: without the transpose; and made smooth: with quasi-minimal residuals."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array
+from xpand_extensions.linear_solve._vectors import conj
 
-from ._krylov_pieces import BROKEN, Method, Step, System, conj, flags, inner, like, norm, ratio, scaled
+from ._krylov_pieces import BROKEN, Method, Step, System, flags, inner, like, norm, ratio, scaled, unit
 
 
 class _Squared(NamedTuple):
@@ -72,7 +73,7 @@ def _start_qmr(system: System, x: Array, r: Array, order: int) -> _QMR:
 def _step_qmr(system: System, state: _QMR, order: int) -> Step:
     x, r, v, y, w, p, q, d, s, rho, xi, epsilon, gamma, theta, eta = state
     xp = array_namespace(r)
-    v, y, w = _over(v, rho), _over(y, rho), _over(w, xi)
+    v, y, w = unit(v, rho), unit(y, rho), unit(w, xi)
     delta = inner(w, y)
     back = ratio(delta, epsilon)
     p = y - scaled(like(xi, back) * back, p)
@@ -95,14 +96,5 @@ def _step_qmr(system: System, state: _QMR, order: int) -> Step:
     return Step(found, norm(r), flags(broken, BROKEN))
 
 
-def _over(x: Array, length: Array) -> Array:
-    return scaled(like(ratio(array_namespace(length).ones_like(length), length), x), x)
-
-
-def _solution(system: System, state: Any, order: int) -> Array:
-    x: Array = state.x
-    return x
-
-
-CGS = Method(_start_cgs, _step_cgs, _solution, lambda order: 2)
-QMR = Method(_start_qmr, _step_qmr, _solution, lambda order: 2)
+CGS = Method(_start_cgs, _step_cgs, lambda order: 2)
+QMR = Method(_start_qmr, _step_qmr, lambda order: 2)

@@ -7,7 +7,8 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from ..._solver_status import Status
-from ...optimize._results import RUNNING, status_like
+from .._results import RUNNING
+from ._states import updated
 from ._vectors import quotient
 
 
@@ -30,6 +31,16 @@ class Bracket(NamedTuple):
     function_evaluations: Array
     status: Array
 
+    @property
+    def optimality(self) -> Array:
+        """The distance of the ends."""
+        return array_namespace(self.x).abs(self.other - self.x)
+
+    @property
+    def gradient_evaluations(self) -> Array:
+        """Zeros: the method takes no derivatives."""
+        return 0 * self.iterations
+
 
 def init(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: float) -> Bracket:
     """Evaluate the function at both ends."""
@@ -39,9 +50,12 @@ def init(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: flo
     zero = xp.zeros_like(left)
     a, b, left, right = [xp.where(valid, each, zero) for each in (a, b, left, right)]
     one = xp.ones_like(left, dtype=xp.int32)
-    status = xp.where((left > 0.0) == (right > 0.0), 0 * one + int(Status.NO_BRACKET), 0 * one + RUNNING)
-    status = xp.where((left == 0.0) | (right == 0.0), 0 * one + int(Status.CONVERGED), status)
-    status = xp.where(valid, status, status_like(status, Status.NON_FINITE))
+    status = updated(
+        0 * one + RUNNING,
+        ((left > 0.0) == (right > 0.0), Status.NO_BRACKET),
+        ((left == 0.0) | (right == 0.0), Status.CONVERGED),
+        (~valid, Status.NON_FINITE),
+    )
     swaps = xp.abs(left) < xp.abs(right)
     x, other = xp.where(swaps, a, b), xp.where(swaps, b, a)
     value, other_value = xp.where(swaps, left, right), xp.where(swaps, right, left)
@@ -83,7 +97,7 @@ def step(
         iterations=state.iterations + 1,
         function_evaluations=state.function_evaluations + 1,
         # NaN has no sign to go by.
-        status=xp.where(xp.isnan(value), status_like(value, Status.BREAKDOWN), state.status),
+        status=updated(state.status, (xp.isnan(value), Status.BREAKDOWN)),
     )
     return _checked(result, atol, rtol)
 
@@ -123,5 +137,5 @@ def _checked(state: Bracket, atol: float, rtol: float) -> Bracket:
     xp = array_namespace(state.x)
     done = (state.value == 0.0) | (xp.abs(state.other - state.x) <= _width(state, atol, rtol))
     is_pole = (xp.abs(state.value) > state.largest) | ~xp.isfinite(state.value)
-    ended = xp.where(is_pole, status_like(state.x, Status.STAGNATED), status_like(state.x, Status.CONVERGED))
-    return state._replace(status=xp.where(done & (state.status == RUNNING), ended, state.status))
+    ends = done & (state.status == RUNNING)
+    return state._replace(status=updated(state.status, (ends, Status.CONVERGED), (ends & is_pole, Status.STAGNATED)))

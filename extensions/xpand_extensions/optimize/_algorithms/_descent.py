@@ -13,9 +13,9 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import Array
 
 from ..._solver_status import Status
-from ...optimize._results import RUNNING, status_like
 from ._box import Box
 from ._directions import Directions, first_scale
+from ._states import first_fields, updated
 from ._vectors import dot, eps_of, full_like, is_finite, largest, select, times, tolerance_of
 
 Evaluate = Callable[[Array], tuple[Array, Array]]
@@ -69,38 +69,32 @@ class Descent(NamedTuple):
     status: Array
 
 
-def init(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: float, rtol: float) -> Descent:
-    """Evaluate the function where the descent begins."""
+def first_evaluation(evaluate: Evaluate, x: Array, box: Box, atol: float, rtol: float) -> dict[str, Any]:
+    """Evaluate the function at the starting point; return the fields that methods with gradients share."""
     xp = array_namespace(x)
     x = box.project(x)
     fun, gradient = evaluate(x)
     valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
     gradient = select(valid, gradient, xp.zeros_like(gradient))
     optimality = box.measure(x, gradient)
-    tolerance = tolerance_of(optimality, atol, rtol)
+    fields = first_fields(x, optimality, tolerance_of(optimality, atol, rtol), valid, xp.abs(fun))
+    return {**fields, "x": x, "fun": fun, "gradient": gradient, "gradient_evaluations": fields["function_evaluations"]}
+
+
+def init(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: float, rtol: float) -> Descent:
+    """Evaluate the function at the starting point."""
+    fields = first_evaluation(evaluate, x, box, atol, rtol)
+    x, fun, gradient = fields["x"], fields["fun"], fields["gradient"]
     memory = directions.init(x, gradient)
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
-    status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
-    one = xp.ones_like(fun, dtype=xp.int32)
-    reach = float(eps_of(xp, x.dtype)) ** -1.5
-    scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
     return Descent(
-        x,
-        fun,
-        gradient,
-        optimality,
-        direction,
-        slope,
-        _new_trial(fun, slope, gradient),
-        memory,
-        fell if not directions.is_steepest else xp.ones_like(fell),
-        0 * one,
-        tolerance,
-        reach * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
-        0 * one,
-        one,
-        one,
-        xp.where(valid, status, status_like(fun, Status.NON_FINITE)),
+        **fields,
+        direction=direction,
+        slope=slope,
+        trial=_new_trial(fun, slope, gradient),
+        memory=memory,
+        is_steepest=fell if not directions.is_steepest else array_namespace(fell).ones_like(fell),
+        idle=fields["iterations"],
     )
 
 
@@ -143,7 +137,7 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
         trial=narrowed,
         function_evaluations=state.function_evaluations + 1,
         gradient_evaluations=state.gradient_evaluations + 1,
-        status=xp.where(is_unbounded, status_like(fun, Status.DIVERGED), state.status),
+        status=updated(state.status, (is_unbounded, Status.DIVERGED)),
     )
     changes = accepted | resets
     if is_concrete(changes) and not bool(xp.any(changes)):
@@ -169,10 +163,13 @@ def _moved(
     progresses = (fun < state.fun - noise) | (optimality < 0.9 * state.optimality)
     idle = xp.where(accepted & progresses, 0 * state.idle, state.idle + 1)
     gives_up = (~accepted & state.is_steepest) | (idle > _PATIENCE)
-    status = xp.where(gives_up, status_like(fun, Status.STAGNATED), state.status)
     diverged = (xp.abs(fun) > state.reach) | (largest(x) > state.reach)
-    status = xp.where(accepted & diverged, status_like(fun, Status.DIVERGED), status)
-    status = xp.where(accepted & (optimality <= state.tolerance), status_like(fun, Status.CONVERGED), status)
+    status = updated(
+        state.status,
+        (gives_up, Status.STAGNATED),
+        (accepted & diverged, Status.DIVERGED),
+        (accepted & (optimality <= state.tolerance), Status.CONVERGED),
+    )
     return state._replace(
         x=x,
         fun=fun,

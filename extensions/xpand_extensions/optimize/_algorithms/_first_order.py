@@ -7,17 +7,17 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from ..._solver_status import Status
-from ...optimize._results import RUNNING, status_like
 from ._box import Box
-from ._descent import Evaluate
-from ._vectors import eps_of, full_like, is_finite, largest, select, times, tolerance_of
+from ._descent import Evaluate, first_evaluation
+from ._states import updated
+from ._vectors import is_finite, largest, select, times
 
 Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
 """Takes the memory, the gradient and the number of the step; returns the move and the new memory."""
 
 
 class FirstOrder(NamedTuple):
-    """Where the iteration is."""
+    """The state of an iteration."""
 
     x: Array
     fun: Array
@@ -33,20 +33,8 @@ class FirstOrder(NamedTuple):
 
 
 def init(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol: float) -> FirstOrder:
-    """Evaluate the function where the iteration begins."""
-    xp = array_namespace(x)
-    x = box.project(x)
-    fun, gradient = evaluate(x)
-    valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
-    gradient = select(valid, gradient, xp.zeros_like(gradient))
-    optimality = box.measure(x, gradient)
-    tolerance = tolerance_of(optimality, atol, rtol)
-    status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
-    one = xp.ones_like(fun, dtype=xp.int32)
-    scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
-    reach = float(eps_of(xp, x.dtype)) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0))
-    status = xp.where(valid, status, status_like(fun, Status.NON_FINITE))
-    return FirstOrder(x, fun, gradient, optimality, memory, tolerance, reach, 0 * one, one, one, status)
+    """Evaluate the function at the starting point."""
+    return FirstOrder(**first_evaluation(evaluate, x, box, atol, rtol), memory=memory)
 
 
 def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOrder:
@@ -62,7 +50,6 @@ def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOr
     x = select(valid, x, state.x)
     optimality = box.measure(x, gradient)
     diverged = ~valid | (xp.abs(fun) > state.reach) | (largest(x) > state.reach)
-    status = xp.where(diverged, status_like(fun, Status.DIVERGED), state.status)
     converged = valid & (optimality <= state.tolerance)
     return state._replace(
         x=x,
@@ -73,7 +60,7 @@ def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOr
         iterations=number,
         function_evaluations=state.function_evaluations + 1,
         gradient_evaluations=state.gradient_evaluations + 1,
-        status=xp.where(converged, status_like(fun, Status.CONVERGED), status),
+        status=updated(state.status, (diverged, Status.DIVERGED), (converged, Status.CONVERGED)),
     )
 
 

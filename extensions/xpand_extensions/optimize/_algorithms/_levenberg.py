@@ -9,8 +9,8 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from ..._solver_status import Status
-from ...optimize._results import RUNNING, status_like
 from ._residuals import Linearize, least_squares, pulled
+from ._states import first_fields, updated
 from ._vectors import (
     apply,
     eps_of,
@@ -27,7 +27,7 @@ from ._vectors import (
 
 
 class Damped(NamedTuple):
-    """Where the iteration is."""
+    """The state of an iteration."""
 
     x: Array
     residual: Array
@@ -45,31 +45,22 @@ class Damped(NamedTuple):
 
 
 def init(linearize: Linearize, x: Array, atol: float, rtol: float, damping: float) -> Damped:
-    """Evaluate where the iteration begins."""
+    """Evaluate the function at the starting point."""
     xp = array_namespace(x)
     residual, jacobian = linearize(x)
-    flat = xp.reshape(jacobian, (*jacobian.shape[:-2], jacobian.shape[-1] * jacobian.shape[-2]))
-    valid = is_finite(x) & is_finite(residual) & is_finite(flat)
+    valid = is_finite(x) & is_finite(residual) & is_finite(jacobian, 2)
     residual, jacobian = select(valid, (residual, jacobian), (xp.zeros_like(residual), xp.zeros_like(jacobian)))
     optimality = largest(pulled(jacobian, residual))
-    tolerance = tolerance_of(optimality, atol, rtol)
-    one = xp.ones_like(optimality, dtype=xp.int32)
-    status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
-    reach = eps_of(xp, x.dtype) ** -1.5 * xp.maximum(largest(x), full_like(optimality, 1.0))
+    fields = first_fields(x, optimality, tolerance_of(optimality, atol, rtol), valid)
     return Damped(
-        x,
-        residual,
-        jacobian,
-        optimality,
-        columns(jacobian),
-        full_like(optimality, damping),
-        full_like(optimality, 2.0),
-        tolerance,
-        xp.where(xp.isfinite(reach), reach, full_like(optimality, 1.0)),
-        0 * one,
-        one,
-        one,
-        xp.where(valid, status, status_like(status, Status.NON_FINITE)),
+        **fields,
+        x=x,
+        residual=residual,
+        jacobian=jacobian,
+        scale=columns(jacobian),
+        damping=full_like(optimality, damping),
+        growth=full_like(optimality, 2.0),
+        gradient_evaluations=fields["function_evaluations"],
     )
 
 
@@ -88,8 +79,7 @@ def step(linearize: Linearize, state: Damped) -> Damped:
     move, _ = least_squares(stacked, -xp.concat([state.residual, xp.zeros_like(state.x)], axis=-1))
     x = state.x + move
     residual, jacobian = linearize(x)
-    flat = xp.reshape(jacobian, (*jacobian.shape[:-2], jacobian.shape[-1] * jacobian.shape[-2]))
-    valid = is_finite(x) & is_finite(residual) & is_finite(flat)
+    valid = is_finite(x) & is_finite(residual) & is_finite(jacobian, 2)
     residual, jacobian = select(valid, (residual, jacobian), (state.residual, state.jacobian))
     before, after = norm(state.residual), norm(residual)
     # Relative to the sum of squares before, so that nothing overflows.
@@ -108,22 +98,23 @@ def step(linearize: Linearize, state: Damped) -> Damped:
     less = state.damping * xp.maximum(full_like(ratio, 1.0 / 3.0), 1.0 - (2.0 * bend - 1.0) ** 3)
     least = eps_of(xp, x.dtype) ** 2
     optimality = xp.where(accepted, optimality, state.optimality)
-    status = xp.where(stuck, status_like(optimality, Status.STAGNATED), state.status)
-    status = xp.where(accepted & (largest(x) > state.reach), status_like(optimality, Status.DIVERGED), status)
-    status = xp.where(accepted & (optimality <= state.tolerance), status_like(optimality, Status.CONVERGED), status)
+    status = updated(
+        state.status,
+        (stuck, Status.STAGNATED),
+        (accepted & (largest(x) > state.reach), Status.DIVERGED),
+        (accepted & (optimality <= state.tolerance), Status.CONVERGED),
+    )
     x, residual, jacobian = select(accepted, (x, residual, jacobian), (state.x, state.residual, state.jacobian))
-    return Damped(
-        x,
-        residual,
-        jacobian,
-        optimality,
-        xp.maximum(state.scale, columns(jacobian)),
-        xp.where(accepted, xp.maximum(less, full_like(less, least)), state.damping * state.growth),
-        xp.where(accepted, full_like(less, 2.0), 2.0 * state.growth),
-        state.tolerance,
-        state.reach,
-        state.iterations + xp.astype(accepted, xp.int32),
-        state.function_evaluations + 1,
-        state.gradient_evaluations + 1,
-        status,
+    return state._replace(
+        x=x,
+        residual=residual,
+        jacobian=jacobian,
+        optimality=optimality,
+        scale=xp.maximum(state.scale, columns(jacobian)),
+        damping=xp.where(accepted, xp.maximum(less, full_like(less, least)), state.damping * state.growth),
+        growth=xp.where(accepted, full_like(less, 2.0), 2.0 * state.growth),
+        iterations=state.iterations + xp.astype(accepted, xp.int32),
+        function_evaluations=state.function_evaluations + 1,
+        gradient_evaluations=state.gradient_evaluations + 1,
+        status=status,
     )

@@ -7,8 +7,8 @@ from xpand import array_namespace
 from xpand.extend import Array, checks
 
 from ..._solver_status import Status
-from ...optimize._results import RUNNING, status_like
 from ._residuals import least_squares
+from ._states import first_fields, updated
 from ._vectors import apply, eps_of, full_like, is_finite, largest, norm, quotient, select, times, tolerance_of
 
 Value = Callable[[Array], Array]
@@ -16,7 +16,7 @@ Value = Callable[[Array], Array]
 
 
 class Mixing(NamedTuple):
-    """Where the iteration is."""
+    """The state of an iteration."""
 
     x: Array
     residual: Array
@@ -33,9 +33,14 @@ class Mixing(NamedTuple):
     function_evaluations: Array
     status: Array
 
+    @property
+    def gradient_evaluations(self) -> Array:
+        """Zeros: the method takes no derivatives."""
+        return 0 * self.iterations
+
 
 def init(value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool) -> Mixing:
-    """Evaluate where the iteration begins.
+    """Evaluate the function at the starting point.
 
     For roots the tolerance is relative to the first residual, else to the point.
     """
@@ -46,8 +51,6 @@ def init(value: Value, x: Array, history: int, amount: float | None, atol: float
     optimality = largest(safe)
     start = select(valid, x, xp.zeros_like(x))
     tolerance = tolerance_of(optimality if is_root else largest(start), atol, rtol)
-    one = xp.ones_like(optimality, dtype=xp.int32)
-    status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
     none = xp.concat([xp.zeros_like(x)[..., None]] * history, axis=-1) if history else xp.zeros_like(x)[..., None]
     if amount is None:
         # The first step is half as long as the point, or half of one; what the method learns scales the others.
@@ -55,20 +58,8 @@ def init(value: Value, x: Array, history: int, amount: float | None, atol: float
         amounts = 0.5 * ratio
     else:
         amounts = full_like(optimality, amount)
-    scale = xp.maximum(xp.maximum(largest(start), optimality), full_like(optimality, 1.0))
-    return Mixing(
-        x,
-        residual,
-        optimality,
-        none,
-        none,
-        amounts,
-        tolerance,
-        eps_of(xp, x.dtype) ** -1.5 * scale,
-        0 * one,
-        one,
-        xp.where(valid, status, status_like(status, Status.NON_FINITE)),
-    )
+    fields = first_fields(start, optimality, tolerance, valid, optimality)
+    return Mixing(**fields | {"x": x}, residual=residual, moved=none, changed=none, amount=amounts)
 
 
 def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, state: Mixing) -> Mixing:
@@ -88,9 +79,8 @@ def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, st
         tolerance = tolerance_of(largest(x), atol, rtol)
     diverged = ~valid | (largest(x) > state.reach) | (optimality > state.reach)
     still = valid & (largest(x - state.x) == 0.0)
-    status = xp.where(still, status_like(optimality, Status.STAGNATED), state.status)
-    status = xp.where(diverged, status_like(optimality, Status.DIVERGED), status)
-    status = xp.where(valid & (optimality <= tolerance), status_like(optimality, Status.CONVERGED), status)
+    converged = valid & (optimality <= tolerance)
+    cases = (still, Status.STAGNATED), (diverged, Status.DIVERGED), (converged, Status.CONVERGED)
     moved, changed = state.moved, state.changed
     if history:
         difference = residual - state.residual
@@ -98,18 +88,16 @@ def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, st
         weight = quotient(xp.ones_like(length), length)
         moved = xp.concat([moved[..., 1:], times(weight, x - state.x)[..., None]], axis=-1)
         changed = xp.concat([changed[..., 1:], times(weight, difference)[..., None]], axis=-1)
-    return Mixing(
-        x,
-        residual,
-        optimality,
-        moved,
-        changed,
-        state.amount,
-        tolerance,
-        state.reach,
-        state.iterations + 1,
-        state.function_evaluations + 1,
-        status,
+    return state._replace(
+        x=x,
+        residual=residual,
+        optimality=optimality,
+        moved=moved,
+        changed=changed,
+        tolerance=tolerance,
+        iterations=state.iterations + 1,
+        function_evaluations=state.function_evaluations + 1,
+        status=updated(state.status, *cases),
     )
 
 

@@ -12,12 +12,11 @@ from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ...linalg import triangular_solve
-from ...optimize._results import RUNNING, status_like
+from ._states import first_fields, updated
 from ._vectors import (
     apply,
     dot,
     eps_of,
-    full_like,
     identity,
     is_finite,
     largest,
@@ -150,38 +149,30 @@ class Broyden:
 
 
 def init(method: Method, x: Array, atol: float, rtol: float) -> Search:
-    """Evaluate where the iteration begins."""
+    """Evaluate the function at the starting point."""
     xp = array_namespace(x)
     residual, memory = method.init(x)
     valid = is_finite(x) & is_finite(residual)
     if method.is_newton:
-        valid = valid & is_finite(xp.reshape(memory, (*memory.shape[:-2], memory.shape[-1] * memory.shape[-2])))
+        valid = valid & is_finite(memory, 2)
     memory = select(valid, memory, xp.zeros_like(memory))
     safe = select(valid, residual, xp.zeros_like(residual))
     optimality = method.measure(safe, memory)
     direction, slope, is_singular = method.direction(safe, memory)
-    tolerance = tolerance_of(optimality, atol, rtol)
-    one = xp.ones_like(optimality, dtype=xp.int32)
-    status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
-    scale = xp.maximum(xp.maximum(largest(x), largest(safe)), full_like(optimality, 1.0))
+    fields = first_fields(x, optimality, tolerance_of(optimality, atol, rtol), valid, largest(safe))
     return Search(
-        x,
-        residual,
-        optimality,
-        direction,
-        slope,
-        xp.ones_like(optimality),
-        0 * one,
-        memory,
-        xp.ones_like(is_singular),
-        is_singular,
-        0 * one,
-        tolerance,
-        eps_of(xp, x.dtype) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(scale, 1.0)),
-        0 * one,
-        one,
-        one,
-        xp.where(valid, status, status_like(status, Status.NON_FINITE)),
+        **fields,
+        x=x,
+        residual=residual,
+        direction=direction,
+        slope=slope,
+        step=xp.ones_like(optimality),
+        trials=fields["iterations"],
+        memory=memory,
+        is_exact=xp.ones_like(is_singular),
+        is_singular=is_singular,
+        idle=fields["iterations"],
+        gradient_evaluations=fields["function_evaluations"],
     )
 
 
@@ -245,13 +236,14 @@ def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any,
     progresses = progresses | (optimality < 0.9 * state.optimality)
     idle = xp.where(accepted & ~progresses, state.idle + 1, 0 * state.idle)
     gives_up = (~accepted & state.is_exact) | (idle > _PATIENCE)
-    failed = xp.where(
-        state.is_singular, status_like(optimality, Status.SINGULAR), status_like(optimality, Status.STAGNATED)
-    )
-    status = xp.where(gives_up, failed, state.status)
     diverged = (largest(x) > state.reach) | ~is_finite(direction)
-    status = xp.where(accepted & diverged, status_like(optimality, Status.DIVERGED), status)
-    status = xp.where(accepted & (optimality <= state.tolerance), status_like(optimality, Status.CONVERGED), status)
+    status = updated(
+        state.status,
+        (gives_up, Status.STAGNATED),
+        (gives_up & state.is_singular, Status.SINGULAR),
+        (accepted & diverged, Status.DIVERGED),
+        (accepted & (optimality <= state.tolerance), Status.CONVERGED),
+    )
     return state._replace(
         x=x,
         residual=residual,

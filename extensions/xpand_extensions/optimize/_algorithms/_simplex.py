@@ -11,8 +11,8 @@ from xpand import array_namespace
 from xpand.extend import Array, checks
 
 from ..._solver_status import Status
-from ...optimize._results import RUNNING, status_like
 from ._box import Box
+from ._states import first_fields, updated
 from ._vectors import eps_of, full_like, is_finite, largest, select, times
 
 _REFLECT: Final = 0
@@ -42,6 +42,16 @@ class Simplex(NamedTuple):
     function_evaluations: Array
     status: Array
 
+    @property
+    def x(self) -> Array:
+        """The best vertex."""
+        return self.vertices[..., 0, :]
+
+    @property
+    def gradient_evaluations(self) -> Array:
+        """Zeros: the method takes no derivatives."""
+        return 0 * self.iterations
+
 
 def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, size: float) -> Simplex:
     """Set the simplex up; its first vertex alone is evaluated."""
@@ -61,23 +71,11 @@ def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, si
     vertices = xp.concat([x[..., None, :], others], axis=-2)
     unknown = xp.zeros_like(vertices[..., 1:, 0])
     values = xp.concat([xp.where(valid, fun, xp.zeros_like(fun))[..., None], unknown], axis=-1)
-    one = xp.ones_like(fun, dtype=xp.int32)
-    status = xp.where(valid, status_like(fun, RUNNING if n else Status.CONVERGED), status_like(fun, Status.NON_FINITE))
     infinite = full_like(fun, xp.inf) if n else xp.zeros_like(fun)
-    scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
+    fields = first_fields(x, infinite, full_like(fun, atol), valid, xp.abs(fun))
+    one = fields["function_evaluations"]
     return Simplex(
-        vertices,
-        values,
-        _REFRESH * one,
-        one,
-        x,
-        fun,
-        infinite,
-        full_like(fun, atol),
-        eps_of(xp, x.dtype) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
-        0 * one,
-        one,
-        status,
+        **fields, vertices=vertices, values=values, phase=_REFRESH * one, next=one, reflected=x, reflected_value=fun
     )
 
 
@@ -147,8 +145,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
         after = xp.where(condition, 0 * phase + number, after)
     optimality = xp.where(done, size_of(vertices, values), state.optimality)
     reached = (xp.abs(values[..., 0]) > state.reach) | (largest(vertices[..., 0, :]) > state.reach)
-    status = xp.where((done & reached) | is_unbounded, status_like(fun, Status.DIVERGED), state.status)
-    status = xp.where(done & (optimality <= state.tolerance), status_like(fun, Status.CONVERGED), status)
+    converged = done & (optimality <= state.tolerance)
     # The first time all are evaluated is no iteration.
     counts = done & (state.function_evaluations > n)
     return state._replace(
@@ -161,7 +158,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
         optimality=optimality,
         iterations=state.iterations + xp.astype(counts, xp.int32),
         function_evaluations=state.function_evaluations + 1,
-        status=status,
+        status=updated(state.status, ((done & reached) | is_unbounded, Status.DIVERGED), (converged, Status.CONVERGED)),
     )
 
 

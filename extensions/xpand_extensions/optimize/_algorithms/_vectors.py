@@ -27,10 +27,10 @@ def norm(x: Array) -> Array:
     return xp.where(xp.isfinite(scale), safe * xp.sqrt(dot(bounded, bounded)), scale)
 
 
-def is_finite(x: Array) -> Array:
+def is_finite(x: Array, axes: int = 1) -> Array:
     """Tell of each vector whether all its elements are finite."""
     xp = array_namespace(x)
-    return xp.all(xp.isfinite(x), axis=-1)
+    return xp.all(xp.isfinite(x), axis=tuple(range(-axes, 0)))
 
 
 def tolerance_of(size: Array, atol: float, rtol: float) -> Array:

@@ -11,7 +11,7 @@ from xpand.extend import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
 from xpand_extensions.linear_solve._condition import estimate, starts_of, verdict
-from xpand_extensions.linear_solve._factors import CholeskyParts, LUParts, QRParts, TriangularParts
+from xpand_extensions.linear_solve._factors import Factors
 
 from ..linalg._pivots import order_of
 
@@ -19,7 +19,7 @@ _MAX_STARTS: Final = 64
 _STARTS: dict[tuple[int, str], Array] = {}
 
 
-def factor_lu(a: Array, /) -> LUParts:
+def factor_lu(a: Array, /) -> Factors:
     if a.size == 0:
         return generic.factor_lu(a)
     finite = np.isfinite(a).all(axis=(-2, -1))
@@ -43,7 +43,7 @@ def factor_lu(a: Array, /) -> LUParts:
         solve, transposed = (_of_lanes(getrs, lanes, transposed=each) for each in (False, True))
         condition = estimate(xp, sums, a.dtype, solve, transposed, _starts(sums, a))
         condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
-    return LUParts(factors, order, condition, status)
+    return factors, order, condition, status
 
 
 def _of_lanes(getrs: Any, lanes: list[tuple[Array, Array]], *, transposed: bool) -> Callable[[Array], Array]:
@@ -72,17 +72,17 @@ def _starts(sums: Array, a: Array) -> Array:
     return found
 
 
-def factor_qr(a: Array, /) -> QRParts:
+def factor_qr(a: Array, /) -> Factors:
     with np.errstate(all="ignore"):
         return generic.factor_qr(a)
 
 
-def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+def factor_triangular(a: Array, /, *, lower: bool = True) -> Factors:
     with np.errstate(all="ignore"):
         return generic.factor_triangular(a, lower=lower)
 
 
-def factor_cholesky(a: Array, /) -> CholeskyParts:
+def factor_cholesky(a: Array, /) -> Factors:
     finite, safe = generic.finite_or_identity(xp, a)
     factor = np.empty(a.shape, a.dtype)
     info = np.zeros(a.shape[:-2], np.int64)

@@ -16,7 +16,7 @@ import xpand.numpy as xp
 from xpand.extend import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._condition import estimate
-from xpand_extensions.linear_solve._factors import SparseParts
+from xpand_extensions.linear_solve._factors import Factors
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "general": {},
@@ -99,13 +99,13 @@ def _triangle(a: Any, kind: str) -> Any:
 
 def factor_sparse(
     values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
-) -> SparseParts:
+) -> Factors:
     batch = values.shape[:-1]
     whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (values, *pattern)]
     found = [_found(tuple(x[index] for x in whole), format, size, kind) for index in np.ndindex(batch)]
     condition = np.asarray([each.condition for each in found], dtype=values.real.dtype).reshape(batch)
     status = np.asarray([each.status for each in found], dtype=np.int32).reshape(batch)
-    return SparseParts(condition, status)
+    return condition, status
 
 
 def solve_sparse(
