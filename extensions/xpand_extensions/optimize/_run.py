@@ -29,7 +29,7 @@ class Record(NamedTuple):
 
 
 class Problem(Protocol):
-    """What a facade has to know of a problem to make its results."""
+    """A problem with a name, for messages, that makes results of records."""
 
     name: str
 

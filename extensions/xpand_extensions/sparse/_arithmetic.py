@@ -7,9 +7,9 @@ from xpand.extend import Array, Scalar, checks, describe
 from ..arithmetic import _operands as operands
 from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
-from ._forms import by_coordinates, coo_of, pattern_work
+from ._forms import by_coordinates, coo_of
 from ._operands import at_positions, promoted, same_positions, with_batch_of, with_like_patterns, with_promise
-from ._pattern import are_concrete, merge, merged_values
+from ._pattern import are_concrete, merge, merged_values, pattern_work
 from ._sparse import intersection
 from ._structure import sort, sum_duplicates
 

@@ -91,7 +91,8 @@ def compressed(
         )
     if check:
         in_bounds(name, "indices", xp, indices, sizes[-3 - major])
-        _ends(name, indptr, values.shape[batch])
+        if is_concrete(indptr):
+            eagerly(lambda given: _check_ends(name, given, values.shape[batch]), indptr)
         if (is_sorted or is_unique) and is_concrete(indptr):
             major_sizes = (sizes[major], sizes[-3 - major])
             rows = eagerly(lambda given: csr_rows(given, nse=values.shape[batch]), indptr)
@@ -166,11 +167,6 @@ def _entries(function: str, name: str, x: Array, values: Array, batch: int) -> N
             f"{function}: {name} must have the shape ({nse},), or ({', '.join(map(str, values.shape[: batch + 1]))}), "
             f"as the values have {nse} entries, got {tuple(x.shape)}"
         )
-
-
-def _ends(function: str, indptr: Array, nse: int) -> None:
-    if is_concrete(indptr):
-        eagerly(lambda given: _check_ends(function, given, nse), indptr)
 
 
 def _check_ends(function: str, indptr: Array, nse: int) -> None:

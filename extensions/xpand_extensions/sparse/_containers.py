@@ -17,7 +17,8 @@ from .._transforms_patterns import Container
 from . import _checks as checks
 from ._known import make_known
 from ._operators import Operators
-from ._plans import plan_of
+from ._pattern import are_concrete
+from ._products import csr_plan
 
 Shape = tuple[int, ...]
 
@@ -303,7 +304,8 @@ class _Compressed(Sparse):
         if not self._worked_out:
             rows, columns = self._sparse_shape
             shape = (rows, columns) if self._major == -2 else (columns, rows)
-            self._worked_out.append(plan_of(self._indices, self._indptr, shape))
+            is_known = self._indices.ndim == 1 and are_concrete(self._indices, self._indptr)
+            self._worked_out.append(csr_plan(self._indices, self._indptr, shape=shape) if is_known else None)
         return self._worked_out[0]
 
     def _transposed(self, other: type["_Compressed"]) -> "_Compressed":

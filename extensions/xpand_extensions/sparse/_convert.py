@@ -10,10 +10,11 @@ from xpand.extend import checks as _arguments
 
 from .. import indexing, scatter
 from . import _checks as checks
-from ._assembly import CSRAssembly, assembled_values, csr_assembly
+from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
-from ._pattern import along, are_concrete, eagerly
+from ._order import joined_index
+from ._pattern import along, are_concrete, eagerly, flat, pattern_work, summed
 from ._products import csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
@@ -82,7 +83,7 @@ def tocoo(a: Sparse, /) -> COO:
     if isinstance(a, COO):
         return a
     used = trimmed(a)
-    major, minor = _majors(used.indptr, used.nse), used.indices
+    major, minor = pattern_work(partial(csr_rows, nse=used.nse), used.indptr), used.indices
     coords = (major, minor) if isinstance(a, CSR) else (minor, major)
     is_sorted = a.is_sorted and isinstance(a, CSR)
     return COO._of(used.values, coords, (a._sparse_shape, is_sorted, a.is_unique, 0))
@@ -183,19 +184,9 @@ def _scattered(a: COO) -> Array:
     xp = namespace_of(a)
     if xp.isdtype(a.dtype, "bool"):  # the sum of booleans is whether one is true
         return _scattered(a.with_values(xp.astype(a.values, xp.int32))) != 0
-    values, batch = a.values, a.batch_ndim
-    coords = list(a.coords)
-    if batch:
-        # One axis of the batch in front, and which lane an entry is of as a coordinate more.
-        lanes = _count(values.shape[:batch])
-        values = xp.reshape(values, (lanes, *values.shape[batch:]))
-        index = xp.reshape(_arange(xp, lanes, coords[0]), (lanes, 1))
-        coords = [index, *(xp.reshape(x, (1 if x.ndim == 1 else lanes, a.nse)) for x in coords)]
-        zeros = xp.zeros((lanes, *a.shape[batch:]), dtype=a.dtype, device=_arguments.device_of(values))
-        found = scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
-        return xp.reshape(found, a.shape)
-    zeros = xp.zeros(a.shape, dtype=a.dtype, device=_arguments.device_of(values))
-    return scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
+    sizes = a._sparse_shape
+    positions = pattern_work(lambda *coords: flat(array_namespace(*coords), coords, sizes), *a.coords)
+    return xp.reshape(summed(a.values, positions, prod(sizes), a.batch_ndim), a.shape)
 
 
 def _compressed(function: str, a: Sparse, cls: Any) -> Any:
@@ -209,15 +200,11 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     major, minor = coo.coords if cls is CSR else coo.coords[::-1]
     size, values = coo._sparse_shape[0 if cls is CSR else 1], coo.values
     if not is_sorted:
-        arrange = partial(_arranged, size)
-        positions, minor, indptr = (
-            eagerly(arrange, major, minor) if are_concrete(major, minor) else arrange(major, minor)
-        )
+        positions, minor, indptr = pattern_work(partial(_arranged, size), major, minor)
         values = along(values, positions, coo.batch_ndim)
         is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
     else:
-        ends = partial(_ends, size)
-        indptr = eagerly(ends, major) if are_concrete(major) else ends(major)
+        indptr = pattern_work(partial(_ends, size), major)
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
 
 
@@ -256,21 +243,11 @@ def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
     found = eagerly(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
-    values = assembled_values(a.values, found) if sum_duplicates else _ordered(a, found)
+    if sum_duplicates:
+        values = assembled_values(a.values, found)
+    else:  # the entries in order, without the padding, which is last
+        values = along(a.values, found.order[: found.indices.shape[0]], a.batch_ndim)
     return cls._of(values, (found.indices, found.indptr), (a._sparse_shape, True, sum_duplicates or a.is_unique))
-
-
-def _ordered(a: COO, found: CSRAssembly) -> Array:
-    """Return the values in the order of the assembly, which has those of padding last, less these."""
-    order = found.order[: found.indices.shape[0]]
-    return along(a.values, order, a.batch_ndim)
-
-
-def _majors(indptr: Array, nse: int) -> Array:
-    """Return the row of each entry."""
-    expand = partial(csr_rows, nse=nse)
-    found: Array = eagerly(expand, indptr) if are_concrete(indptr) else expand(indptr)
-    return found
 
 
 def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Array]:
@@ -296,10 +273,6 @@ def _ends(size: int, major: Array) -> Array:
     return xp.cumulative_sum(counts, include_initial=True, dtype=major.dtype)
 
 
-def _first(count: int, x: Array) -> Array:
-    return x[:count]
-
-
 def trimmed(a: Any) -> Any:
     """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
     if a.indptr.ndim > 1 or not is_concrete(a.indptr):
@@ -307,20 +280,8 @@ def trimmed(a: Any) -> Any:
     used = eagerly(lambda indptr: int(indptr[-1]), a.indptr)
     if used == a.nse:
         return a
-    shorten = partial(_first, used)
-    indices = eagerly(shorten, a.indices) if are_concrete(a.indices) else shorten(a.indices)
+    indices = pattern_work(lambda x: x[:used], a.indices)
     return type(a)._of(a.values[..., :used], (indices, a.indptr), a._static())
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
-def _arange(xp: Any, size: int, like: Array) -> Array:
-    return xp.arange(size, dtype=like.dtype, device=_arguments.device_of(like))
 
 
 def from_dense(
@@ -396,11 +357,8 @@ def from_dense(
 def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
     """Return the values at positions of the sparse axes, for all batch elements."""
     sizes = x.shape[batch : batch + len(coords)]
-    flat = xp.reshape(x, (*x.shape[:batch], _count(sizes), *x.shape[batch + len(coords) :]))
-    index = coords[0]
-    for each, size in zip(coords[1:], sizes[1:]):
-        index = index * size + each
-    return xp.take(flat, index, axis=batch)
+    whole = xp.reshape(x, (*x.shape[:batch], prod(sizes), *x.shape[batch + len(coords) :]))
+    return xp.take(whole, joined_index(coords, sizes), axis=batch)
 
 
 def namespace_like(x: Any) -> Any:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, checks
+from xpand.extend import Array
 
 from ._containers import COO, Sparse, namespace_of
 from ._convert import Format, convert, matrix_transpose, tocoo
-from ._pattern import are_concrete, eagerly
+from ._pattern import are_concrete, eagerly, full, pattern_work
 
 Shape = tuple[int, ...]
 
@@ -44,11 +44,6 @@ def coo_of(
     return COO._of(values, tuple(coords), (tuple(sizes), is_sorted, is_unique, dense_ndim))
 
 
-def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
-    """Call a function of a pattern's arrays: at once where they are known."""
-    return eagerly(function, *arrays) if are_concrete(*arrays) else function(*arrays)
-
-
 def over_entries(a: Sparse, mask: Array) -> Array:
     """Give an array of one element an entry, or one of each lane, the axes that the values have."""
     xp = namespace_of(a)
@@ -76,15 +71,7 @@ def chosen(a: COO, mask: Callable[..., Array]) -> COO:
 
     def pad(*coords: Array) -> tuple[Array, ...]:
         xp, selected = array_namespace(*coords), mask(*coords)
-        limits = (
-            xp.full((), size, dtype=x.dtype, device=checks.device_of(x)) for x, size in zip(coords, a._sparse_shape)
-        )
-        return tuple(xp.where(selected, x, limit) for x, limit in zip(coords, limits))
+        return tuple(xp.where(selected, x, full(x, size)) for x, size in zip(coords, a._sparse_shape))
 
     coords = pattern_work(pad, *a.coords)
     return coo_of(a.values, coords, a._sparse_shape, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
-
-
-def full(like: Array, value: Any) -> Array:
-    """Make an array of one number, of the data type and on the device of another."""
-    return array_namespace(like).full((), value, dtype=like.dtype, device=checks.device_of(like))

@@ -8,7 +8,9 @@ from xpand.extend import checks, describe
 from .._dispatch import pluggable
 from . import _convert as conversions
 from ._containers import COO, Sparse
+from ._forms import chosen
 from ._libraries import container_of, native_format
+from ._pattern import used
 
 
 def from_native(x: Any, /) -> Sparse:
@@ -100,14 +102,6 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
 
 def _inside(a: COO) -> COO:
     """Leave out entries whose positions are outside of the shape, where positions are known."""
-    if not all(x.ndim == 1 and is_concrete(x) for x in a.coords) or not a.nse:
+    if not all(x.ndim == 1 and is_concrete(x) for x in a.coords):
         return a
-    xp = array_namespace(a.values)
-    in_range = xp.ones(a.nse, dtype=xp.bool, device=checks.device_of(a.values))
-    for x, size in zip(a.coords, a._sparse_shape):
-        in_range = in_range & (x < size)
-    if bool(xp.all(in_range)):
-        return a
-    (positions,) = xp.nonzero(in_range)
-    values = xp.take(a.values, positions, axis=a.batch_ndim)
-    return COO._of(values, tuple(xp.take(x, positions) for x in a.coords), a._static())
+    return chosen(a, lambda *coords: used(array_namespace(*coords), coords, a._sparse_shape))

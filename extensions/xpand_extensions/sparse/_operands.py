@@ -8,8 +8,8 @@ from xpand.extend import Array, checks
 
 from .._dispatch import in_one_namespace
 from ._containers import COO, Sparse, namespace_of
-from ._forms import pattern_work
-from ._pattern import along, are_concrete, bounded, eagerly
+from ._order import joined_index
+from ._pattern import along, are_concrete, bounded, eagerly, pattern_work
 
 
 def same_positions(a: Sparse, b: Sparse) -> bool:
@@ -126,12 +126,9 @@ def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) 
 
     def work(*given: Array) -> Array:
         names = array_namespace(*given)
-        index: Array | None = None
-        for each, size in zip(given, sizes):
-            inside = names.astype(bounded(names, each, size), names.int64)
-            index = inside if index is None else index * size + inside
-        assert index is not None, "containers have a sparse axis"
-        return index
+        return joined_index(
+            [names.astype(bounded(names, x, size), names.int64) for x, size in zip(given, sizes)], sizes
+        )
 
     index = pattern_work(work, *coords)
     x = xp.reshape(x, (*batch, prod(sizes), *dense))

@@ -1,6 +1,7 @@
 """Operators and methods of containers; the functions themselves are those of `sparse`."""
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from xpand import to_device as move
 from xpand import trees
@@ -20,6 +21,19 @@ _MODULE: Final = __name__.rpartition(".")[0]
 def _functions() -> "ModuleType":
     # Not at the head: those functions are made of containers.
     return import_module(_MODULE)
+
+
+def _operator(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """Make the operator that calls a function of `sparse`, and the one with its operands exchanged."""
+
+    def operator(self: Any, other: Any) -> Any:
+        return getattr(_functions(), name)(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return getattr(_functions(), name)(other, self)
+
+    operator.__doc__ = reflected.__doc__ = f"Call `sparse.{name}`."
+    return operator, reflected
 
 
 class Operators:
@@ -47,46 +61,15 @@ class Operators:
         own = f"`sparse.{name}(a)`, or `np.{name}(a.todense())`" if has_own else f"`np.{name}(a.todense())`"
         raise TypeError(f"{name}: takes dense arrays, got a sparse {type(self).__name__}; write {own}")
 
-    def __matmul__(self, other: Any) -> Any:
-        """Call `sparse.matmul`."""
-        return _functions().matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        """Call `sparse.matmul`."""
-        return _functions().matmul(other, self)
-
-    def __add__(self, other: Any) -> Any:
-        """Call `sparse.add`."""
-        return _functions().add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Call `sparse.add`."""
-        return _functions().add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        """Call `sparse.subtract`."""
-        return _functions().subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Call `sparse.subtract`."""
-        return _functions().subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        """Call `sparse.multiply`."""
-        return _functions().multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        """Call `sparse.multiply`."""
-        return _functions().multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        """Call `sparse.divide`."""
-        return _functions().divide(self, other)
+    __matmul__, __rmatmul__ = _operator("matmul")
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __truediv__ = _operator("divide")[0]
 
     def __neg__(self) -> "Sparse":
         """Call `sparse.negative`."""
-        result: Sparse = _functions().negative(self)
-        return result
+        return cast("Sparse", _functions().negative(self))
 
     def __pos__(self) -> "Sparse":
         """Return the container itself."""
@@ -94,8 +77,7 @@ class Operators:
 
     def __abs__(self) -> "Sparse":
         """Call `sparse.abs`."""
-        result: Sparse = _functions().abs(self)
-        return result
+        return cast("Sparse", _functions().abs(self))
 
     def __getitem__(self, index: Any) -> Any:
         """Call `sparse.getitem`."""
@@ -104,24 +86,20 @@ class Operators:
     @property
     def T(self) -> "Sparse":
         """Call `sparse.matrix_transpose`, for matrices without batch axes."""
-        result: Sparse = _functions().transpose(self)
-        return result
+        return cast("Sparse", _functions().transpose(self))
 
     @property
     def mT(self) -> "Sparse":
         """Call `sparse.matrix_transpose`."""
-        result: Sparse = _functions().matrix_transpose(self)
-        return result
+        return cast("Sparse", _functions().matrix_transpose(self))
 
     def astype(self, dtype: DType) -> "Sparse":
         """Call `sparse.astype`."""
-        result: Sparse = _functions().astype(self, dtype)
-        return result
+        return cast("Sparse", _functions().astype(self, dtype))
 
     def to_device(self, device: Device) -> "Sparse":
         """Return the container with its arrays on another device, in the library's own terms."""
-        result: Sparse = trees.map(lambda x: move(x, device), self)
-        return result
+        return cast("Sparse", trees.map(lambda x: move(x, device), self))
 
     def todense(self) -> Array:
         """Call `sparse.todense`."""
@@ -129,18 +107,15 @@ class Operators:
 
     def tocoo(self) -> "COO":
         """Call `sparse.tocoo`."""
-        result: COO = _functions().tocoo(self)
-        return result
+        return cast("COO", _functions().tocoo(self))
 
     def tocsr(self) -> "CSR":
         """Call `sparse.tocsr`."""
-        result: CSR = _functions().tocsr(self)
-        return result
+        return cast("CSR", _functions().tocsr(self))
 
     def tocsc(self) -> "CSC":
         """Call `sparse.tocsc`."""
-        result: CSC = _functions().tocsc(self)
-        return result
+        return cast("CSC", _functions().tocsc(self))
 
     def sum(self, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
         """Call `sparse.sum`."""

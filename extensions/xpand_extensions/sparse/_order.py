@@ -1,9 +1,9 @@
-"""The order of the entries of sparse containers: the rows they are in, sorting them, and finding those at one
-position.
-"""
+"""The order of the entries of sparse containers: sorting them, and finding those at one position."""
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
+from operator import and_
 from typing import Final
 
 from xpand.extend import Array, Namespace
@@ -17,10 +17,15 @@ def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[A
     """
     if prod(sizes) > _MOST_KEYS or len(coords) == 1:
         return list(coords)
-    key = xp.astype(coords[0], xp.int64)
+    return [joined_index([xp.astype(x, xp.int64) for x in coords], sizes)]
+
+
+def joined_index(coords: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """Return one number for each position, in the order of elements with the last axis fastest."""
+    index = coords[0]
     for x, size in zip(coords[1:], sizes[1:]):
-        key = key * size + xp.astype(x, xp.int64)
-    return [key]
+        index = index * size + x
+    return index
 
 
 def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Array:
@@ -49,12 +54,7 @@ def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
 
 def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
     """Tell of each entry but the first whether it has the position of the one before."""
-    same: Array | None = None
-    for x in coords:
-        equal = x[..., 1:] == x[..., :-1]
-        same = equal if same is None else same & equal
-    assert same is not None, "containers have a sparse axis"
-    return same
+    return reduce(and_, [x[..., 1:] == x[..., :-1] for x in coords])
 
 
 def duplicated(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int], is_sorted: bool) -> bool:

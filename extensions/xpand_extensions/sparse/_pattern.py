@@ -5,7 +5,9 @@ have derivatives, and the work on a known pattern is done once, outside compiled
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
+from operator import and_
 from typing import Any, NamedTuple
 
 from xpand import array_namespace
@@ -44,32 +46,30 @@ def are_concrete(*arrays: Array) -> bool:
     return are_concrete.native(*arrays)(*arrays)
 
 
+def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
+    """Call a function of a pattern's arrays: eagerly where they are concrete."""
+    return eagerly(function, *arrays) if are_concrete(*arrays) else function(*arrays)
+
+
+def full(like: Array, value: Any) -> Array:
+    """Make an array of one number, of the data type and on the device of another."""
+    return array_namespace(like).full((), value, dtype=like.dtype, device=checks.device_of(like))
+
+
 def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
     """Tell of each entry whether it is one: those out of bounds are padding."""
-    inside: Array | None = None
-    for x, size in zip(coords, sizes):
-        each = x < size
-        inside = each if inside is None else inside & each
-    assert inside is not None, "containers have a sparse axis"
-    return inside
+    return reduce(and_, [x < size for x, size in zip(coords, sizes)])
 
 
 def bounded(xp: Namespace, x: Array, size: int) -> Array:
     """Bring padding to an index that there is, for reading values that will not be used."""
-    if not size:
-        return xp.zeros_like(x)
-    last = xp.full((), size - 1, dtype=x.dtype, device=checks.device_of(x))
-    return xp.minimum(x, last)
+    return xp.minimum(x, full(x, size - 1)) if size else xp.zeros_like(x)
 
 
 def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
     """Return the position of each entry as one number; of padding, the number of positions."""
-    total = prod(sizes)
-    index = xp.astype(coords[0], xp.int64)
-    for x, size in zip(coords[1:], sizes[1:]):
-        index = index * size + xp.astype(x, xp.int64)
-    beyond = xp.full((), total, dtype=xp.int64, device=checks.device_of(index))
-    return xp.where(used(xp, coords, sizes), index, beyond)
+    index = order.joined_index([xp.astype(x, xp.int64) for x in coords], sizes)
+    return xp.where(used(xp, coords, sizes), index, full(index, prod(sizes)))
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
@@ -77,9 +77,8 @@ def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any)
     found: list[Array] = []
     padding = positions >= prod(sizes)
     for size in reversed(sizes):
-        divisor = xp.full((), max(size, 1), dtype=positions.dtype, device=checks.device_of(positions))
-        beyond = xp.full((), size, dtype=positions.dtype, device=checks.device_of(positions))
-        found.append(xp.astype(xp.where(padding, beyond, xp.remainder(positions, divisor)), dtype))
+        divisor = full(positions, max(size, 1))
+        found.append(xp.astype(xp.where(padding, full(positions, size), xp.remainder(positions, divisor)), dtype))
         positions = xp.floor_divide(positions, divisor)
     return tuple(reversed(found))
 
@@ -128,7 +127,8 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     (keys,), beyond = numbered(xp, [coords], sizes)
     if not keys.shape[-1]:
         none = xp.astype(keys, xp.int64)
-        return Merge(none, none, _padding(xp, coords, sizes, nse or 0), nse or 0)
+        shape = (*keys.shape[:-1], nse or 0)
+        return Merge(none, none, tuple(xp.broadcast_to(full(x, n), shape) for x, n in zip(coords, sizes)), nse or 0)
     positions = xp.argsort(keys, axis=-1, stable=True)
     keys = xp.take_along_axis(keys, positions, axis=-1)
     within = keys < beyond
@@ -141,7 +141,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
         if nse is not None and found > nse:
             raise ValueError(f"sum_duplicates: nse={nse} is too few for the {found} places that there are")
         size = found if nse is None else nse
-    ids = xp.where(within, ids, xp.full((), size, dtype=ids.dtype, device=checks.device_of(ids)))
+    ids = xp.where(within, ids, full(ids, size))
     leads = xp.argsort(xp.astype(~first, xp.uint8), axis=-1, stable=True)[..., : min(size, keys.shape[-1])]
     if size > leads.shape[-1]:
         more = xp.zeros((*leads.shape[:-1], size - leads.shape[-1]), dtype=leads.dtype, device=checks.device_of(leads))
@@ -149,22 +149,9 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     there = xp.arange(size, dtype=xp.int64, device=checks.device_of(ids)) < count
     heads = xp.take_along_axis(positions, leads, axis=-1)
     new = tuple(
-        xp.where(
-            there,
-            xp.take_along_axis(x, heads, axis=-1),
-            xp.full((), limit, dtype=x.dtype, device=checks.device_of(x)),
-        )
-        for x, limit in zip(coords, sizes)
+        xp.where(there, xp.take_along_axis(x, heads, axis=-1), full(x, limit)) for x, limit in zip(coords, sizes)
     )
     return Merge(positions, ids, new, size)
-
-
-def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) -> Coords:
-    """Make coordinates that are out of bounds, of a number of entries."""
-    return tuple(
-        xp.full((*x.shape[:-1], count), size, dtype=x.dtype, device=checks.device_of(x))
-        for x, size in zip(coords, sizes)
-    )
 
 
 def merged_values(values: Array, plan: Merge, batch: int) -> Array:
@@ -192,8 +179,7 @@ def reduced(
     values = xp.reshape(values, (lanes * values.shape[batch], *dense))
     ids = xp.reshape(ids, (lanes, ids.shape[-1]))
     starts = xp.arange(lanes, dtype=ids.dtype, device=checks.device_of(ids))[:, None] * size
-    beyond = xp.full((), lanes * size, dtype=ids.dtype, device=checks.device_of(ids))
-    ids = xp.reshape(xp.where(ids < size, ids + starts, beyond), (-1,))
+    ids = xp.reshape(xp.where(ids < size, ids + starts, full(ids, lanes * size)), (-1,))
     found = reduce(values, ids, num_segments=lanes * size, axis=0, mode="drop")
     return xp.reshape(found, (*leading, size, *dense))
 

@@ -90,23 +90,9 @@ def csr_rmatmul(
 ) -> Array:
     """Multiply the transpose of a sparse matrix by rows (CSR) with a vector or with dense matrices: `A.T @ x`.
 
-    It isn't made. So this is also the product of a matrix by columns (CSC): of `values`, `indices` and `indptr` of
-    `A.T` by rows.
-
-    Args:
-        values: The values of A, of shape `(*batch, nse)`, of a numeric data type.
-        indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
-        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
-        x: A vector of shape `(m,)`, or matrices of shape `(..., m, k)`. Stacks of them broadcast with the batch.
-        shape: The shape of A, `(m, n)`.
-        plan: The result of `csr_plan` for the pattern.
-
-    Returns:
-        An array of shape `(*batch, n)` for a vector, else `(..., n, k)`. Nothing is conjugated.
-
-    Raises:
-        TypeError: No array, arrays of two libraries, or data types that don't promote.
-        ValueError: Shapes that don't fit, or arrays on two devices.
+    Arguments, result and errors are those of `csr_matmul`, with `m` in place of `n` in the shape of `x`, and `n` in
+    place of `m` in that of the result. The transpose is neither built nor conjugated. A matrix by columns (CSC) has the
+    parts of its transpose by rows, so this is also its product.
 
     >>> import numpy as np
     >>> values, indices, indptr = np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3])
@@ -302,18 +288,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
 def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape) -> Array:
     """Make dense matrices of the parts of sparse ones by rows (CSR).
 
-    Args:
-        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type.
-        indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
-        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
-        shape: The shape of a matrix, `(m, n)`.
-
-    Returns:
-        An array of shape `(*batch, m, n)`. Values at one position are summed.
-
-    Raises:
-        TypeError: No array, arrays of two libraries, or indices that are no integers.
-        ValueError: Shapes that don't fit, or arrays on two devices.
+    The parts are those of `csr_matmul`, also booleans; result and errors are those of `coo_todense`.
 
     >>> import numpy as np
     >>> csr_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3))

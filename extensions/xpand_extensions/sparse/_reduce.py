@@ -16,8 +16,8 @@ from ._containers import COO, Sparse, namespace_of
 from ._convert import container, tocoo, todense
 from ._elementwise import abs as absolute
 from ._elementwise import map_values
-from ._forms import coo_of, full, pattern_work
-from ._pattern import flat, reduced, summed, used
+from ._forms import coo_of, over_entries
+from ._pattern import flat, full, pattern_work, reduced, summed, used
 from ._structure import sum_duplicates
 
 Axis = int | tuple[int, ...] | None
@@ -253,20 +253,15 @@ def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable
         found = reduced(segments, a.values, ids, size, a.batch_ndim)
         ones = xp.ones_like(ids, dtype=xp.int64)
         counts = reduced(scatter.segment_sum, ones, ids, size, ids.ndim - 1)
-        has_zero = counts < full(counts, reduced_size)
-        has_zero = xp.reshape(has_zero, (*has_zero.shape, *(1 for _ in range(a.dense_ndim))))
-        # What there is none of is zero before it is compared: the least of nothing is no number of some data types.
-        found = xp.where(_any(xp, counts, a.dense_ndim), found, full(found, 0))
+        has_zero = over_entries(a, counts < full(counts, reduced_size))
+        # Sums of nothing are zero before they are compared: the least of nothing is no number of some data types.
+        found = xp.where(over_entries(a, counts > full(counts, 0)), found, full(found, 0))
         return xp.where(has_zero, better(found, xp.zeros_like(found)), found)
 
     found, rest = _without_axes(coo, axes, reduce)
     if rest:
         found = (xp.max if function == "max" else xp.min)(found, axis=rest)
     return _with_axes(a, found, axes) if keepdims else found
-
-
-def _any(xp: Any, counts: Array, dense: int) -> Array:
-    return xp.reshape(counts > full(counts, 0), (*counts.shape, *(1 for _ in range(dense))))
 
 
 def _with_axes(a: Sparse, found: Array, axes: tuple[int, ...]) -> Array:

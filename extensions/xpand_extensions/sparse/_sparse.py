@@ -10,10 +10,10 @@ from xpand.extend import checks as _arguments
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import convert, matrix_transpose, tocoo
-from ._forms import coo_of, full, over_entries, pattern_work, shared_format
+from ._forms import coo_of, over_entries, shared_format
 from ._join import stack
 from ._operands import with_like_patterns
-from ._pattern import Merge, along, are_concrete, eagerly, joined, merge, numbered, summed, used
+from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, numbered, pattern_work, summed, used
 
 
 def intersection(a: COO, b: COO) -> COO:

@@ -11,8 +11,8 @@ from . import _checks as checks
 from . import _order as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
-from ._forms import by_coordinates, chosen, coo_of, full, pattern_work
-from ._pattern import along, are_concrete, coords_of, eagerly, flat, merge, merged_values
+from ._forms import by_coordinates, chosen, coo_of
+from ._pattern import along, are_concrete, coords_of, eagerly, flat, full, merge, merged_values, pattern_work
 
 
 def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
