@@ -39,6 +39,7 @@ def first_fields(x: Array, optimality: Array, tolerance: Array, valid: Array, *s
 
 def updated(status: Array, *cases: tuple[Array, Status]) -> Array:
     """Set the status where a condition holds; later cases override earlier ones."""
+    xp = array_namespace(status, *[condition for condition, _ in cases])
     for condition, case in cases:
-        status = array_namespace(condition, status).where(condition, status_like(status, case), status)
+        status = xp.where(condition, xp.full_like(status, int(case)), status)
     return status

@@ -30,7 +30,7 @@ def norm(x: Array) -> Array:
 def is_finite(x: Array, axes: int = 1) -> Array:
     """Tell of each vector whether all its elements are finite."""
     xp = array_namespace(x)
-    return xp.all(xp.isfinite(x), axis=tuple(range(-axes, 0)))
+    return xp.all(xp.isfinite(x), axis=-1 if axes == 1 else tuple(range(-axes, 0)))
 
 
 def tolerance_of(size: Array, atol: float, rtol: float) -> Array:
