@@ -78,10 +78,14 @@ def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
     ends = xp.cumulative_sum(counts)
     total = int(ends[-1]) if counts.shape[0] else 0
     right = xp.arange(total, dtype=xp.int64) + xp.repeat(first - (ends - counts), counts)
-    wanted = xp.take(rows, left) * size + xp.take(columns, right)
-    position = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
-    in_pattern = xp.take(keys, position) == wanted if a.nse else wanted < 0
+    position, in_pattern = _found(xp, keys, xp.take(rows, left) * size + xp.take(columns, right))
     return _Pattern(rows, columns, diagonal, left[in_pattern], right[in_pattern], position[in_pattern])
+
+
+def _found(xp: Namespace, keys: Array, wanted: Array) -> tuple[Array, Array]:
+    """Return the positions of numbers among sorted ones, and which numbers are there."""
+    position = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(keys.shape[0] - 1, 0), dtype=xp.int64))
+    return position, xp.take(keys, position) == wanted if keys.shape[0] else wanted < 0
 
 
 def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:
@@ -89,8 +93,7 @@ def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:
     size = a.shape[0]
     keys = pattern.rows * size + pattern.columns
     mirrored = pattern.columns * size + pattern.rows
-    position = xp.minimum(xp.searchsorted(keys, mirrored), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
-    there = xp.take(keys, position) == mirrored
+    position, there = _found(xp, keys, mirrored)
     other = xp.where(there, xp.take(a.values, position), xp.zeros_like(a.values))
     other = xp.conj(other) if xp.isdtype(other.dtype, "complex floating") else other
     return xp.where(pattern.rows >= pattern.columns, a.values, other)

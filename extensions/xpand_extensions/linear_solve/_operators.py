@@ -13,7 +13,7 @@ from ..sparse._containers import CSR, Sparse
 from ..sparse._convert import any_sparse, tocsr
 from ..sparse._pattern import are_concrete
 from ._factorization import Factorization
-from ._vectors import Vectors, conj
+from ._vectors import Vectors, conj, product_of
 
 _FLAGS: Final = ("symmetric", "positive_definite")
 
@@ -161,7 +161,7 @@ def times(matrix: Any, x: Array) -> Array:
         return (matrix @ x[..., None])[..., 0]
     # One matrix, many vectors: one product of matrices.
     shape = tuple(x.shape)
-    columns = xp.matrix_transpose(xp.reshape(x, (_count(shape[:-1]), shape[-1])))
+    columns = xp.matrix_transpose(xp.reshape(x, (product_of(shape[:-1]), shape[-1])))
     product = xp.matrix_transpose(matrix @ columns)
     return xp.reshape(product, (*shape[:-1], product.shape[-1]))
 
@@ -191,13 +191,6 @@ def _ready(x: Any) -> Any:
     if not isinstance(x, CSR) and x.sparse_ndim == 2 and x.pattern[0].ndim == 1 and are_concrete(*x.pattern):
         x = tocsr(x)
     return x.prepared()
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    size = 1
-    for each in shape:
-        size *= each
-    return size
 
 
 def operator_of(

@@ -152,19 +152,24 @@ def solve(
         arguments.tolerance("atol", atol, problem.b, 0.0),
     )
     steps = arguments.stops_of(max_steps, problem.columns.size)
+    stops: tuple[int, ...] = ()
     if wanted.name in (*methods.DIRECT, "lstsq"):
-        is_trajectory = isinstance(max_steps, Sequence)
-        result = _direct(wanted, problem, criterion, steps, is_trajectory=is_trajectory)
+        text, fields = _direct(wanted, problem, criterion)
     else:
         basis = arguments.basis_of(nullspace, problem)
         if isinstance(operator, Matrix):
             matrix = of_vectors(operator.values, problem.rows)
             operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
         system = System(ready(operator), ready(preconditioner), basis, problem.rows, problem.columns)
-        options = Options(wanted, tuple(sorted(set(steps))), throw)
-        result = _iterative(system, problem, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
+        stops = tuple(sorted(set(steps)))
+        text, fields = str(wanted), _iterative(system, problem, criterion, Options(wanted, stops, throw))
+    before: tuple[int, ...] = ()
+    if isinstance(max_steps, Sequence):
+        fields, before = _trajectory(fields, steps, stops), (len(steps),)
+    x, residual = problem.columns.tree(fields[0], before), problem.rows.tree(fields[1], before)
+    result = result_of(text, x, residual, *fields[2:])
     if throw:
-        last = result.status[-1, ...] if isinstance(max_steps, Sequence) else result.status
+        last = result.status[-1, ...] if before else result.status
         try:
             throw_unless_converged("solve", result.method, result, last)
         except ConvergenceError as error:
@@ -190,16 +195,9 @@ def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
 
 def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
     """Tell whether only a method and tolerances are given; other calls take the general path."""
-    if (
-        axis != -2
-        or type(throw) is not bool
-        or type(batch_ndim) is not int
-        or batch_ndim
-        or type(args) is not tuple
-        or args
-    ):
+    if axis != -2 or type(throw) is not bool or type(batch_ndim) is not int or batch_ndim:
         return False
-    return all(each is None for each in optional)
+    return type(args) is tuple and not args and all(each is None for each in optional)
 
 
 def _applies(method: methods.Method, problem: arguments.LinearProblem, preconditioner: Any, nullspace: Any) -> None:
@@ -235,37 +233,33 @@ def _iterative(
     problem: arguments.LinearProblem,
     criterion: Criterion,
     options: Options,
-    steps: tuple[int, ...],
-    *,
-    is_trajectory: bool,
-) -> SolveResult:
-    xp, b, x0 = array_namespace(problem.b), problem.b, problem.x0
-    method, stops = options.method, options.stops
+) -> tuple[Array, ...]:
+    """Return the fields of the result; with several stops, each has them as its first axis."""
+    b, x0 = problem.b, problem.x0
     outside = None
     if system.basis is not None:
         outside = along(system.basis, b)
         b = b - outside
         x0 = None if x0 is None else x0 - along(system.basis, x0)
-    by = least_squares if method.name in methods.LEAST_SQUARES else square
+    by = least_squares if options.method.name in methods.LEAST_SQUARES else square
     x, found = by(system, b, x0, criterion, options)
     calls, residual, status = found.calls, found.residual, found.status
     if outside is not None:
         calls = calls + 1
         residual, status = _judged(system, problem.b, outside, found, criterion)
-    if len(stops) > 1:
+    if len(options.stops) > 1:
         # The derivative of each row is that of the solution.
         x = found.x + (x - autodiff.stop_gradient(x))
-    fields = (x, residual, norm(residual), found.steps, calls, status)
-    before: tuple[int, ...] = ()
-    if is_trajectory:
-        if len(stops) > 1:
-            index = xp.asarray([stops.index(n) for n in steps], dtype=xp.int64, device=checks.device_of(b))
-            fields = tuple([xp.take(each, index, axis=0) for each in fields])
-        else:
-            fields = tuple([xp.stack([each] * len(steps)) for each in fields])
-        before = (len(steps),)
-    solution, rest = problem.columns.tree(fields[0], before), problem.rows.tree(fields[1], before)
-    return result_of(str(method), solution, rest, *fields[2:])
+    return x, residual, norm(residual), found.steps, calls, status
+
+
+def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[int, ...]) -> tuple[Array, ...]:
+    """Return the fields after each number of steps; without several stops, they are the same for all."""
+    xp = array_namespace(*fields)
+    if len(stops) < 2:
+        return tuple([xp.stack([each] * len(steps)) for each in fields])
+    index = xp.asarray([stops.index(n) for n in steps], dtype=xp.int64, device=checks.device_of(fields[0]))
+    return tuple([xp.take(each, index, axis=0) for each in fields])
 
 
 def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
@@ -283,13 +277,9 @@ def _judged(system: System, b: Array, outside: Array, found: Found, criterion: C
 
 
 def _direct(
-    method: methods.Method,
-    problem: arguments.LinearProblem,
-    criterion: Criterion,
-    steps: tuple[int, ...],
-    *,
-    is_trajectory: bool,
-) -> SolveResult:
+    method: methods.Method, problem: arguments.LinearProblem, criterion: Criterion
+) -> tuple[str, tuple[Array, ...]]:
+    """Return the method in words, and the fields of the result."""
     b, operator, is_columns = problem.b, problem.operator, problem.rows.is_columns
     assert isinstance(operator, Matrix), "direct methods are for matrices"
     matrix, given, axis = operator.values, problem.rows.tree(b), -2 if is_columns else -1
@@ -314,9 +304,4 @@ def _direct(
         status = xp.where((status == int(Status.CONVERGED)) & ~met, zero + int(Status.STAGNATED), status)
     finite = xp.isfinite(wanted) | (wanted > 0) & xp.all(xp.isfinite(right), axis=-1)
     status = xp.where(finite, status, zero + int(Status.NON_FINITE))
-    fields: tuple[Any, ...] = (x, residual, size, zero, zero + 1, status)
-    before: tuple[int, ...] = ()
-    if is_trajectory:
-        fields = tuple([xp.stack([each] * len(steps)) for each in fields])
-        before = (len(steps),)
-    return result_of(text, problem.columns.tree(fields[0], before), problem.rows.tree(fields[1], before), *fields[2:])
+    return text, (x, residual, size, zero, zero + 1, status)

@@ -29,7 +29,7 @@ class Vectors:
         """
         self.skeleton, self.shapes, self.batch, self.dtype = skeleton(tree), tuple(shapes), batch, dtype
         self.is_columns = is_columns
-        self.size = sum([_product(shape) for shape in shapes])
+        self.size = sum([product_of(shape) for shape in shapes])
 
     def _key(self) -> tuple[Any, ...]:
         return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype, self.is_columns
@@ -67,7 +67,7 @@ class Vectors:
         if self.is_columns:
             return xp.matrix_transpose(arrays[0])
         rows = [
-            x if len(shape) == 1 else xp.reshape(x, (*self.batch, _product(shape)))
+            x if len(shape) == 1 else xp.reshape(x, (*self.batch, product_of(shape)))
             for x, shape in zip(arrays, self.shapes)
         ]
         return rows[0] if len(rows) == 1 else xp.concat(rows, axis=-1)
@@ -79,7 +79,7 @@ class Vectors:
             return trees.unflatten(trees.structure(self.skeleton), [xp.matrix_transpose(x)])
         arrays, start = [], 0
         for shape in self.shapes:
-            size = _product(shape)
+            size = product_of(shape)
             part = x if size == self.size else x[..., start : start + size]
             arrays.append(part if len(shape) == 1 else xp.reshape(part, (*before, *self.batch, *shape)))
             start += size
@@ -132,7 +132,8 @@ def conj(x: Array) -> Array:
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
-def _product(shape: Sequence[int]) -> int:
+def product_of(shape: Sequence[int]) -> int:
+    """Multiply sizes."""
     size = 1
     for each in shape:
         size *= each

@@ -8,7 +8,7 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import Array, describe
 from xpand.extend import checks as _arguments
 
-from .. import indexing, scatter
+from .. import indexing
 from . import _checks as checks
 from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
@@ -261,16 +261,8 @@ def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Arra
 def _ends(size: int, major: Array) -> Array:
     """Return where rows begin and end, from the sorted row of each entry."""
     xp = array_namespace(major)
-    if major.ndim > 1:
-        lanes = xp.reshape(major, (prod(major.shape[:-1]), major.shape[-1]))
-        ends = [_ends(size, lanes[i, :]) for i in range(lanes.shape[0])]
-        stacked = (
-            xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))
-        )
-        return xp.reshape(stacked, (*major.shape[:-1], size + 1))
-    ones = xp.ones_like(major)
-    counts = scatter.segment_sum(ones, major, num_segments=size, indices_are_sorted=True, mode="drop")
-    return xp.cumulative_sum(counts, include_initial=True, dtype=major.dtype)
+    counts = summed(xp.ones_like(major), major, size, major.ndim - 1, is_sorted=True)
+    return xp.cumulative_sum(counts, axis=-1, include_initial=True, dtype=major.dtype)
 
 
 def trimmed(a: Any) -> Any:
