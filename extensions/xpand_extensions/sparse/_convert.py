@@ -351,8 +351,3 @@ def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
     sizes = x.shape[batch : batch + len(coords)]
     whole = xp.reshape(x, (*x.shape[:batch], prod(sizes), *x.shape[batch + len(coords) :]))
     return xp.take(whole, joined_index(coords, sizes), axis=batch)
-
-
-def namespace_like(x: Any) -> Any:
-    """Return the namespace of a container's parts, or of an array."""
-    return namespace_of(x) if isinstance(x, Sparse) else array_namespace(x)
