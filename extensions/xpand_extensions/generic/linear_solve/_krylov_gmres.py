@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from xpand import array_namespace, trees
+from xpand import array_namespace, is_concrete, trees
 from xpand.extend import Array, checks
 from xpand_extensions import control_flow, linalg
 from xpand_extensions._bounds import index_dtype
@@ -62,11 +62,13 @@ def _extended(state: _Gmres, w: Array, order: int) -> Step:
     xp = array_namespace(basis)
     at, after = _is_at(basis, number), _is_at(basis, number + 1)
     zero = xp.zeros_like(turned[..., 0, :])
-    column = zero
+    # Vectors that are still zero needn't be read.
+    count = int(xp.max(number)) + 1 if is_concrete(number) and 0 not in number.shape else order + 1
+    vectors, column = basis[..., :count, :], zero[..., :count]
     for _ in range(2):  # twice is enough
-        along = linalg.matvec(conj(basis), w)
-        w = w - xp.matmul(along[..., None, :], basis)[..., 0, :]
-        column = column + along
+        along = linalg.matvec(conj(vectors), w)
+        w, column = w - _combined(along, vectors), column + along
+    column = xp.concat([column, zero[..., count:]], axis=-1)
     height = norm(w)
     column = xp.where(after, like(height, w)[..., None], column)
     last = unit(w, height)
