@@ -13,8 +13,7 @@ from ._krylov import krylov as krylov
 from ._matrix_from_function import matrix_from_function
 from ._methods import METHODS
 from ._operators import LinearOperator
-from ._preconditioners import BlockJacobi, Jacobi, Preconditioner, block_jacobi, jacobi
-from ._preconditioners_chebyshev import Chebyshev, chebyshev
+from ._preconditioners import BlockJacobi, Chebyshev, Jacobi, Preconditioner, block_jacobi, chebyshev, jacobi
 from ._preconditioners_multilevel import Multilevel, multilevel
 from ._preconditioners_sweeps import Triangles, ic, ilu, ssor
 from ._results import SolveResult

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from .._elsewhere import elsewhere
 from .._solver_status import ConvergenceError, Status
 from ._bracket import bisect, bracketed_root, brentq
-from ._fixed_point import fixed_point
 from ._iterate import iterate
 from ._least_squares import least_squares
 from ._minimize import minimize
 from ._results import OptimizeResult
-from ._root import root
+from ._root import fixed_point, root
 
 __all__ = [
     "ConvergenceError",

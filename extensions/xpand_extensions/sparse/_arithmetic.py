@@ -2,15 +2,25 @@
 
 from typing import Any, Final
 
+from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks, describe
 
 from ..arithmetic import _operands as operands
 from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
-from ._forms import by_coordinates, coo_of
+from ._forms import by_coordinates, coo_of, over_entries
 from ._operands import at_positions, promoted, same_positions, with_batch_of, with_like_patterns, with_promise
-from ._pattern import are_concrete, merge, merged_values, pattern_work
-from ._sparse import intersection
+from ._pattern import (
+    along,
+    are_concrete,
+    eagerly,
+    full,
+    merge,
+    merged_values,
+    numbered,
+    pattern_work,
+    positions,
+)
 from ._structure import sort, sum_duplicates
 
 _SCALARS: Final = operands.SCALARS
@@ -196,7 +206,7 @@ def _product(a: Sparse, b: Sparse) -> Any:
     a, b = sum_duplicates(a), sum_duplicates(b)
     if same_positions(a, b):
         return with_promise(a, b, a.values * b.values)
-    return by_coordinates(lambda x, y: intersection(sort(x), sort(y)), a, b)
+    return by_coordinates(lambda x, y: _intersection(sort(x), sort(y)), a, b)
 
 
 def _scaled(function: str, a: Sparse, number: Scalar) -> Sparse:
@@ -215,3 +225,47 @@ def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
     a = with_batch_of(function, a._replace(values), x)
     factors = at_positions(function, a, tocoo(a).coords if x.ndim else (), x)
     return a._replace(a.values * factors if function == "multiply" else a.values / factors)
+
+
+def _intersection(a: COO, b: COO) -> COO:
+    """Multiply element by element arrays that are sorted and unique.
+
+    Where patterns aren't known, or differ among the batch elements, the positions are those of `a`.
+    """
+    if are_concrete(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
+        return _met(a, b)
+    a, b = with_like_patterns(a, b)
+    xp, half = namespace_of(a), a.sparse_ndim
+    if not b.nse:
+        return a._replace(xp.zeros_like(a.values))
+
+    def work(*given: Array) -> tuple[Array, Array]:
+        names = array_namespace(*given)
+        (left, right), beyond = numbered(names, [given[:half], given[half:]], a._sparse_shape)
+        locations = positions(names, right, left)
+        met = names.take_along_axis(right, locations, axis=-1)
+        return locations, (met == left) & (left < full(left, beyond))
+
+    locations, met = pattern_work(work, *a.coords, *b.coords)
+    met = over_entries(a, met)
+    # Both are masked: the derivative of a product that isn't used must not be infinite times zero.
+    left, right = a.values, along(b.values, locations, b.batch_ndim)
+    return a._replace(xp.where(met, left, full(left, 0)) * xp.where(met, right, full(right, 0)))
+
+
+def _met(a: COO, b: COO) -> COO:
+    half = a.sparse_ndim
+
+    def work(*given: Array) -> tuple[Array, Array, tuple[Array, ...]]:
+        xp = array_namespace(*given)
+        (left, right), beyond = numbered(xp, [given[:half], given[half:]], a._sparse_shape)
+        if not right.shape[0] or not left.shape[0]:
+            none = xp.zeros((0,), dtype=xp.int64, device=checks.device_of(left))
+            return none, none, tuple(x[:0] for x in given[:half])
+        locations = positions(xp, right, left)
+        (matching,) = xp.nonzero((xp.take(right, locations) == left) & (left < full(left, beyond)))
+        return matching, xp.take(locations, matching), tuple(xp.take(x, matching) for x in given[:half])
+
+    first, second, coords = eagerly(work, *a.coords, *b.coords)
+    values = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
+    return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)

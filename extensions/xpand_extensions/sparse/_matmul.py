@@ -1,15 +1,19 @@
 """Products of containers with dense arrays and with each other."""
 
+from math import prod
 from typing import Any
 
+from xpand import array_namespace
 from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
 from . import _checks as checks
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
-from ._convert import any_sparse, matrix_transpose
+from ._convert import any_sparse, convert, matrix_transpose, tocoo
+from ._forms import coo_of, shared_format
+from ._join import stack
+from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, pattern_work, summed, used
 from ._products import coo_matmul, csr_matmul, csr_rmatmul
-from ._sparse import matrix_product
 
 
 def matmul(a: Any, b: Any, /) -> Any:
@@ -37,7 +41,7 @@ def matmul(a: Any, b: Any, /) -> Any:
     """
     a, b = any_sparse("matmul", "a", a), any_sparse("matmul", "b", b)
     if isinstance(a, Sparse) and isinstance(b, Sparse):
-        return matrix_product(a, b)
+        return _sparse_product(a, b)
     if isinstance(a, Sparse):
         return _times_dense(a, b)
     if b.ndim < 2:
@@ -62,3 +66,93 @@ def _times_dense(a: Sparse, x: Array) -> Array:
     assert isinstance(a, COO), "there are three formats"
     rows, columns = a.coords
     return coo_matmul(a.values, rows, columns, x, shape=(m, n), rows_are_sorted=a.is_sorted)
+
+
+def _sparse_product(a: Sparse, b: Sparse) -> Any:
+    """Multiply sparse matrices, of which a pattern is known: the product is sorted and unique.
+
+    Raises:
+        TypeError: A pattern isn't known, or data types that don't promote.
+        ValueError: Shapes that don't fit.
+    """
+    for name, x in (("a", a), ("b", b)):
+        checks.matrix("matmul", name, x)
+    xp = _arguments.namespace_of("matmul", a=a.values, b=b.values)
+    _arguments.one_device("matmul", a=a.values, b=b.values)
+    for name, x in (("a", a), ("b", b)):
+        _arguments.dtype("matmul", name, xp, x.values, _arguments.NUMERIC)
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"matmul: a of shape {a.shape} and b of shape {b.shape} do not fit together")
+    batch = _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
+    if not are_concrete(*a.pattern, *b.pattern):
+        raise TypeError(
+            "matmul: how many entries the product of two sparse matrices has isn't known under jit and JAX's and "
+            "PyTorch's vmap where containers are arguments, nor for lazy arrays; close over the containers and make "
+            "their values arguments, use `xpand_extensions.vmap`, or multiply with `sparse.todense(b)`"
+        )
+    x, y = _arguments.promote("matmul", xp, a=a.values, b=b.values)
+    a, b = a._replace(x), b._replace(y)
+    if a.pattern[0].ndim > 1 or b.pattern[0].ndim > 1:
+        return _one_by_one(a, b, batch)
+    if shared_format((a, b)) == "csc":
+        return matrix_transpose(convert(_by_rows(tocoo(matrix_transpose(b)), tocoo(matrix_transpose(a))), "csr"))
+    return convert(_by_rows(tocoo(a), tocoo(b)), shared_format((a, b)))
+
+
+def _one_by_one(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
+    """Multiply lanes that have patterns of their own: the products do too, with padding, but are of one size."""
+    if 0 in batch:
+        return _sparse_product(_of_nothing(a), _of_nothing(b))
+    found = stack([_sparse_product(x, y) for x, y in zip(_apart(a, batch), _apart(b, batch))])
+    xp = namespace_of(found)
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        names = array_namespace(*given)
+        return tuple([x if x.ndim == 1 else names.reshape(x, (*batch, x.shape[-1])) for x in given])
+
+    pattern = pattern_work(work, *found.pattern)
+    return found._replace(xp.reshape(found.values, (*batch, found.nse)), pattern)
+
+
+def _apart(a: Sparse, batch: tuple[int, ...]) -> list[Sparse]:
+    """Return the batch elements, broadcast to a larger one."""
+    count = prod(batch)
+
+    def rows(x: Array) -> list[Array]:
+        names = array_namespace(x)
+        flat = names.reshape(names.broadcast_to(x, (*batch, x.shape[-1])), (count, x.shape[-1]))
+        return [flat[i, :] for i in range(count)]
+
+    patterns = eagerly(lambda *given: tuple([rows(x) for x in given]), *a.pattern)
+    return [type(a)._of(values, tuple(pattern), a._static()) for values, *pattern in zip(rows(a.values), *patterns)]
+
+
+def _of_nothing(a: Sparse) -> Sparse:
+    """Return a container without entries, of one pattern, for an empty batch."""
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        xp = array_namespace(*given)
+        sizes = [0 if isinstance(a, COO) or i == 0 else x.shape[-1] for i, x in enumerate(given)]
+        return tuple([xp.zeros(n, dtype=x.dtype, device=_arguments.device_of(x)) for n, x in zip(sizes, given)])
+
+    return type(a)._of(a.values[..., :0], pattern_work(work, *a.pattern), a._static())
+
+
+def _by_rows(a: COO, b: COO) -> COO:
+    sizes = (a._sparse_shape[0], b._sparse_shape[1])
+
+    def work(*given: Array) -> tuple[Array, Array, Merge]:
+        xp = array_namespace(*given)
+        left, right = given[:2], given[2:]
+        # Padding of either side meets nothing: each gets a number that the other side has none of.
+        inner, outer = xp.astype(left[1], xp.int64), xp.astype(right[0], xp.int64)
+        inner = xp.where(used(xp, left, a._sparse_shape), inner, full(inner, -1))
+        outer = xp.where(used(xp, right, b._sparse_shape), outer, full(outer, -2))
+        first, second = joined(inner, outer)
+        plan = merge((xp.take(left[0], first), xp.take(right[1], second)), sizes)
+        return xp.take(first, plan.order), xp.take(second, plan.order), plan
+
+    first, second, plan = eagerly(work, *a.coords, *b.coords)
+    products = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
+    values = summed(products, plan.ids, plan.size, products.ndim - 1, is_sorted=True)
+    return coo_of(values, plan.coords, sizes, is_sorted=True, is_unique=True)

@@ -204,3 +204,19 @@ def joined(left: Array, right: Array) -> tuple[Array, Array]:
     before = xp.cumulative_sum(counts, include_initial=True)[:-1]
     ranks = xp.arange(first.shape[0], dtype=xp.int64, device=checks.device_of(left)) - xp.take(before, first)
     return first, xp.take(positions, xp.take(starts, first) + ranks)
+
+
+def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
+    """Return where in sorted numbers each number stands, or the last position where it is greater than all."""
+    if numbers.ndim > 1:
+        lanes = [positions(xp, x, y) for x, y in zip(_lanes(xp, sorted_numbers), _lanes(xp, numbers), strict=True)]
+        if not lanes:
+            return xp.zeros_like(numbers)
+        return xp.reshape(xp.stack(lanes), numbers.shape)
+    found = xp.searchsorted(sorted_numbers, numbers)
+    return xp.minimum(found, full(found, sorted_numbers.shape[0] - 1))
+
+
+def _lanes(xp: Any, x: Array) -> list[Array]:
+    flat = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+    return [flat[i, :] for i in range(flat.shape[0])]
