@@ -11,6 +11,7 @@ _PACKAGES: Final = {
     "pyamg": ("PyAMG", "amg"),
     "rich": ("rich", "cli"),
     "scipy": ("SciPy", "scipy"),
+    "xarray": ("xarray", "xarray"),
 }
 """Name and extra of each package, by its root module."""
 

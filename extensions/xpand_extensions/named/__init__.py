@@ -26,10 +26,12 @@ from . import (
     _sharding,
     _structured,
     _unary,
+    _xarray,
     fft,
     poly,
     random,
     tree,
+    typing,
 )
 from . import _converted as _converted
 from ._array import NamedArray, named
@@ -47,6 +49,7 @@ from ._searched import *  # noqa: F403
 from ._sharding import *  # noqa: F403
 from ._structured import *  # noqa: F403
 from ._unary import *  # noqa: F403
+from ._xarray import *  # noqa: F403
 from .poly import polyadd as polyadd
 from .poly import polyder as polyder
 from .poly import polydiv as polydiv
@@ -70,6 +73,7 @@ __all__ = [
     "poly",
     "random",
     "tree",
+    "typing",
 ]
 __all__ += _axis.__all__
 __all__ += _binary.__all__
@@ -84,5 +88,6 @@ __all__ += _searched.__all__
 __all__ += _sharding.__all__
 __all__ += _structured.__all__
 __all__ += _unary.__all__
+__all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 __all__ += ["roots", "trim_zeros", "vander"]

@@ -77,6 +77,14 @@ class NamedArray:
         self.array = array
         self.names = interned(names)
 
+    def __class_getitem__(cls, axes: Any) -> Any:
+        """Return an annotation for named arrays with these axes: see `named.typing`."""
+        return call.annotation(axes)
+
+    def matches_axes(self, spec: Any) -> bool:
+        """Tell whether the array has the axes of an annotation, of a string, or of names: see `named.typing`."""
+        return call.matches_axes(self, spec)  # type: ignore[no-any-return]
+
     # --- axes --------------------------------------------------------------------------------------------------------
 
     @property
