@@ -104,6 +104,16 @@ def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
     return result
 
 
+def converted(function: Callable[..., Any], outer: Sequence[Array]) -> Callable[..., Any]:
+    """Make a function that takes arrays after its arguments, in place of those that it captures."""
+
+    def of_all(*given: Any) -> Any:
+        count = len(given) - len(outer)
+        return with_arrays(function, {id(x): y for x, y in zip(outer, given[count:])})(*given[:count])
+
+    return of_all
+
+
 class _Copies:
     """Copies of functions and objects, with other arrays in place of theirs; not closures, which would keep arrays."""
 

@@ -1,12 +1,12 @@
 """Shared code of solvers with implicit derivatives: functions of trees and other objects become functions of arrays."""
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from xpand import array_namespace, trees
 from xpand.extend import Array, DType, checks, describe, same_structure
 
-from .._transforms import as_array
+from .._transforms import HOLE, Partial, as_array
 
 Arrays: TypeAlias = tuple[Array, ...]
 
@@ -14,45 +14,45 @@ Arrays: TypeAlias = tuple[Array, ...]
 class Arguments:
     """The further arguments of a call: arrays, and other objects that functions get unchanged."""
 
-    __slots__ = ("_static", "_structure", "arrays")
+    __slots__ = ("_rest", "arrays")
 
     def __init__(self, name: str, args: Any) -> None:
         """Take `args` of the function `name` apart."""
         if not isinstance(args, tuple):
             raise TypeError(f"{name}: args must be a tuple of further arguments, got {describe(args)}")
-        leaves, self._structure = trees.flatten(args)
-        self.arrays: Arrays = tuple(x for x in leaves if checks.is_array(x))
-        self._static = [_HOLE if checks.is_array(x) else x for x in leaves]
+        self.arrays, self._rest = _divided(args)
 
     def filled(self, arrays: Sequence[Array]) -> tuple[Any, ...]:
         """Return the arguments with other arrays."""
-        given = iter(arrays)
-        args: tuple[Any, ...] = trees.unflatten(
-            self._structure, [next(given) if x is _HOLE else x for x in self._static]
-        )
+        args: tuple[Any, ...] = self._rest.tree(arrays)
         return args
 
 
 class Aux:
     """The auxiliary data that a solver returns with the solution: its arrays, and the rest."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_rest",)
 
     def __init__(self) -> None:
-        self._found: list[tuple[list[Any], trees.Structure]] = []
+        self._rest: list[Partial] = []
 
     def arrays(self, tree: trees.Tree) -> Arrays:
         """Split a tree into arrays and other objects; store the latter."""
-        leaves, structure = trees.flatten(tree)
-        if not self._found:  # once: PyTorch's compiler lets nothing be changed when it is called again
-            self._found.append(([_HOLE if checks.is_array(x) else x for x in leaves], structure))
-        return tuple(x for x in leaves if checks.is_array(x))
+        arrays, rest = _divided(tree)
+        if not self._rest:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self._rest.append(rest)
+        return arrays
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Combine arrays with the other objects."""
-        leaves, structure = self._found[0]
-        given = iter(arrays)
-        return trees.unflatten(structure, [next(given) if x is _HOLE else x for x in leaves])
+        return self._rest[0].tree(arrays)
+
+
+def _divided(tree: trees.Tree) -> tuple[Arrays, Partial]:
+    """Split a tree into its arrays, and all else."""
+    leaves, structure = trees.flatten(tree)
+    rest = Partial(structure, [HOLE if checks.is_array(x) else x for x in leaves])
+    return tuple(rest.given(leaves)), rest
 
 
 class Form:
@@ -101,10 +101,3 @@ def pair(what: str, found: Any) -> tuple[Any, Any]:
             f"{what} must return a pair (solution, auxiliary data) with has_aux=True, got {describe(found)}"
         )
     return found
-
-
-class _Hole:
-    """The place of an array."""
-
-
-_HOLE: Final = _Hole()

@@ -9,7 +9,7 @@ from torch.func import debug_unwrap
 
 from xpand.extend import Array
 from xpand.torch import _private as private
-from xpand_extensions._captures import captured, global_arrays, with_arrays
+from xpand_extensions._captures import captured, converted, global_arrays
 
 from .._plain import has_tangent
 from ._levels import CapturedError, is_traced_anywhere
@@ -29,7 +29,7 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
     """
     if not outer:
         return function
-    own = _own(function, outer)
+    own, of_all = _own(function, outer), converted(function, outer)
 
     def replaced(*given: Any) -> R:
         if not own <= _own(function, outer):
@@ -38,9 +38,7 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
                 "object, or a variable of the rule that pulls back); hand it over as an argument, or bind it "
                 "(`lambda z, a=self.a: ...`)"
             )
-        count = len(given) - len(outer)
-        made = with_arrays(function, {id(x): y for x, y in zip(outer, given[count:])})
-        return made(*given[:count])  # type: ignore[no-any-return]
+        return of_all(*given)  # type: ignore[no-any-return]
 
     return replaced
 

@@ -8,7 +8,7 @@ import torch
 
 from xpand import UnsupportedError
 from xpand.extend import Array
-from xpand_extensions._captures import captured, with_arrays, with_own_cells
+from xpand_extensions._captures import captured, converted, with_own_cells
 from xpand_extensions.control_flow._checkpointed import (
     Primitives,
     checkpointed_scan,
@@ -317,13 +317,7 @@ def _closed(function: Function) -> tuple[Function, Arrays]:
     """
     function = with_own_cells(function)
     outer = tuple(captured(lambda x: isinstance(x, torch.Tensor), function))
-
-    def of_all(*xs: Array) -> Arrays:
-        count = len(xs) - len(outer)
-        found: Arrays = with_arrays(function, {id(x): y for x, y in zip(outer, xs[count:])})(*xs[:count])
-        return found
-
-    return of_all, outer
+    return converted(function, outer), outer
 
 
 def _run_if(active: Array, function: Function, state: Arrays) -> Arrays:
