@@ -9,11 +9,13 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
 from .....tracing._backend import Backend
-from .....tracing._graph import Equation, Graph
+from .....tracing._graph import Equation, Graph, graphs_within
 from ..blocks import Blocks
 
 LEAST: Final = 2
 """Operations that are compiled together, at least."""
+MOST: Final = 2000
+"""Operations that are compiled together, at most: LLVM's time grows faster than their number."""
 
 
 class Native(Backend):
@@ -48,11 +50,16 @@ class Native(Backend):
         from ._support import FLOW
 
         names = [equation.op.name for equation in graph.equations]
-        if FLOW.isdisjoint(names) and len([name for name in names if name not in VIEWS]) < LEAST:
-            return None
-        return Program(graph)
+        is_small = FLOW.isdisjoint(names) and len([name for name in names if name not in VIEWS]) < LEAST
+        return None if is_small or _count(graph) > MOST else Program(graph)
 
     signature = staticmethod(Blocks.signature)
+
+
+def _count(graph: Graph) -> int:
+    """Count the operations of a graph and of the bodies in it."""
+    within = (inner for equation in graph.equations for _, inner in graphs_within(equation.params))
+    return len(graph.equations) + sum(map(_count, within))
 
 
 def _variables(equation: Equation) -> list[Any]:
