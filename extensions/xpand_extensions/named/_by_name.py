@@ -157,8 +157,8 @@ def _one_result(function: str, names: Names | None, cores: tuple[Names, ...], le
     elif names is None and ndim == 0:
         names = ()
     if names is None or len(names) != ndim:
-        said = "are not named" if names is None else f"don't fit the names {names}"
+        problem = "are not named" if names is None else f"don't fit the names {names}"
         raise ValueError(
-            f"{function}: the result has {ndim} axes, which {said}; name them with by_name(..., out=(...))"
+            f"{function}: the result has {ndim} axes, which {problem}; name them with by_name(..., out=(...))"
         )
     return names
