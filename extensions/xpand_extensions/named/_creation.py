@@ -69,7 +69,8 @@ def _arange(
     start, step = array_of(start), array_of(step)
     xp, device = _place("arange", xp, device, start, step)
     count = math.prod(sizes)
-    run = xp.arange(count, device=device)  # from the count, so that rounding doesn't change the number of elements
+    # From the count, so that rounding doesn't change the number of elements.
+    run = xp.arange(count, dtype=None, device=device)
     if isinstance(start, float) or isinstance(step, float):
         run = _real(xp, run)
     elif is_array(start) or is_array(step):
@@ -96,8 +97,9 @@ def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
 
 def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool) -> Array:
     if not is_array(start) and not is_array(stop):
-        return xp.linspace(start, stop, size, endpoint=endpoint, device=device)
-    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, device=device)
+        return xp.linspace(start, stop, size, endpoint=endpoint, dtype=None, device=device)
+    dtype = start.dtype if is_array(start) else stop.dtype
+    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=dtype, device=device)
     return start * (1 - steps) + stop * steps
 
 
@@ -135,8 +137,8 @@ def _geomspace(
     xp, device = _place("geomspace", xp, device, start, stop)
     first = start if is_array(start) else xp.asarray(float(start), device=device)
     last = stop if is_array(stop) else xp.asarray(float(stop), device=device)
-    exponents = xp.log(last / first) * xp.linspace(0.0, 1.0, size, endpoint=endpoint, device=device)
-    return _typed(xp, first * xp.exp(exponents), dtype, names)
+    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=first.dtype, device=device)
+    return _typed(xp, first * xp.exp(xp.log(last / first) * steps), dtype, names)
 
 
 # --- the elements of an array ----------------------------------------------------------------------------------------
