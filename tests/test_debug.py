@@ -1,6 +1,6 @@
 """Values printed and handed out from transformed functions, side effects, and leaks, on every library."""
 
-import sys
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -221,10 +221,26 @@ def test_bad_input(library: Library) -> None:
 
 
 def test_newer_pytorch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = sys.modules["xpand_extensions.plugins.torch.jit._host"]
+    host = importlib.import_module("xpand_extensions.plugins.torch.jit._host")
     monkeypatch.setattr(host, "_HAS_EFFECTS", False)
     with pytest.raises(UnsupportedError, match="this PyTorch cannot compile them; 2.13 can"):
         make_graph(shown(Seen()))(torch.ones(2))
+
+
+@pytest.mark.parametrize("library", TRACED, ids=str)
+def test_equal_side_effects_all_happen(library: Library) -> None:
+    calls = []
+
+    def count(x: Any) -> Any:
+        calls.append(x)
+        return x + float(len(calls))
+
+    def ask(x: Any) -> Any:
+        return io_callback(count, ShapeDtype((), "float64"), x)
+
+    x = library.asarray(0.5)
+    library.assert_equal(jit(lambda x: ask(x) + 10.0 * ask(x))(x), np.asarray(1.5 + 25.0))
+    assert len(calls) == 2
 
 
 # Leaks

@@ -755,6 +755,13 @@ def test_large_arrays_are_done_block_by_block() -> None:
             np.testing.assert_array_equal(actual, wanted)
 
 
+def test_blocks_of_square_arrays_take_whole_rows() -> None:
+    x, row = np.linspace(-3.0, 3.0, 200 * 200).reshape(200, 200), np.linspace(0.0, 1.0, 200)
+    function = lambda x, row: of(x).exp(x * row) + row
+    assert len(steps_of(simplified(graph_of(function, x, row)), blocks.BACKEND)) == 1
+    np.testing.assert_array_equal(jit(function)(x, row), function(x, row))
+
+
 def test_blocks_take_less_memory() -> None:
     x = np.linspace(-3.0, 3.0, 1_000_000)
 
