@@ -267,6 +267,9 @@ class _Hole:
     def __reduce__(self) -> str:
         return "HOLE"
 
+    def __repr__(self) -> str:
+        return "·"
+
 
 HOLE: Final = _Hole()
 

@@ -28,12 +28,7 @@ class Floating:
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function; return the floating-point outputs, and the other results."""
-        given = list(self._leaves)
-        for i, x in zip(self._positions, arrays):
-            given[i] = x
-        if len(arrays) < len(given):
-            given = in_namespace_of(arrays, given)
-        outs, aux = self.flat(*given)
+        outs, aux = self.flat(*replaced(self._leaves, self._positions, arrays))
         self._is_floating = [is_floating(array_namespace(x), x) for x in outs]
         return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
 
@@ -85,12 +80,7 @@ class Chosen:
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function with other arrays in place of these."""
-        given = list(self.leaves)
-        for i, x in zip(self._positions, arrays):
-            given[i] = x
-        if len(arrays) < len(given):
-            given = in_namespace_of(arrays, given)
-        return self.flat(*given)
+        return self.flat(*replaced(self.leaves, self._positions, arrays))
 
     def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
         """Make a tree like the arguments of derivatives whose first axes are those of a result of a shape.
@@ -106,6 +96,14 @@ class Chosen:
         if isinstance(self.structure, Patterned):
             return self.structure.tree(leaves, shape)
         return unflatten(self.structure, leaves)
+
+
+def replaced(leaves: Sequence[Array], positions: Sequence[int], arrays: Sequence[Array]) -> list[Array]:
+    """Replace the arrays at some positions; the others are brought into their namespace."""
+    given = list(leaves)
+    for i, x in zip(positions, arrays):
+        given[i] = x
+    return in_namespace_of(arrays, given) if len(arrays) < len(given) else given
 
 
 def _of_one_kind(x: Array, like: Array) -> Array:

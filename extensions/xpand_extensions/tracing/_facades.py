@@ -15,6 +15,7 @@ from xpand import library_name, trees
 from xpand.extend import import_module
 
 from .._dispatch import OPERATIONS, Operation, UnsupportedError
+from .._transforms import HOLE
 from ..extend._derivatives import LINEAR, contribution
 from . import rules
 from ._core import Op, TracedArray, TracedError, aval_of, bind, rebuilt
@@ -39,17 +40,6 @@ INLINED: Final = frozenset(
 )
 """Operations whose generic implementation is always traced: they take functions, return more than arrays, or share
 their name with a function of the standard that has other rules."""
-
-
-class _Hole:
-    def __reduce__(self) -> str:
-        return "_HOLE"
-
-    def __repr__(self) -> str:
-        return "·"
-
-
-_HOLE: Final = _Hole()
 
 
 class Template:
@@ -77,14 +67,14 @@ class Template:
                 if is_array:
                     arrays.append(leaf)
                     names.append(name)
-                static.append(_HOLE if is_array else leaf)
+                static.append(HOLE if is_array else leaf)
         structure = trees.structure(dict(arguments), is_leaf=_is_none)
         return cls(signature, tuple(names), tuple(static), structure), arrays
 
     def fill(self, arrays: Sequence[Any]) -> dict[str, Any]:
         """Return the arguments by name, with arrays in their positions."""
         given = iter(arrays)
-        leaves = [next(given) if x is _HOLE else x for x in self.static]
+        leaves = [next(given) if x is HOLE else x for x in self.static]
         filled: dict[str, Any] = trees.unflatten(self.structure, leaves)
         return filled
 
@@ -108,7 +98,7 @@ class Template:
         return hash((self.names, self.structure))
 
     def __repr__(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self.fill([_HOLE] * len(self.names)).items())
+        return ", ".join(f"{name}={value}" for name, value in self.fill([HOLE] * len(self.names)).items())
 
 
 def call_by_name(function: Callable[..., Any], signature: inspect.Signature, arguments: dict[str, Any]) -> Any:
