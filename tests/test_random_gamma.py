@@ -247,16 +247,19 @@ def test_compiled() -> None:
 
 
 def test_compiled_by_pytorch() -> None:
-    """Also torch.func's transformations: without their derivative samples would be constants, and say nothing."""
+    """Where torch.compile can't have the derivative, it raises: samples would be constants, and say nothing."""
     key, a = _key(TORCH), TORCH.asarray(PARAMETERS)
     draw = lambda a: random.gamma(key, a)
-    slope = lambda a: torch.func.jvp(draw, (a,), (torch.ones_like(a),))[1]
-    gradient = torch.func.grad(lambda a: draw(a).sum())
     torch.compiler.reset()
-    for function in (draw, torch.func.vmap(draw), gradient, slope):
-        found = torch.compile(function, fullgraph=True, backend="eager")(a)
-        np.testing.assert_allclose(found.numpy(), function(a).numpy(), rtol=1e-14)
-    np.testing.assert_allclose(slope(a).numpy(), grad(_total("gamma"), 1)(_key(NUMPY), PARAMETERS), rtol=1e-12)
+    compiled = torch.compile(draw, fullgraph=True, backend="eager")
+    np.testing.assert_allclose(compiled(a).numpy(), draw(a).numpy(), rtol=1e-14)
+    given = a.clone().requires_grad_()
+    compiled(given).sum().backward()
+    np.testing.assert_allclose(given.grad.numpy(), grad(_total("gamma"), 1)(_key(NUMPY), PARAMETERS), rtol=1e-12)
+    slope = lambda a: torch.func.jvp(draw, (a,), (torch.ones_like(a),))[1]
+    for function in (torch.func.vmap(draw), torch.func.grad(lambda a: draw(a).sum()), slope):
+        with pytest.raises(torch._dynamo.exc.TorchDynamoException, match="derivatives of their own"):
+            torch.compile(function, fullgraph=True, backend="eager")(a)
 
 
 def test_a_graph_of_pytorch_holds_one_operation_for_samples_and_one_for_derivatives() -> None:

@@ -14,6 +14,7 @@ from ._closures import closure_convert, custom_gradient
 from ._gradients import grad, value_and_grad
 from ._jacobians import hessian, jacfwd, jacrev
 from ._linear import linear_transpose, linearize
+from ._products import is_differentiated as is_differentiated
 from ._products import jvp, stop_gradient, vjp
 from ._root import custom_root
 from ._rules import custom_jvp, custom_vjp

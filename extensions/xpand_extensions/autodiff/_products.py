@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import trees
-from xpand.extend import checks, describe
+from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
 from .._transforms import ArraySpec, Flat, like_tree, values_of
@@ -36,6 +36,12 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
         return stop_gradient.native(leaf)(leaf) if checks.is_array(leaf) else leaf
 
     return trees.map(stop, x)
+
+
+@pluggable
+def is_differentiated(x: Array, /) -> bool:
+    """Tell whether an array that has values is being differentiated, as PyTorch's tensors may be."""
+    return is_differentiated.native(x)(x)
 
 
 @clean_tracebacks

@@ -49,7 +49,7 @@ class Ruled:
     def __init__(self, rules: Rules, implementation: Callable[..., Any], autodiff: Any, vmap: Any) -> None:
         """Take the implementation, and the library's modules of both kinds of functions; None for traced arrays."""
         self.rules, self.implementation, self.autodiff, self.vmap = rules, implementation, autodiff, vmap
-        self.is_differentiated: Callable[[Array], bool] | None = getattr(autodiff, "_is_differentiated", None)
+        self.is_differentiated: Callable[[Array], bool] | None = getattr(autodiff, "is_differentiated", None)
         """Tells which arrays with values are differentiated, in libraries that have such arrays."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -60,26 +60,20 @@ def missing_class(path: str) -> Any:
     return Kind(path.rpartition(".")[2], (), {"__new__": raises, "apply": staticmethod(raises)})
 
 
-def _function(path: str) -> Any:
+def _function(path: str, instead: Callable[[str], Any] = missing) -> Any:
     try:
         return _look_up(path)
     except (ImportError, AttributeError):
-        return missing(path)
+        return instead(path)
 
 
 def _class(path: str) -> Any:
-    try:
-        return _look_up(path)
-    except (ImportError, AttributeError):
-        return missing_class(path)
+    return _function(path, missing_class)
 
 
 def _exception(path: str) -> Any:
     """Return a class of errors. If it is missing, return one that nothing raises, so that errors pass unchanged."""
-    try:
-        return _look_up(path)
-    except (ImportError, AttributeError):
-        return type(path.rpartition(".")[2], (Exception,), {})
+    return _function(path, lambda path: type(path.rpartition(".")[2], (Exception,), {}))
 
 
 def _late(path: str, *modules: str) -> Callable[[], Any]:
@@ -164,14 +158,6 @@ without_levels: Callable[[], AbstractContextManager[Any]] = _function(
 unobserved: Callable[[], AbstractContextManager[Any]] = _function("torch._C:DisableTorchFunction")
 """Hide operations in a `with` block from modes and subclasses, which can't use arrays below a level. Public: none."""
 
-allow_requires_grad: Callable[[bool], AbstractContextManager[Any]] = _function(
-    "torch._functorch.eager_transforms:enable_inplace_requires_grad"
-)
-"""Allow `x.requires_grad_()` within torch.func in a `with` block. Public: none."""
-
-unwrap_dead: Callable[[Sequence[Array]], tuple[Array, ...]] = _function("torch._functorch.utils:unwrap_dead_wrappers")
-"""Remove the wrappers of finished levels. Public: none."""
-
 SingleLevelFunction: Any = _class("torch.autograd.function:_SingleLevelFunction")
 """The class of derivatives at one level. Public: `torch.autograd.Function`, which acts on all levels at once."""
 
@@ -195,15 +181,6 @@ set_forward_mode: Callable[[bool], AbstractContextManager[Any]] = _function(
     "torch.autograd.forward_ad:_set_fwd_grad_enabled"
 )
 """Switch forward mode on or off in a `with` block. Public: none; `torch.set_grad_enabled` is for reverse mode."""
-
-is_forward_mode_enabled: Callable[[], bool] = _function("torch._C:_is_fwd_grad_enabled")
-"""Tell whether forward mode is switched on. Public: none; `torch.is_grad_enabled` is for reverse mode."""
-
-
-@_needs("torch._VF:_unpack_dual")
-def unpack_dual(x: Array) -> tuple[Array, Array | None]:
-    """Return an array and its tangent. Public: `forward_ad.unpack_dual`, which ignores the levels of compiled code."""
-    return torch._VF._unpack_dual(x, level=0)  # type: ignore[no-any-return]
 
 
 def load_forward_rules() -> None:
@@ -280,13 +257,6 @@ def without_mapping() -> AbstractContextManager[Any]:
     """Apply no rules of `vmap` in a `with` block. Public: none."""
     c = torch._C
     return c._ExcludeDispatchKeyGuard(c.DispatchKeySet(c.DispatchKey.FuncTorchBatched))  # type: ignore[no-any-return]
-
-
-@_needs("torch._C:_AutoDispatchBelowAutograd", "torch._C:_after_autograd_keyset")
-def redispatch(overload: Any, keys: Any, args: Sequence[Any]) -> Any:
-    """Apply what an operation does below its derivative. Public: none."""
-    with torch._C._AutoDispatchBelowAutograd():
-        return overload.redispatch(keys & torch._C._after_autograd_keyset, *args)
 
 
 @_needs("torch._C:_dispatch_tls_local_include_set", "torch._C:_dispatch_tls_local_exclude_set")

@@ -1,13 +1,14 @@
 """Counts and histograms on PyTorch: bincount without weights, and replacements for missing unsigned functions."""
 
 from functools import partial
+from typing import Any
 
 import torch
 
 from xpand import is_concrete
 from xpand.extend import Array
 from xpand.torch import _private as private
-from xpand_extensions._bounds import Mode
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
@@ -17,14 +18,9 @@ from ._unsigned import SIGNED, on_ordered, ordered
 from .scatter import TorchAt
 
 
+@forwards_to(generic.bincount)
 def bincount(
-    x: Array,
-    /,
-    *,
-    weights: Array | None = None,
-    minlength: int = 0,
-    length: int | None = None,
-    mode: Mode | None = None,
+    x: Array, /, *, weights: Array | None = None, minlength: int = 0, length: Any = None, mode: Any = None
 ) -> Array:
     if mode == "raise":
         if x.ndim == 1 and weights is None and length is None and x.dtype not in SIGNED:
@@ -44,19 +40,12 @@ def _extremes(x: Array) -> tuple[int, int]:
     return (0, -1) if 0 in x.shape else TorchAt.bounds(x)
 
 
-def histogram(
-    x: Array,
-    bins: int | Array = 10,
-    /,
-    *,
-    range: tuple[float, float] | None = None,
-    weights: Array | None = None,
-    density: bool = False,
-) -> Histogram:
-    if isinstance(bins, int) and weights is None and not density and _on_host(x):
+@forwards_to(generic.histogram)
+def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, **options: Any) -> Histogram:
+    if isinstance(bins, int) and options["weights"] is None and not options["density"] and _on_host(x):
         # Measured for 100,000 values: 0.4 ms; the same steps take PyTorch 1.4 ms.
         return Histogram(*map(torch.from_numpy, host.histogram(x.detach().numpy(), bins, range=range)))
-    return pieces.histogram_by(_find, x, bins, range=range, weights=weights, density=density)
+    return pieces.histogram_by(_find, x, bins, range=range, **options)
 
 
 def _on_host(x: Array) -> bool:

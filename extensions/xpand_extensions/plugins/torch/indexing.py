@@ -1,11 +1,12 @@
 """Indexing on PyTorch: index_select, which checks bounds itself on the CPU."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from xpand.extend import Array, Scalar
 from xpand_extensions._bounds import Mode
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
 from xpand_extensions.generic.indexing._take import along
@@ -14,28 +15,12 @@ from ._rows import are_within, checks_itself, flat, select, take_within
 from ._unsigned import SIGNED
 
 
-def take(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int | None = None,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
-    assert axis is not None, "the facade fills it in"
+def take(x: Array, indices: Array, /, *, axis: Any = None, mode: Any = None, fill_value: Any = None) -> Array:
     return _along("take", x, indices, axis, mode, fill_value)
 
 
 def gather(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    x: Array, indices: Array, /, *, axis: int = 0, batch_dims: int = 0, mode: Any = None, fill_value: Any = None
 ) -> Array:
     if batch_dims == 0:
         return _along("gather", x, indices, axis, mode, fill_value)
@@ -56,15 +41,7 @@ def _along(
     return along(function, take_within, x, indices, axis, mode, fill_value)
 
 
-def take_along_axis(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = -1,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = None, fill_value: Any = None) -> Array:
     shape = (*x.shape[:axis], indices.shape[axis], *x.shape[axis + 1 :])
     if mode in (None, "raise") and indices.shape == shape and x.dtype not in SIGNED and checks_itself(x, indices):
         try:
@@ -75,34 +52,18 @@ def take_along_axis(
     return generic.take_along_axis(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
-def gather_nd(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+@forwards_to(generic.gather_nd)
+def gather_nd(x: Array, indices: Array, /, *, mode: Any = None, fill_value: Any = None, **where: Any) -> Array:
     k = indices.shape[-1]
-    is_plain = k and not batch_dims and axes == tuple(range(k)) and mode in (None, "raise")
+    is_plain = k and not where["batch_dims"] and where["axes"] == tuple(range(k)) and mode in (None, "raise")
     if is_plain and checks_itself(x, indices) and are_within(indices, x.shape[:k]):
         # For ten million pairs 190 ms; PyTorch's own index takes 320 ms.
         found = select(x.flatten(0, k - 1), 0, flat(indices.reshape(-1, k), x.shape[:k]))
         return found.reshape(indices.shape[:-1] + x.shape[k:])
-    return generic.gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
+    return generic.gather_nd(x, indices, mode=mode, fill_value=fill_value, **where)
 
 
-def boolean_mask(
-    x: Array,
-    mask: Array,
-    /,
-    *,
-    axis: int = 0,
-    size: int | None = None,
-    fill_value: Array | Scalar | None = None,
-) -> Array:
+def boolean_mask(x: Array, mask: Array, /, *, axis: int = 0, size: Any = None, fill_value: Any = None) -> Array:
     if size is None:
         return generic.boolean_mask(x, mask, axis=axis)
     return masked(_positions, x, mask, axis, size, fill_value)

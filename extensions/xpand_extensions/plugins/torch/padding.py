@@ -5,6 +5,7 @@ from typing import Any, Final
 import torch
 
 from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 
 from ._unsigned import SIGNED
@@ -15,42 +16,26 @@ _NATIVE: Final = {"edge": "replicate", "wrap": "circular", "reflect": "reflect"}
 _HALF: Final = 2**63
 
 
-def pad(
-    x: Array,
-    pad_width: Any,
-    /,
-    *,
-    mode: Any = "constant",
-    constant_values: Any = 0,
-    end_values: Any = 0,
-    reflect_type: Any = "even",
-    interior: Any = 0,
-) -> Array:
+@forwards_to(generic.pad)
+def pad(x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
     if (
         mode == "constant"
         and isinstance(constant_values, (bool, int, float, complex))
-        and not any(interior)
+        and not any(options["interior"])
         and all(low >= 0 and high >= 0 for low, high in pad_width)
     ):
         if not x.ndim:
             return x.clone()
         widths = [width for pair in reversed(pad_width) for width in pair]
         return torch.constant_pad_nd(x, widths, constant_values)
-    if _is_native(x, pad_width, mode, reflect_type):
+    if _is_native(x, pad_width, mode, options["reflect_type"]):
         return _native(x, pad_width, mode)
-    options = {
-        "mode": mode,
-        "constant_values": constant_values,
-        "end_values": end_values,
-        "reflect_type": reflect_type,
-        "interior": interior,
-    }
-    signed = SIGNED.get(x.dtype)
-    if signed is not None and reflect_type == "odd":
-        return generic.pad(x.view(signed), pad_width, **options).view(x.dtype)  # the same bits, whether signed or not
+    options.update(mode=mode, constant_values=constant_values)
+    if x.dtype in SIGNED and options["reflect_type"] == "odd":  # the same bits, whether signed or not
+        return generic.pad(x.view(SIGNED[x.dtype]), pad_width, **options).view(x.dtype)
     if x.dtype == torch.uint64 and mode == "linear_ramp":
         # All numbers less by 2**63: so are those between them.
-        options["end_values"] = _shifted(end_values)
+        options["end_values"] = _shifted(options["end_values"])
         return _flipped(generic.pad(_flipped(x.view(torch.int64)), pad_width, **options)).view(torch.uint64)
     return generic.pad(x, pad_width, **options)
 

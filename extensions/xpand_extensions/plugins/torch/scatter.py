@@ -1,7 +1,7 @@
 """Scatter and segment reductions on PyTorch: index_add, scatter_reduce and index_put."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, Self, TypeGuard
 
 import torch
@@ -13,7 +13,8 @@ from xpand.extend import Array, Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._at import GenericAt, binary
-from xpand_extensions._bounds import Mode, out_of_bounds, resolve
+from xpand_extensions._bounds import out_of_bounds, resolve
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._runs import Runs
 from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
@@ -236,44 +237,30 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     return result[:size].reshape(empty.shape)
 
 
+@forwards_to(generic_scatter)
 def scatter(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
+    x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: int
 ) -> Array:
-    if axis == 0 and mode in (None, "raise") and checks_itself(x, indices):
+    if axes["axis"] == 0 and mode in (None, "raise") and checks_itself(x, indices):
         try:
             return _scatter(x, indices.reshape(-1).to(torch.int64), values, 1, tuple(indices.shape), operation)
         except (IndexError, RuntimeError):
             # An index that is out of bounds or negative; other errors must not be hidden.
             if are_within(indices, x.shape[:1]):
                 raise
-    return generic_scatter(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
+    return generic_scatter(x, indices, values, operation=operation, mode=mode, **axes)
 
 
+@forwards_to(generic_scatter_nd)
 def scatter_nd(
-    x: Array,
-    indices: Array,
-    values: Array | Scalar,
-    /,
-    *,
-    batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
-    operation: ScatterOperation = "set",
-    mode: Mode | None = None,
+    x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: Any
 ) -> Array:
     k = indices.shape[-1]
-    is_plain = k and not batch_dims and axes == tuple(range(k)) and mode in (None, "raise")
+    is_plain = k and not axes["batch_dims"] and axes["axes"] == tuple(range(k)) and mode in (None, "raise")
     if is_plain and checks_itself(x, indices) and are_within(indices, x.shape[:k]):
         index = flat(indices.reshape(-1, k), x.shape[:k])
         return _scatter(x, index, values, k, tuple(indices.shape[:-1]), operation)
-    return generic_scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+    return generic_scatter_nd(x, indices, values, operation=operation, mode=mode, **axes)
 
 
 def _scatter(

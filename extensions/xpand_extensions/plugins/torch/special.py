@@ -39,6 +39,11 @@ def _suits_blocks(x: Array) -> bool:
     return x.device.type == "cpu" and _has_values(x)
 
 
+def _takes_rules(x: Array) -> bool:
+    """Tell whether derivatives of our own are needed and possible: torch.compile can't trace their levels."""
+    return is_differentiated(x) and not torch.compiler.is_dynamo_compiling()
+
+
 gammainc = in_blocks(generic.gammainc, _suits_blocks)
 gammaincc = in_blocks(generic.gammaincc, _suits_blocks)
 betainc = in_blocks(generic.betainc, _suits_blocks)
@@ -49,18 +54,18 @@ _digamma = corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.46
 
 @widened
 def gammaln(x: Array, /) -> Array:
-    return _differentiable_gammaln(x) if is_differentiated(x) else torch.special.gammaln(x)
+    return _differentiable_gammaln(x) if _takes_rules(x) else torch.special.gammaln(x)
 
 
 @widened
 def digamma(x: Array, /) -> Array:
-    return _differentiable_digamma(x) if is_differentiated(x) else _digamma(x)
+    return _differentiable_digamma(x) if _takes_rules(x) else _digamma(x)
 
 
 def polygamma(n: int, x: Array, /) -> Array:
     if not n:
         return digamma(x)
-    return _differentiable_polygamma(n, x) if is_differentiated(x) else generic.polygamma(n, x)
+    return _differentiable_polygamma(n, x) if _takes_rules(x) else generic.polygamma(n, x)
 
 
 # PyTorch's derivative of both is its own `polygamma(1, x)` in the end.

@@ -1,7 +1,7 @@
 """Derivatives on PyTorch: those of torch.func, and additions to them."""
 
 from ._checkpoint import checkpoint, checkpoint_name
-from ._levels import is_differentiated as _is_differentiated
+from ._levels import is_differentiated
 from ._linear import linear_transpose
 from ._products import jvp, linearize, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
+from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
 from xpand import UnsupportedError, trees
@@ -104,7 +105,7 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def is_differentiated(x: Array) -> bool:
+def is_differentiated(x: Array, /) -> bool:
     """Tell whether functions of an array may be differentiated at any level.
 
     They are not at the level of a gradient that is being pulled back, which torch.func traces without need.
@@ -261,7 +262,11 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
         given = tuple(torch.zeros_like(x) if t is None else t.to(x.dtype) for x, t in zip(ctx.xs, tangents))
         # PyTorch disables derivatives here, but the levels below need them.
         with torch.enable_grad(), private.set_forward_mode(True):
-            found = ctx.application.rule.push(ctx.application.residuals, given)
+            rule, residuals = ctx.application.rule, ctx.application.residuals
+            if ctx.application.interpreter is None and any(x.requires_grad for x in ctx.xs):
+                # Reverse mode at the same level: the residuals must depend on the arguments.
+                residuals = rule.forward(*[forward_ad.unpack_dual(x).primal for x in ctx.xs])[1]
+            found = rule.push(residuals, given)
         return tuple(t if is_floating(t) else None for t in found)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 
 from xpand.extend import Array, DType
-from xpand.torch import _private as private
 from xpand_extensions.generic import random as generic
 from xpand_extensions.generic.random._gamma import gamma_slope
 
 from ...numpy import random as of_host
 from .._operators import elementwise
+from ..autodiff._checkpoint import pulled_back
 from ._keys import split, words
 
 
@@ -68,15 +68,9 @@ def _slopes(log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None
 
 
 def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
-    # By all its operations, since derivatives of higher order are asked for so rarely. Not by torch.func, which can't
-    # begin where PyTorch asks for derivatives by forward mode.
-    is_differentiated = a.requires_grad or sample.requires_grad
-    with torch.enable_grad(), private.allow_requires_grad(True):
-        variables = [x if x.requires_grad else x.requires_grad_() for x in (a.view_as(a), sample.view_as(sample))]
-        slope = gamma_slope(*variables, log_space=log_space)
-        found = torch.autograd.grad(slope, variables, torch.ones_like(slope), create_graph=True)
-    # Detached tensors are detached at all levels.
-    return found if is_differentiated or private.are_levels_active() else [x.detach() for x in found]
+    # By all its operations, since derivatives of higher order are asked for so rarely.
+    function = lambda a, sample: (gamma_slope(a, sample, log_space=log_space),)
+    return pulled_back(function, (a, sample), (torch.ones_like(a),))
 
 
 _SLOPE = elementwise("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)

@@ -6,25 +6,18 @@ import torch
 
 from xpand import is_concrete
 from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.sparse._assembly import csr_assembly as generic_assembly
-from xpand_extensions.sparse._assembly import CSRAssembly, Shape
+from xpand_extensions.sparse._assembly import CSRAssembly
 
 from ._pattern import eagerly
 
 _host = import_if_usable("xpand_extensions.plugins.numpy.sparse._assembly")  # it needs SciPy
 
 
-def csr_assembly(
-    rows: Array,
-    columns: Array,
-    /,
-    *,
-    shape: Shape,
-    sum_duplicates: bool = True,
-    size: int | None = None,
-) -> CSRAssembly:
-    options: dict[str, Any] = {"shape": shape, "sum_duplicates": sum_duplicates, "size": size}
+@forwards_to(generic_assembly)
+def csr_assembly(rows: Array, columns: Array, /, **options: Any) -> CSRAssembly:
     if _host is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
         return generic_assembly(rows, columns, **options)
     # Inside of torch.func's transformations NumPy can't read the memory of any tensor.

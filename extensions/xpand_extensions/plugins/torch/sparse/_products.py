@@ -6,7 +6,7 @@ the kernel takes 25, and 139 for its CSC times a vector where the kernel takes 4
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
 
@@ -14,10 +14,11 @@ import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import Array
 from xpand.torch._concrete import is_traced
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.sparse import _products as generic
 from xpand_extensions.sparse import _blocks as blocks
-from xpand_extensions.sparse._products import CSRPlan, Shape
+from xpand_extensions.sparse._products import Shape
 
 from .._plain import is_plain
 from ..autodiff._levels import Arrays, Rule, call
@@ -29,45 +30,6 @@ Kind: TypeAlias = Literal["csr_matmul", "csr_rmatmul", "coo_matmul"]
 _OWN: Final = frozenset({torch.float32, torch.float64} if torch.backends.mkl.is_available() else ())
 _LARGE: Final = 100_000
 """The number of entries from which PyTorch's own product gains by several threads."""
-
-
-def csr_matmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
-) -> Array:
-    return _multiplied("csr_matmul", values, indices, indptr, x, shape)
-
-
-def csr_rmatmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
-) -> Array:
-    return _multiplied("csr_rmatmul", values, indices, indptr, x, shape)
-
-
-def coo_matmul(
-    values: Array,
-    rows: Array,
-    columns: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    rows_are_sorted: bool = False,
-) -> Array:
-    return _multiplied("coo_matmul", values, rows, columns, x, shape)
 
 
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
@@ -96,6 +58,17 @@ def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array
     if is_plain(values, first, second, x):
         return _product(values, x, first, second, kind, shape)
     return call(_multiplication(kind, shape), (values, x, first, second))[0]
+
+
+def _of_kind(kind: Kind) -> Callable[..., Array]:
+    @forwards_to(getattr(generic, kind))
+    def multiply(values: Array, first: Array, second: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
+        return _multiplied(kind, values, first, second, x, shape)
+
+    return multiply
+
+
+csr_matmul, csr_rmatmul, coo_matmul = map(_of_kind, get_args(Kind))
 
 
 def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, shape: Shape) -> Array:
