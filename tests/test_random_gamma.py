@@ -246,6 +246,8 @@ def test_compiled() -> None:
     np.testing.assert_allclose(gradient, grad(_total("gamma"), 1)(_key(NUMPY), PARAMETERS), rtol=1e-12)
 
 
+# Dynamo makes an instance of an autograd function, and PyTorch warns of such.
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")
 def test_compiled_by_pytorch() -> None:
     """Where torch.compile can't have the derivative, it raises: samples would be constants, and say nothing."""
     key, a = _key(TORCH), TORCH.asarray(PARAMETERS)

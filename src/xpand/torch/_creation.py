@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -60,25 +61,20 @@ def _items(obj: Any) -> Any:
     return obj.item() if isinstance(obj, Tensor) and obj.ndim == 0 else obj
 
 
-def empty(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array of the given shape with arbitrary elements."""
-    if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, "real floating", device)
-    return torch.empty(shape, dtype=dtype, device=device, **kwargs)
+def _of_shape(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
+    def function(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+        if PRECISION.active and dtype is None:
+            dtype = dtype_for(_XP, "real floating", device)
+        return native(shape, dtype=dtype, device=device, **kwargs)
+
+    function.__name__ = function.__qualname__ = native.__name__
+    function.__doc__ = doc
+    return function
 
 
-def zeros(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array of zeros."""
-    if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, "real floating", device)
-    return torch.zeros(shape, dtype=dtype, device=device, **kwargs)
-
-
-def ones(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
-    """An array of ones."""
-    if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, "real floating", device)
-    return torch.ones(shape, dtype=dtype, device=device, **kwargs)
+empty = _of_shape(torch.empty, "An array of the given shape with arbitrary elements.")
+zeros = _of_shape(torch.zeros, "An array of zeros.")
+ones = _of_shape(torch.ones, "An array of ones.")
 
 
 def full(
@@ -175,18 +171,17 @@ def linspace(
     return result if computed is dtype else result.to(dtype)
 
 
-def tril(x: Array, /, *, k: int = 0) -> Array:
-    """The lower triangles of a stack of matrices, zeros above the `k`-th diagonal."""
-    if x.dtype in SIGNED:
-        return torch.tril(to_signed(x), k).view(x.dtype)
-    return torch.tril(x, k)
+def _triangle(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
+    def function(x: Array, /, *, k: int = 0) -> Array:
+        return native(to_signed(x), k).view(x.dtype) if x.dtype in SIGNED else native(x, k)
+
+    function.__name__ = function.__qualname__ = native.__name__
+    function.__doc__ = doc
+    return function
 
 
-def triu(x: Array, /, *, k: int = 0) -> Array:
-    """The upper triangles of a stack of matrices, zeros below the `k`-th diagonal."""
-    if x.dtype in SIGNED:
-        return torch.triu(to_signed(x), k).view(x.dtype)
-    return torch.triu(x, k)
+tril = _triangle(torch.tril, "The lower triangles of a stack of matrices, zeros above the `k`-th diagonal.")
+triu = _triangle(torch.triu, "The upper triangles of a stack of matrices, zeros below the `k`-th diagonal.")
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:

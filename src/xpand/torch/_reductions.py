@@ -97,24 +97,26 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims
     return _accumulate(_prod_over_axes, x, dtype, axis, keepdims, **kwargs)
 
 
-def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The greatest element over axes."""
-    if axis == ():
-        return x.clone()
-    if x.dtype in SIGNED:
-        return from_ordered(torch.amax(to_ordered(x), axis, keepdims), x.dtype)
-    # Over all elements `torch.max` is three times as fast for integers.
-    return torch.max(x) if axis is None and not keepdims else torch.amax(x, axis, keepdims)
+def _named(function: Callable[..., Array], name: str, doc: str) -> Callable[..., Array]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
 
 
-def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The least element over axes."""
-    if axis == ():
-        return x.clone()
-    if x.dtype in SIGNED:
-        return from_ordered(torch.amin(to_ordered(x), axis, keepdims), x.dtype)
-    # Over all elements `torch.min` is three times as fast for integers.
-    return torch.min(x) if axis is None and not keepdims else torch.amin(x, axis, keepdims)
+def _extremum(native: Callable[..., Array], along: Callable[..., Array], doc: str) -> Callable[..., Array]:
+    def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+        if axis == ():
+            return x.clone()
+        if x.dtype in SIGNED:
+            return from_ordered(along(to_ordered(x), axis, keepdims), x.dtype)
+        # Over all elements the native function is three times as fast for integers.
+        return native(x) if axis is None and not keepdims else along(x, axis, keepdims)
+
+    return _named(function, native.__name__, doc)
+
+
+max = _extremum(torch.max, torch.amax, "The greatest element over axes.")
+min = _extremum(torch.min, torch.amin, "The least element over axes.")
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
@@ -122,34 +124,33 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: An
     return torch.mean(x[None], 0, **kwargs) if axis == () else torch.mean(x, axis, keepdims, **kwargs)
 
 
-def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
-    """The standard deviation over axes, with `correction` taken from the number of elements."""
-    if axis == ():
-        return torch.std(x[None], 0, correction=correction, **kwargs)
-    return torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+def _spread(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
+    def function(
+        x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any
+    ) -> Array:
+        if axis == ():
+            return native(x[None], 0, correction=correction, **kwargs)
+        return native(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+
+    return _named(function, native.__name__, doc)
 
 
-def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
-    """The variance over axes, with `correction` taken from the number of elements."""
-    if axis == ():
-        return torch.var(x[None], 0, correction=correction, **kwargs)
-    return torch.var(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+std = _spread(torch.std, "The standard deviation over axes, with `correction` taken from the number of elements.")
+var = _spread(torch.var, "The variance over axes, with `correction` taken from the number of elements.")
 
 
-def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8."""
-    if axis == ():
-        return x.to(torch.bool)
-    result = torch.any(x, axis, keepdims, **kwargs)
-    return result.to(torch.bool) if x.dtype is torch.uint8 else result
+def _truth(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
+    def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
+        if axis == ():
+            return x.to(torch.bool)
+        result = native(x, axis, keepdims, **kwargs)
+        return result.to(torch.bool) if x.dtype is torch.uint8 else result
+
+    return _named(function, native.__name__, doc)
 
 
-def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8."""
-    if axis == ():
-        return x.to(torch.bool)
-    result = torch.all(x, axis, keepdims, **kwargs)
-    return result.to(torch.bool) if x.dtype is torch.uint8 else result
+any = _truth(torch.any, "Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8.")
+all = _truth(torch.all, "Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8.")
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -161,32 +162,6 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
     if keepdims:
         return torch.sum(torch.ne(x, 0), axis, True)
     return torch.count_nonzero(x, axis)
-
-
-def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-    **kwargs: Any,
-) -> Array:
-    """The running sum along an axis, after a zero if `include_initial`."""
-    return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial, **kwargs)
-
-
-def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-    **kwargs: Any,
-) -> Array:
-    """The running product along an axis, after a one if `include_initial`."""
-    return _cumulative(_cumprod, 1, x, axis, dtype, include_initial, **kwargs)
 
 
 def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) -> Array:
@@ -206,27 +181,37 @@ def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) 
     return torch.where(count == 0, others, with_derivatives(plain, found))
 
 
-def _cumulative(
-    function: Callable[..., Array],
-    initial: int,
-    x: Array,
-    axis: int | None,
-    dtype: DType | None,
-    include_initial: bool,
-    **kwargs: Any,
-) -> Array:
-    if axis is None:
-        if x.ndim != 1:
-            name = f"cumulative_{function.__name__.lstrip('_').removeprefix('cum')}"
-            raise ValueError(f"{name}: `axis` must be given for an array of {x.ndim} dimensions")
-        axis = 0
-    result = _accumulate(function, x, dtype, axis, **kwargs)
-    if not include_initial:
-        return result
-    shape = list(x.shape)
-    shape[axis] = 1
-    first = torch.full(shape, initial, dtype=result.dtype, device=x.device)
-    return torch.concat((first, result), axis)
+def _cumulative(native: Callable[..., Array], initial: int, name: str, doc: str) -> Callable[..., Array]:
+    def function(
+        x: Array,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: DType | None = None,
+        include_initial: bool = False,
+        **kwargs: Any,
+    ) -> Array:
+        if axis is None:
+            if x.ndim != 1:
+                raise ValueError(f"{name}: `axis` must be given for an array of {x.ndim} dimensions")
+            axis = 0
+        result = _accumulate(native, x, dtype, axis, **kwargs)
+        if not include_initial:
+            return result
+        shape = list(x.shape)
+        shape[axis] = 1
+        first = torch.full(shape, initial, dtype=result.dtype, device=x.device)
+        return torch.concat((first, result), axis)
+
+    return _named(function, name, doc)
+
+
+cumulative_sum = _cumulative(
+    torch.cumsum, 0, "cumulative_sum", "The running sum along an axis, after a zero if `include_initial`."
+)
+cumulative_prod = _cumulative(
+    _cumprod, 1, "cumulative_prod", "The running product along an axis, after a one if `include_initial`."
+)
 
 
 def diff(

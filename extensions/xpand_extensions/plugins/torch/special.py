@@ -5,6 +5,7 @@ Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no deriv
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import torch
@@ -18,7 +19,6 @@ from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic.special._gamma import factorials
 
-from ._corrected import corrected
 from ._operators import elementwise
 from ._unsigned import SIGNED
 
@@ -31,12 +31,38 @@ def _has_values(x: Array) -> bool:
     return is_concrete(x) and not x.requires_grad
 
 
+def _may_write(x: Array) -> bool:
+    """Tell whether an array has values on the CPU, and needs no derivative."""
+    return x.device.type == "cpu" and _has_values(x)
+
+
+def _corrected(
+    native: Callable[[Array], Array],
+    other: Callable[[Array], Array],
+    where: Callable[[Array], Array],
+    ordinary: float,
+) -> Callable[[Array], Array]:
+    """Combine two functions; `ordinary` is a number for which `where` is False.
+
+    With concrete values, the other function computes only its own elements. Otherwise both compute all elements, with
+    `ordinary` in place of the other function's elements, so that derivatives stay finite.
+    """
+
+    def run(x: Array, /) -> Array:
+        if _may_write(x):
+            chosen = where(x)
+            result = native(x)
+            if chosen.any():
+                result[chosen] = other(x[chosen])
+            return result
+        chosen = where(x)
+        return torch.where(chosen, other(torch.where(chosen, x, ordinary)), native(torch.where(chosen, ordinary, x)))
+
+    return run
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The gamma function's family
-
-
-def _suits_blocks(x: Array) -> bool:
-    return x.device.type == "cpu" and _has_values(x)
 
 
 def _takes_rules(x: Array) -> bool:
@@ -44,12 +70,12 @@ def _takes_rules(x: Array) -> bool:
     return is_differentiated(x) and not torch.compiler.is_dynamo_compiling()
 
 
-gammainc = in_blocks(generic.gammainc, _suits_blocks)
-gammaincc = in_blocks(generic.gammaincc, _suits_blocks)
-betainc = in_blocks(generic.betainc, _suits_blocks)
-zeta = in_blocks(generic.zeta, _suits_blocks)
+gammainc = in_blocks(generic.gammainc, _may_write)
+gammaincc = in_blocks(generic.gammaincc, _may_write)
+betainc = in_blocks(generic.betainc, _may_write)
+zeta = in_blocks(generic.zeta, _may_write)
 # PyTorch's own is off by 1e3 ulps near its zero.
-_digamma = corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
+_digamma = _corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
 
 
 @widened
@@ -102,10 +128,10 @@ def _is_zero(x: Array) -> Array:
     return ~(x.abs() > 0.0)
 
 
-i0 = widened(corrected(torch.special.i0, generic.i0, _beyond, 1.0))
+i0 = widened(_corrected(torch.special.i0, generic.i0, _beyond, 1.0))
 i0e = widened(torch.special.i0e)
-i1 = widened(corrected(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
-i1e = widened(corrected(torch.special.i1e, generic.i1e, _is_zero, 1.0))
+i1 = widened(_corrected(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
+i1e = widened(_corrected(torch.special.i1e, generic.i1e, _is_zero, 1.0))
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The error function's family
@@ -114,7 +140,7 @@ erf = torch.special.erf
 erfc = torch.special.erfc
 erfinv = torch.special.erfinv
 # The generic function is constant at the ends and outside, where the derivative is infinite, or NaN.
-erfcinv = corrected(generic.erfcinv, lambda x: erfinv(1.0 - x), lambda x: ~((x > 0.0) & (x < 2.0)), 1.0)
+erfcinv = _corrected(generic.erfcinv, lambda x: erfinv(1.0 - x), lambda x: ~((x > 0.0) & (x < 2.0)), 1.0)
 
 
 def ndtri(x: Array, /) -> Array:

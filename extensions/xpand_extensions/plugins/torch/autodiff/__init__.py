@@ -2,8 +2,7 @@
 
 from ._checkpoint import checkpoint, checkpoint_name
 from ._levels import is_differentiated
-from ._linear import linear_transpose
-from ._products import jvp, linearize, stop_gradient, value_and_grad, vjp
+from ._products import jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals
 from ._rules import closure_convert, custom_jvp, custom_vjp
 from ._solve import custom_linear_solve, custom_root

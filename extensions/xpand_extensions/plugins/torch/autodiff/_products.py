@@ -13,7 +13,7 @@ from xpand.extend import Array
 from xpand.torch import _private as private
 
 from .._in_place import with_errors
-from ._levels import at_new_level, conjugated, is_floating, merged
+from ._levels import at_new_level, conjugated, depends, is_floating, merged
 
 Arrays: TypeAlias = tuple[Array, ...]
 
@@ -124,3 +124,24 @@ def value_and_grad(
         return value, tuple(map(_given_back, gradient)) if isinstance(gradient, tuple) else _given_back(gradient)
 
     return both
+
+
+def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Arrays]:
+    zeros = tuple(map(torch.zeros_like, primals))
+
+    def pulled(*xs: Array) -> tuple[Any, ...]:
+        return vjp(lambda *leaves: (function(*leaves), ()), *xs, has_aux=True)
+
+    def derivative(*xs: Array) -> tuple[Arrays, Arrays]:
+        outs, pull, _ = pulled(*xs)
+        back = pull(*map(torch.ones_like, outs))
+        nonlinear.extend(depends(x, xs) for x in back)
+        return back, ()
+
+    nonlinear: list[bool] = []
+    vjp(derivative, *zeros, has_aux=True)
+    if any(nonlinear):
+        raise TypeError("linear_transpose: the function is not linear: its derivative depends on where it is taken")
+    _, pull, _ = pulled(*zeros)
+    transposed: Callable[..., Arrays] = pull
+    return transposed

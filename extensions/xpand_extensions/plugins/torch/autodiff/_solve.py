@@ -13,8 +13,7 @@ from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, fl
 from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, check_arguments, outer_error, outer_errors, with_arguments
 from ._levels import Rule, call, is_floating, is_traced_anywhere
-from ._linear import linear_transpose
-from ._products import linearize, vjp
+from ._products import linear_transpose, linearize, vjp
 
 Arrays: TypeAlias = tuple[Array, ...]
 Function: TypeAlias = Callable[..., Any]

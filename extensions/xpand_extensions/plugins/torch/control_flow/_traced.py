@@ -222,7 +222,7 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
 
     Derivatives are choices too, so that the other function doesn't affect them, even by NaN.
     """
-    return _between(pred, true_fun, false_fun, operands, _chosen)
+    return _between(pred, true_fun, false_fun, operands, programs.choose)
 
 
 def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
@@ -233,7 +233,14 @@ def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
     return _between(pred, true_fun, false_fun, operands, _selected_within if are_bound() else _selected)
 
 
-def _between(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function) -> Arrays:
+def _between(
+    pred: Array,
+    true_fun: Function,
+    false_fun: Function,
+    operands: Arrays,
+    choose: Function,
+    any_lane: bool = False,
+) -> Arrays:
     true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)))
     false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)))
     ends = len(operands) + len(of_true)
@@ -242,16 +249,8 @@ def _between(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
         lambda *arrays: false(*arrays[: len(operands)], *arrays[ends:]),
         (pred, *operands, *of_true, *of_false),
         choose,
+        any_lane,
     )
-
-
-def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    return programs.choose(true, false, arrays)
-
-
-def _unless_done(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Call the first function if any lane chooses it, for all lanes."""
-    return programs.choose(true, false, arrays)
 
 
 def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:
@@ -274,7 +273,9 @@ def _selected_within(true: Function, false: Function, arrays: Arrays) -> Arrays:
     )
 
 
-def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -> Arrays:
+def _choice(true: Function, false: Function, arrays: Arrays, choose: Function, any_lane: bool) -> Arrays:
+    """Call one of two functions; with `any_lane`, the first for all lanes if any lane chooses it."""
+
     def run(*arrays: Array) -> Arrays:
         found: Arrays = choose(true, false, arrays)
         return found
@@ -285,7 +286,7 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
         def back(function: Function, *arrays: Array) -> Arrays:
             return pulled_back(function, arrays[:count], arrays[count:])
 
-        found = _choice(partial(back, true), partial(back, false), (*residuals, *cotangents), choose)
+        found = _choice(partial(back, true), partial(back, false), (*residuals, *cotangents), choose, any_lane)
         return (torch.zeros_like(residuals[0]), *found)
 
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
@@ -294,19 +295,19 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
         def ahead(function: Function, *arrays: Array) -> Arrays:
             return pushed_forward(function, arrays[:count], arrays[count:])[1]
 
-        return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), choose)
+        return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), choose, any_lane)
 
     def batches(lanes: Lanes, mapped: Sequence[bool], pred: Array, *others: Array) -> tuple[Arrays, Sequence[bool]]:
         chosen, other = _over(lanes, true, mapped[1:]), _over(lanes, false, mapped[1:])
-        if mapped[0] and choose is not _unless_done:
+        if mapped[0] and not any_lane:
             found = _select_lanes(pred, chosen(*others), other(*others))
         else:
-            found = _choice(chosen, other, (torch.any(pred, dim=0) if mapped[0] else pred, *others), choose)
+            found = _choice(chosen, other, (torch.any(pred, dim=0) if mapped[0] else pred, *others), choose, any_lane)
         return found, [True] * len(found)
 
-    forward = lambda *arrays: (_choice(true, false, arrays, choose), arrays)
+    forward = lambda *arrays: (_choice(true, false, arrays, choose, any_lane), arrays)
     # What selects lane by lane is one operation on each array, at any level.
-    own = batches if choose in (_chosen, _unless_done) else None
+    own = batches if choose is programs.choose else None
     return call(Rule(run, forward, pull, push, within=choose is _selected_within, batches=own), arrays)
 
 
@@ -321,7 +322,7 @@ def _closed(function: Function) -> tuple[Function, Arrays]:
 
 
 def _run_if(active: Array, function: Function, state: Arrays) -> Arrays:
-    return _between(active, function, lambda *state: state, state, _unless_done)
+    return _between(active, function, lambda *state: state, state, programs.choose, any_lane=True)
 
 
 _PRIMITIVES: Final = Primitives(torch, _scan_of, _run_if, FEW_STEPS, skips_steps=False)
