@@ -139,7 +139,7 @@ std = _spread(torch.std, "The standard deviation over axes, with `correction` ta
 var = _spread(torch.var, "The variance over axes, with `correction` taken from the number of elements.")
 
 
-def _truth(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
+def _to_boolean(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
         if axis == ():
             return x.to(torch.bool)
@@ -149,8 +149,12 @@ def _truth(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     return _named(function, native.__name__, doc)
 
 
-any = _truth(torch.any, "Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8.")
-all = _truth(torch.all, "Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8.")
+any = _to_boolean(
+    torch.any, "Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8."
+)
+all = _to_boolean(
+    torch.all, "Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8."
+)
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
