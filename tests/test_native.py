@@ -270,6 +270,29 @@ def test_branches() -> None:
     assert not reasons(f, np.asarray(1), x).keys() - {"getitem"}
 
 
+@pytest.mark.parametrize("shape", [(5,), (20,), (6, 3), (4, 5, 30)], ids=str)
+def test_indices_that_are_computed(shape: tuple[int, ...]) -> None:
+    def f(x: Any, n: Any) -> Any:
+        xp = of(x)
+
+        def step(i: Any, carry: Any) -> Any:
+            carry = carry + 0.0
+            carry[i] = carry[i - 2] * 0.5 + x[i % 3, ...]
+            carry[n, ...] = 1.5
+            return carry
+
+        return control_flow.fori_loop(0, shape[0], step, xp.sin(x)), x[n] * 2.0, x[-1] + x[n]
+
+    program, x = native(f), np.random.default_rng(3).normal(size=shape)
+    for n in (0, 2, -1, -shape[0]):
+        assert_same_bits(program(x, np.asarray(n)), f(x, np.asarray(n)))
+    assert_same_bits(program(x, np.asarray(1, dtype=np.uint8)), f(x, np.asarray(1, dtype=np.uint8)))
+    assert "scan" not in reasons(f, x, np.asarray(0))
+    for n in (shape[0], -shape[0] - 1):
+        with pytest.raises(IndexError, match="out of bounds"):
+            program(x, np.asarray(n))
+
+
 # Random programs
 
 

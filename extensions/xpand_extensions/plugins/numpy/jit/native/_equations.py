@@ -12,10 +12,12 @@ from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
 from .....tracing.rules import ELEMENTWISE
 from ._emit import Emitter
-from ._scalars import converted, is_compiled, literal, plan_of
+from ._scalars import converted, is_compiled, literal, plan_of, stored_type_of
 from ._ufuncs import Loop, loop_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Pieces, Small, constant
 
+OUT_OF_BOUNDS: Final = 1 << 9
+"""The status of a program with an index that is."""
 DEEPEST: Final = 60
 """Operations that are computed for each element without an array in between."""
 
@@ -97,6 +99,61 @@ def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
     return Order.OTHER if moves and not isinstance(found, str) else found
 
 
+def _item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    if ARRAY not in _words(equation):
+        return [emitter.viewed(given[0], itemgetter(_key(equation)))]
+    found = _indexed(emitter, equation, emitter.in_memory(given[0]), given[1:])
+    return [emitter.small(found) if found.size <= SMALL else found]
+
+
+def _words(equation: Equation) -> list[str]:
+    return [part for part in equation.params["key"] if isinstance(part, str)]
+
+
+def _takes_rows(equation: Equation, arrays: Sequence[Any]) -> bool:
+    """Tell whether a key is integers of no axes, in arrays or known, and nothing else."""
+    key = [part for part in equation.params["key"] if part is not Ellipsis]
+    ends = all(part is not Ellipsis for part in equation.params["key"][:-1])
+    return (
+        ends
+        and all(isinstance(part, (int, str)) and not isinstance(part, bool) for part in key)
+        and all(isinstance(x, Variable) and not x.shape and np.dtype(x.dtype).kind in "iu" for x in arrays)
+    )
+
+
+def _indexed(emitter: Emitter, equation: Equation, buffer: Buffer, indices: Sequence[Node]) -> Buffer:
+    """Return the part of an array at computed integers; where one is out of bounds, NumPy computes again and raises."""
+    b, pointer, arrays = emitter.b, buffer.pointer, iter(indices)
+    offset: Any = constant(buffer.offset)
+    key = [part for part in equation.params["key"] if part is not Ellipsis]
+    for part, size, stride in zip(key, buffer.shape, buffer.strides):
+        if isinstance(part, int):
+            index: Any = constant(part % size)
+        else:
+            array = next(arrays)
+            (value,) = emitter.small(array).values
+            index = converted(b, value, array.dtype, np.dtype(np.int64))
+            if array.dtype.kind == "i":
+                index = b.select(b.icmp_signed("<", index, constant(0)), b.add(index, constant(size)), index)
+            is_outside = b.icmp_unsigned(">=", index, constant(size))
+            emitter.fail(is_outside, OUT_OF_BOUNDS)
+            index = b.select(is_outside, constant(0), index)
+        offset = b.add(offset, b.mul(index, constant(stride)))
+    pointer = b.gep(pointer, [offset], inbounds=True, source_etype=stored_type_of(buffer.dtype))
+    count = len(key)
+    return Buffer(buffer.shape[count:], buffer.dtype, pointer, buffer.strides[count:], slots=buffer.slots)
+
+
+def _item_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    if ARRAY not in _words(equation):
+        return _static_key(equation, orders)
+    if not _takes_rows(equation, equation.inputs[1:]) or not equation.inputs[0].aval.size:
+        return "index that is not static"
+    if not is_compiled(equation.outputs[0].dtype):
+        return "data type"
+    return Order.DENSE if orders[0] else "order of the elements in memory"
+
+
 def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
     key = equation.params["key"]
     if any(part is ARRAY or isinstance(part, bool) for part in key):
@@ -114,7 +171,10 @@ def _key(equation: Equation) -> tuple[Any, ...]:
 
 
 def _set_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    found = _static_key(equation, orders)
+    is_static = ARRAY not in _words(equation)
+    if not is_static and not (_takes_rows(equation, equation.inputs[2:]) and equation.outputs[0].aval.size):
+        return "index that is not static"
+    found = _static_key(equation, orders) if is_static else Order.DENSE
     if isinstance(found, str):
         return found
     x, value, out = *equation.inputs[:2], equation.outputs[0]
@@ -223,6 +283,13 @@ def _set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
         cast = lambda b, _, e: converted(b, e, source, dtype)
         value = Elementwise(value.shape, dtype, cast, [source], [value])
         value = emitter.small(value) if value.size <= SMALL else value
+    if ARRAY in _words(equation):
+        copy = emitter.in_memory(x) if isinstance(x, Small) else emitter.allocated(out.shape, dtype)
+        if not isinstance(x, Small):
+            emitter.store(x, copy)
+        row = _indexed(emitter, equation, copy, given[2:])
+        emitter.store(_stretched(emitter, value, row.shape), row)
+        return [emitter.small(copy) if copy.size <= SMALL else copy]
     if out.aval.size <= SMALL:
         positions = np.arange(out.aval.size).reshape(out.shape)[key]
         values = list(emitter.small(x).values)
@@ -369,9 +436,7 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("gradient_if", "stop_gradient"), Rule(_same, _unchanged)),
     **dict.fromkeys(("stack", "concat"), Rule(_join, _joined)),
     **dict.fromkeys(("sum", "prod", "max", "min"), Rule(_reduction, _reduction_order)),
-    "getitem": Rule(
-        lambda emitter, equation, given: [emitter.viewed(given[0], lambda x: x[_key(equation)])], _static_key
-    ),
+    "getitem": Rule(_item, _item_order),
     "roll": Rule(_rolled, _roll_order),
     "setitem": Rule(_set_part, _set_key),
 }

@@ -13,7 +13,7 @@ from llvmlite import ir
 from .....tracing._compile import compiled
 from .....tracing._graph import Graph, Variable, graphs_within
 from ._emit import POINTER, STATUS, Emitter
-from ._equations import Order
+from ._equations import OUT_OF_BOUNDS, Order
 from ._loops import lowered
 from ._scalars import literal
 from ._support import order_of, support_of
@@ -86,7 +86,7 @@ class Program:
         if status:
             if status & MISPLACED:
                 return self._rearranged(arrays)
-            if self._reacts(status):
+            if status & OUT_OF_BOUNDS or self._reacts(status):
                 return self.by_library(*arrays)
         return [x if x.shape else x[()] for x in results]
 
@@ -172,7 +172,7 @@ def _written(graph: Graph) -> tuple[str, int, list[Any], list[Any]]:
         emitter.store(node, Buffer(x.shape, x.dtype, pointer))
     emitter.keep_flags()
     b = emitter.b
-    b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED)))
+    b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED | OUT_OF_BOUNDS)))
     emitter.entry.branch(body.blocks[1])
     _write_entry(module, body, len(graph.inputs))
     return str(module), sum(emitter.sizes), list(emitter.loops), [np.ascontiguousarray(x) for x in large]
