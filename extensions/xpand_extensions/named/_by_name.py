@@ -1,6 +1,7 @@
 """Positional functions on named arrays: some axes by name, all others mapped."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, NamedTuple
 
 from xpand import trees
@@ -70,6 +71,7 @@ def by_name(
     outs = None if out is None else [_names(each) for each in out] if isinstance(out, list) else _names(out)
     name = getattr(function, "__name__", "by_name")
 
+    @wraps(function)
     def lifted(*args: Any, **options: Any) -> Any:
         arrays = [x for x in args if isinstance(x, NamedArray)]
         for x in args:

@@ -1,0 +1,128 @@
+"""Linear algebra of named arrays: two axes are the matrix, all others are mapped over.
+
+A matrix has two named axes, `axes=("row", "column")`. The inverse, and the solution of a system, have the column axis
+where the matrix has the row axis, as in mathematics: `A[row, column] x[column] = b[row]`.
+
+>>> import numpy as np
+>>> from xpand_extensions import named as hax
+>>> a = hax.named(np.asarray([[2.0, 0.0], [0.0, 4.0]]), ("i", "j"))
+>>> b = hax.named(np.asarray([1.0, 2.0]), "i")
+>>> hax.linalg.solve(a, b, axes=("i", "j"))
+NamedArray({'j': 2}, array([0.5, 0.5]))
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xpand import array_namespace
+
+from .. import linalg as _linalg
+from . import _axis
+from ._array import NamedArray, no_axis
+from ._axis import AxisSelector
+from ._by_name import by_name
+from ._plans import check_named
+
+__all__ = ["Eigh", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "solve"]
+
+Axes = tuple[AxisSelector, AxisSelector]
+
+
+class Eigh(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: NamedArray
+    eigenvectors: NamedArray
+
+
+def solve(a: NamedArray, b: NamedArray, *, axes: Axes) -> NamedArray:
+    """Solve a linear system for each batch element.
+
+    Args:
+        a: Square matrices.
+        b: Right-hand sides, with the row axis. All axes that the matrices don't have are mapped over.
+        axes: The row and the column axis of `a`.
+
+    Returns:
+        The solutions, with the column axis in place of the row axis, as the last.
+
+    Raises:
+        ValueError: An array lacks an axis, or a matrix isn't square.
+        numpy.linalg.LinAlgError: A matrix is singular, on libraries that raise for that.
+    """
+    row, column = _names("solve", a, axes)
+    check_named("solve", "b", b)
+    if row not in b.names:
+        raise no_axis("solve", b, row, None)
+
+    def columns(a: Any, b: Any) -> Any:
+        xp = array_namespace(a, b)
+        return xp.linalg.solve(a, b[..., None])[..., 0]
+
+    return by_name(columns, [(row, column), (row,)], (column,), broadcasts=True)(a, b)  # type: ignore[no-any-return]
+
+
+def inv(a: NamedArray, *, axes: Axes) -> NamedArray:
+    """Invert matrices: the result has the column axis, then the row axis, as the last axes."""
+    row, column = _names("inv", a, axes)
+    return _matrices(lambda x: array_namespace(x).linalg.inv(x), a, row, column, (column, row))  # type: ignore[no-any-return]
+
+
+def det(a: NamedArray, *, axes: Axes) -> NamedArray:
+    """Compute the determinants of matrices."""
+    row, column = _names("det", a, axes)
+    return _matrices(lambda x: array_namespace(x).linalg.det(x), a, row, column, ())  # type: ignore[no-any-return]
+
+
+def cholesky(a: NamedArray, *, axes: Axes) -> NamedArray:
+    """Compute the lower Cholesky factors of symmetric positive definite matrices, with the same axes."""
+    row, column = _names("cholesky", a, axes)
+    return _matrices(  # type: ignore[no-any-return]
+        lambda x: array_namespace(x).linalg.cholesky(x), a, row, column, (row, column)
+    )
+
+
+def expm(a: NamedArray, *, axes: Axes) -> NamedArray:
+    """Compute the exponentials of matrices, with the same axes."""
+    row, column = _names("expm", a, axes)
+    return _matrices(_linalg.expm, a, row, column, (row, column))  # type: ignore[no-any-return]
+
+
+def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
+    """Compute the eigenvalues and eigenvectors of symmetric matrices, whose row axis decides.
+
+    Returns:
+        The eigenvalues, with the column axis, in ascending order; the eigenvectors, with the row axis for their
+        elements and the column axis for their number.
+    """
+    row, column = _names("eigh", a, axes)
+    found = _matrices(lambda x: tuple(array_namespace(x).linalg.eigh(x)), a, row, column, [(column,), (row, column)])
+    return Eigh(*found)
+
+
+def eigvalsh(a: NamedArray, *, axes: Axes) -> NamedArray:
+    """Compute the eigenvalues of symmetric matrices, with the column axis, in ascending order."""
+    row, column = _names("eigvalsh", a, axes)
+    return _matrices(lambda x: array_namespace(x).linalg.eigvalsh(x), a, row, column, (column,))  # type: ignore[no-any-return]
+
+
+def _names(function: str, a: NamedArray, axes: Axes) -> tuple[str, str]:
+    check_named(function, "a", a)
+    found = _axis.pairs(function, axes)
+    if len(found) != 2:
+        raise ValueError(f"{function}: axes must be the row and the column axis, got {len(found)} of them")
+    _axis.different(function, [name for name, _ in found])
+    for name, size in found:
+        if name not in a.names or size not in (None, a.shape[name]):
+            raise no_axis(function, a, name, size)
+    (row, _), (column, _) = found
+    if a.shape[row] != a.shape[column]:
+        raise ValueError(
+            f"{function}: the matrices must be square, got sizes {a.shape[row]} and {a.shape[column]} of the axes "
+            f"{row!r} and {column!r}"
+        )
+    return row, column
+
+
+def _matrices(function: Callable[[Any], Any], a: NamedArray, row: str, column: str, out: Any) -> Any:
+    return by_name(function, [(row, column)], out, broadcasts=True)(a)

@@ -1,0 +1,100 @@
+"""Segment reductions of named arrays.
+
+The axis of the segments replaces the axis that is reduced. Values that no segment has, and indices out of bounds, are
+treated as in `xpand_extensions.scatter`.
+
+>>> import numpy as np
+>>> from xpand_extensions import named as hax
+>>> ages = hax.named(np.asarray([30.0, 50.0, 20.0]), "person")
+>>> team = hax.named(np.asarray([0, 1, 0]), "person")
+>>> hax.scatter.segment_mean(ages, team, hax.Axis("team", 2))
+NamedArray({'team': 2}, array([25., 50.]))
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand.extend import describe
+
+from .. import scatter as _scatter
+from . import _axis
+from ._array import NamedArray
+from ._axis import Axis, AxisSelector
+from ._by_name import by_name
+from ._plans import check_named, position
+
+__all__ = ["segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"]
+
+
+def segment_sum(
+    values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
+) -> NamedArray:
+    """Sum the values of each segment.
+
+    Args:
+        values: Numbers, with the axis.
+        segment_ids: The number of the segment for each position of the axis. It may have further axes.
+        segments: The axis of the segments in the result: its size is their number.
+        axis: The axis to reduce. By default: that of `segment_ids`, if it has one only.
+        **options: Those of `xpand_extensions.scatter.segment_sum`, such as `mode`.
+
+    Raises:
+        ValueError: `segment_ids` has several axes and `axis` isn't given, or an array lacks the axis.
+    """
+    return _segments("segment_sum", _scatter.segment_sum, values, segment_ids, segments, axis, options)
+
+
+def segment_prod(
+    values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
+) -> NamedArray:
+    """Multiply the values of each segment, as `segment_sum` sums them."""
+    return _segments("segment_prod", _scatter.segment_prod, values, segment_ids, segments, axis, options)
+
+
+def segment_mean(
+    values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
+) -> NamedArray:
+    """Compute the mean of the values of each segment, as `segment_sum` the sum."""
+    return _segments("segment_mean", _scatter.segment_mean, values, segment_ids, segments, axis, options)
+
+
+def segment_max(
+    values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
+) -> NamedArray:
+    """Compute the maximum of the values of each segment, as `segment_sum` the sum."""
+    return _segments("segment_max", _scatter.segment_max, values, segment_ids, segments, axis, options)
+
+
+def segment_min(
+    values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
+) -> NamedArray:
+    """Compute the minimum of the values of each segment, as `segment_sum` the sum."""
+    return _segments("segment_min", _scatter.segment_min, values, segment_ids, segments, axis, options)
+
+
+def _segments(
+    name: str,
+    function: Callable[..., Any],
+    values: NamedArray,
+    segment_ids: NamedArray,
+    segments: Axis,
+    axis: AxisSelector | None,
+    options: dict[str, Any],
+) -> NamedArray:
+    check_named(name, "values", values)
+    check_named(name, "segment_ids", segment_ids)
+    if not isinstance(segments, Axis):
+        raise TypeError(
+            f"{name}: segments must be an Axis, whose size is the number of segments, got {describe(segments)}"
+        )
+    if axis is None:
+        if len(segment_ids.names) != 1:
+            raise ValueError(
+                f"{name}: segment_ids has the axes {_axis.written(segment_ids.shape.items())}; choose one with axis="
+            )
+        axis = segment_ids.names[0]
+    for each in (values, segment_ids):
+        position(name, each, axis)
+    core, _ = _axis.selector(name, axis)
+    reduced = by_name(function, [(core,), (core,)], (segments.name,))
+    return reduced(values, segment_ids, num_segments=segments.size, **options)  # type: ignore[no-any-return]

@@ -1,0 +1,42 @@
+"""Special functions of named arrays, elementwise; arrays broadcast by name.
+
+Arguments, accuracy and errors are those of the functions of the same names in `xpand_extensions.special`. `logsumexp`
+and `softmax` work along an axis: lift them with `by_name`.
+
+>>> import numpy as np
+>>> from xpand_extensions import named as hax
+>>> hax.special.erf(hax.named(np.asarray([0.0, 1.0]), "x")).array.round(4)
+array([0.    , 0.8427])
+"""
+
+from .. import special as _special
+from ._by_name import by_name
+
+betainc = by_name(_special.betainc, broadcasts=True)
+betaln = by_name(_special.betaln, broadcasts=True)
+digamma = by_name(_special.digamma, broadcasts=True)
+entr = by_name(_special.entr, broadcasts=True)
+erf = by_name(_special.erf, broadcasts=True)
+erfc = by_name(_special.erfc, broadcasts=True)
+erfcinv = by_name(_special.erfcinv, broadcasts=True)
+erfinv = by_name(_special.erfinv, broadcasts=True)
+expit = by_name(_special.expit, broadcasts=True)
+factorial = by_name(_special.factorial, broadcasts=True)
+gammainc = by_name(_special.gammainc, broadcasts=True)
+gammaincc = by_name(_special.gammaincc, broadcasts=True)
+gammaln = by_name(_special.gammaln, broadcasts=True)
+i0 = by_name(_special.i0, broadcasts=True)
+i0e = by_name(_special.i0e, broadcasts=True)
+i1 = by_name(_special.i1, broadcasts=True)
+i1e = by_name(_special.i1e, broadcasts=True)
+log_ndtr = by_name(_special.log_ndtr, broadcasts=True)
+log_sigmoid = by_name(_special.log_sigmoid, broadcasts=True)
+logit = by_name(_special.logit, broadcasts=True)
+ndtr = by_name(_special.ndtr, broadcasts=True)
+ndtri = by_name(_special.ndtri, broadcasts=True)
+polygamma = by_name(_special.polygamma, broadcasts=True)
+sigmoid = by_name(_special.sigmoid, broadcasts=True)
+softplus = by_name(_special.softplus, broadcasts=True)
+xlog1py = by_name(_special.xlog1py, broadcasts=True)
+xlogy = by_name(_special.xlogy, broadcasts=True)
+zeta = by_name(_special.zeta, broadcasts=True)

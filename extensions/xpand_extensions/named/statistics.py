@@ -1,0 +1,152 @@
+"""Quantiles, running extremes and moving windows of named arrays.
+
+>>> import numpy as np
+>>> from xpand_extensions import named as hax
+>>> x = hax.named(np.asarray([[1.0, 5.0, 3.0], [2.0, 4.0, 8.0]]), ("place", "time"))
+>>> hax.statistics.quantile(x, 0.5, "time")
+NamedArray({'place': 2}, array([3., 4.]))
+>>> hax.statistics.window_max(x, {"time": 2})
+NamedArray({'place': 2, 'time': 2}, array([[5., 5.],
+       [4., 8.]]))
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xpand.extend import describe
+
+from .. import statistics as _statistics
+from .. import windows as _windows
+from . import _axis
+from ._array import NamedArray, make
+from ._axis import Axis, AxisSelection, AxisSelector
+from ._plans import check_named, check_rank, position, rest_of, selected
+
+__all__ = [
+    "cumulative_max",
+    "cumulative_min",
+    "logcumsumexp",
+    "nanquantile",
+    "quantile",
+    "window_max",
+    "window_mean",
+    "window_min",
+    "window_sum",
+]
+
+
+def quantile(
+    x: NamedArray,
+    q: float | Sequence[float],
+    axis: AxisSelection | None = None,
+    *,
+    new: AxisSelector = "quantile",
+    **options: Any,
+) -> NamedArray:
+    """Compute quantiles over axes.
+
+    Args:
+        x: Real numbers.
+        q: A number from 0 to 1, or several.
+        axis: The axes. By default: all.
+        new: The axis of the quantiles, the first of the result, if there are several.
+        **options: Those of `xpand_extensions.statistics.quantile`, such as `method`.
+
+    Raises:
+        ValueError: The array lacks an axis.
+    """
+    return _quantiles("quantile", _statistics.quantile, x, q, axis, new, options)
+
+
+def nanquantile(
+    x: NamedArray,
+    q: float | Sequence[float],
+    axis: AxisSelection | None = None,
+    *,
+    new: AxisSelector = "quantile",
+    **options: Any,
+) -> NamedArray:
+    """Compute quantiles of the elements that are not NaN, as `quantile` of all."""
+    return _quantiles("nanquantile", _statistics.nanquantile, x, q, axis, new, options)
+
+
+def _quantiles(
+    function: str,
+    positional: Callable[..., Any],
+    x: NamedArray,
+    q: Any,
+    axis: AxisSelection | None,
+    new: AxisSelector,
+    options: Mapping[str, Any],
+) -> NamedArray:
+    check_named(function, "x", x)
+    check_rank(function, x)
+    names = selected(function, x, axis)
+    found = positional(x.array, q, axis=tuple([x.names.index(name) for name in names]), **options)
+    rest = rest_of(x.names, names)
+    several = len(found.shape) > len(rest)
+    result = (_axis.selector(function, new)[0], *rest) if several else rest
+    _axis.different(function, result)
+    return make(found, result)
+
+
+def cumulative_max(x: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Compute the maximum of the elements up to each along an axis."""
+    return _along("cumulative_max", _statistics.cumulative_max, x, axis)
+
+
+def cumulative_min(x: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Compute the minimum of the elements up to each along an axis."""
+    return _along("cumulative_min", _statistics.cumulative_min, x, axis)
+
+
+def logcumsumexp(x: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Compute the logarithm of the sum of exponentials of the elements up to each along an axis."""
+    return _along("logcumsumexp", _statistics.logcumsumexp, x, axis)
+
+
+def _along(function: str, positional: Callable[..., Any], x: NamedArray, axis: AxisSelector) -> NamedArray:
+    check_named(function, "x", x)
+    return make(positional(x.array, axis=position(function, x, axis)), x.names)
+
+
+def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
+    """Sum over windows that move along axes.
+
+    Args:
+        x: Numbers.
+        window: The size of the window along each axis: a dictionary, or an `Axis`.
+        **options: Those of `xpand_extensions.windows.window_sum`: `strides`, `padding` and others.
+
+    Raises:
+        ValueError: The array lacks an axis.
+    """
+    return _windowed("window_sum", _windows.window_sum, x, window, options)
+
+
+def window_mean(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
+    """Compute means over windows that move along axes, as `window_sum` the sums."""
+    return _windowed("window_mean", _windows.window_mean, x, window, options)
+
+
+def window_max(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
+    """Compute maxima over windows that move along axes, as `window_sum` the sums."""
+    return _windowed("window_max", _windows.window_max, x, window, options)
+
+
+def window_min(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
+    """Compute minima over windows that move along axes, as `window_sum` the sums."""
+    return _windowed("window_min", _windows.window_min, x, window, options)
+
+
+def _windowed(
+    function: str, positional: Callable[..., Any], x: NamedArray, window: Any, options: Mapping[str, Any]
+) -> NamedArray:
+    check_named(function, "x", x)
+    if not isinstance(window, (Mapping, Axis)):
+        raise TypeError(
+            f"{function}: window must be a dictionary from names to sizes, or an Axis, got {describe(window)}"
+        )
+    sizes = _axis.specified(function, window)
+    axes = tuple([position(function, x, axis.name) for axis in sizes])
+    return make(positional(x.array, tuple([axis.size for axis in sizes]), axis=axes, **options), x.names)
