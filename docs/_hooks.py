@@ -46,6 +46,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "conversions": lambda: _tables.conversions(DOCS / "convert.json", "libraries"),
     "conversions_special": lambda: _tables.conversions(DOCS / "convert.json", "special"),
     "coverage_extra": lambda: _tables.coverage(DOCS / "coverage" / "extra.toml"),
+    "coverage_haliax": lambda: _tables.coverage(DOCS / "coverage" / "haliax.toml"),
     "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),
     "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),
@@ -103,6 +104,8 @@ def reference_pages() -> dict[str, str]:
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
         pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}"
+    for name in ("fft", "poly", "random", "tree", "typing"):
+        pages["reference/named.md"] += f"\n## named.{name}\n\n::: xpand_extensions.named.{name}\n{options}"
     return pages
 
 

@@ -183,7 +183,8 @@ def _reference(name: str) -> str:
         return f"[`{name}`](../reference/{module}.md)"
     # Headings have the full name as their anchor.
     page = module if module.startswith("xpand.") else f"xpand_extensions.{module}"
-    return f"[`{name}`](../reference/{module.removeprefix('xpand.')}.md#{page}.{function})"
+    file = module.removeprefix("xpand.").partition(".")[0]  # a page has the modules of a package, too
+    return f"[`{name}`](../reference/{file}.md#{page}.{function})"
 
 
 # From measurements

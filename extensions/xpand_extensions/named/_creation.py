@@ -95,9 +95,15 @@ def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
     return interned((name,)), _SAMPLES if size is None else size
 
 
-def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool) -> Array:
+def _floating(xp: Namespace, dtype: Any) -> DType | None:
+    """Return the data type in which to compute numbers of a data type: itself, or None, the default, for integers."""
+    found = _dtype(xp, dtype)
+    return found if found is not None and xp.isdtype(found, ("real floating", "complex floating")) else None
+
+
+def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool, dtype: Any) -> Array:
     if not is_array(start) and not is_array(stop):
-        return xp.linspace(start, stop, size, endpoint=endpoint, dtype=None, device=device)
+        return xp.linspace(start, stop, size, endpoint=endpoint, dtype=_floating(xp, dtype), device=device)
     dtype = start.dtype if is_array(start) else stop.dtype
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=dtype, device=device)
     return start * (1 - steps) + stop * steps
@@ -114,7 +120,7 @@ def _linspace(
     names, size = _one("linspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("linspace", xp, device, start, stop)
-    return _typed(xp, _spaced(xp, device, start, stop, size, endpoint), dtype, names)
+    return _typed(xp, _spaced(xp, device, start, stop, size, endpoint, dtype), dtype, names)
 
 
 @operation
@@ -124,7 +130,7 @@ def _logspace(
     names, size = _one("logspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("logspace", xp, device, start, stop)
-    exponents = _spaced(xp, device, start, stop, size, endpoint)
+    exponents = _spaced(xp, device, start, stop, size, endpoint, dtype)
     return _typed(xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
 
 
@@ -135,8 +141,9 @@ def _geomspace(
     names, size = _one("geomspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("geomspace", xp, device, start, stop)
-    first = start if is_array(start) else xp.asarray(float(start), device=device)
-    last = stop if is_array(stop) else xp.asarray(float(stop), device=device)
+    working = _floating(xp, dtype)
+    first = start if is_array(start) else xp.asarray(float(start), dtype=working, device=device)
+    last = stop if is_array(stop) else xp.asarray(float(stop), dtype=working, device=device)
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=first.dtype, device=device)
     return _typed(xp, first * xp.exp(xp.log(last / first) * steps), dtype, names)
 
