@@ -52,7 +52,7 @@ class Emitter:
         """The bytes of each slot of the workspace."""
         self.scopes: list[dict[Any, Node]] = []
         self.pinned: list[int] = []
-        self.block: tuple[int, Any, dict[int, Any]] | None = None
+        self.block: tuple[Any, dict[int, Any]] | None = None
         self.entry = ir.IRBuilder(function.append_basic_block("entry"))
         self.b = ir.IRBuilder(function.append_basic_block("start"))
         self.status = self.cell(STATUS)
@@ -402,7 +402,7 @@ class Emitter:
     @contextmanager
     def _in_block(self, number: Any, results: dict[int, Any]) -> Iterator[None]:
         before = self.block
-        self.block = (0, number, results)
+        self.block = (number, results)
         try:
             yield
         finally:
@@ -410,7 +410,7 @@ class Emitter:
 
     def _address_in_block(self, node: Call, place: Sequence[Index]) -> Any:
         assert self.block is not None
-        _, number, results = self.block
+        number, results = self.block
         return self.b.gep(results[id(node)], [number], source_etype=stored_type_of(node.dtype))
 
 

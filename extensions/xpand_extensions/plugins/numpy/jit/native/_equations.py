@@ -325,7 +325,7 @@ def _without_leading(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 # Reductions, by NumPy's inner loops
 
-_REDUCTIONS: Final = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+_REDUCTIONS: Final = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def _reduction_loop(equation: Equation) -> Loop | None:
@@ -359,7 +359,7 @@ def _reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str
     source, target = np.dtype(x.dtype), np.dtype(out.dtype)
     if source != target and (source.kind == "f" or target.kind == "f"):
         return "data type of the sum"
-    if target.kind == "b" or (equation.op.name == "mean" and source.kind != "f"):
+    if target.kind == "b":
         return "data type"
     if orders[0] != Order.DENSE:
         return "order of the elements in memory"
@@ -421,10 +421,6 @@ def _reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
         emitter.nest(flat.shape[:-1], call)
     found: Node = Buffer(out.shape, dtype, target.pointer, slots=target.slots)
     found = emitter.small(found) if found.size <= SMALL else found
-    if name == "mean":
-        number = Small((), dtype, [literal(node.size // max(1, found.size) if found.size else 1, dtype)])
-        found = Elementwise(out.shape, dtype, lambda b, _, x, y: b.fdiv(x, y), [dtype, dtype], [found, number])
-        found = emitter.small(found) if found.size <= SMALL else found
     return [found]
 
 
