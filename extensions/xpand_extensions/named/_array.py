@@ -220,7 +220,7 @@ class NamedArray:
         return f"NamedArray({axes}, {self.array!r})"
 
     def __reduce__(self) -> Any:
-        return make, (self.array, self.names)
+        return _restored, (self.array, self.names)
 
     def __bool__(self) -> bool:
         return bool(self.array)
@@ -557,6 +557,11 @@ def make(array: Any, names: tuple[str, ...]) -> NamedArray:
     found.array = array
     found.names = names
     return found
+
+
+def _restored(array: Any, names: tuple[str, ...]) -> NamedArray:
+    """Return what was pickled or copied."""
+    return make(array, interned(names))
 
 
 def flatten(x: NamedArray) -> tuple[tuple[Any], tuple[str, ...]]:

@@ -71,10 +71,11 @@ def _arange(
     count = math.prod(sizes)
     # From the count, so that rounding doesn't change the number of elements.
     run = xp.arange(count, dtype=None, device=device)
-    if isinstance(start, float) or isinstance(step, float):
-        run = _real(xp, run)
-    elif is_array(start) or is_array(step):
+    is_real = isinstance(start, float) or isinstance(step, float)
+    if is_array(start) or is_array(step):
         run = xp.astype(run, start.dtype if is_array(start) else step.dtype)
+    if is_real and not xp.isdtype(run.dtype, ("real floating", "complex floating")):
+        run = _real(xp, run)
     if isinstance(start, int) and isinstance(step, int) and (start, step) == (0, 1):
         found = run
     else:
@@ -104,7 +105,7 @@ def _floating(xp: Namespace, dtype: Any) -> DType | None:
 def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool, dtype: Any) -> Array:
     if not is_array(start) and not is_array(stop):
         return xp.linspace(start, stop, size, endpoint=endpoint, dtype=_floating(xp, dtype), device=device)
-    dtype = start.dtype if is_array(start) else stop.dtype
+    dtype = _floating(xp, start.dtype if is_array(start) else stop.dtype)
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=dtype, device=device)
     return start * (1 - steps) + stop * steps
 

@@ -156,8 +156,20 @@ def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
 def elementwise(name: str, source: Source) -> Callable[..., Any]:
     """Make an operation of any number of arrays that broadcast, with static parameters by keyword."""
     function = Positional(source)
+    named = NamedArray
 
     def apply(*operands: Any, **params: Any) -> Any:
+        first = operands[0]
+        if type(first) is named:
+            x, names = first.array, first.names
+            kind, shape = type(x), x.shape
+            for other in operands[1:]:
+                if type(other) is not named or other.names is not names:
+                    break
+                if type(other.array) is not kind or other.array.shape != shape:
+                    break
+            else:
+                return _renamed(function.of(x)(*[each.array for each in operands], **params), names)
         if not any(isinstance(x, NamedArray) for x in operands):
             arrays = [x for x in operands if is_array(x)]
             if not arrays:
@@ -165,12 +177,14 @@ def elementwise(name: str, source: Source) -> Callable[..., Any]:
                 arrays = [operands[0]]
             return function.of(arrays[0])(*operands, **params)
         names, arrays = aligned(name, operands)
-        found = function.of(next(x for x in arrays if is_array(x)))(*arrays, **params)
-        if isinstance(found, tuple):
-            return tuple([make(x, names) for x in found])
-        return make(found, names)
+        return _renamed(function.of(next(x for x in arrays if is_array(x)))(*arrays, **params), names)
 
     return apply
+
+
+def _renamed(found: Any, names: tuple[str, ...]) -> Any:
+    """Name the axes of an array, or of several."""
+    return tuple([make(x, names) for x in found]) if type(found) is tuple else make(found, names)
 
 
 for _name, _source in UNARY.items():

@@ -60,6 +60,8 @@ def dblock(idx: Any, size: int, /) -> dslice:
 
 def entries(function: str, index: Any) -> dict[Any, Any]:
     """Return an index as a dictionary: it may be pairs, `x["a", 0, "b", 1:]`, or `...` for all."""
+    if type(index) is tuple and len(index) == 2 and type(index[0]) is str:
+        return {index[0]: index[1]}
     if isinstance(index, Mapping):
         return dict(index)
     if index is Ellipsis or index == ():
@@ -85,21 +87,29 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 @operation
 def _getitem(x: NamedArray, index: Any) -> NamedArray:
-    if type(index) is dict and len(index) == 1:
-        ((axis, part),) = index.items()
-    elif type(index) is tuple and len(index) == 2:
-        axis, part = index
-    else:
-        return _index(x, entries("index", index))
-    # The most frequent indices: one position or slice along one axis.
-    kind = type(part)
-    names = x.names
-    if axis in names and (kind is int or (kind is slice and (part.step is None or part.step > 0))):
-        array, i = x.array, names.index(axis)
-        shape = array.shape
-        if len(shape) == len(names) and (kind is slice or -shape[i] <= part < shape[i]):
-            return make(array[(_whole,) * i + (part, ...)], names if kind is slice else _without(names, axis))
-    return _index(x, entries("index", index))
+    found = index if type(index) is dict else entries("index", index)
+    # Positions and slices with Python numbers are the most frequent: they need no plan.
+    names, array = x.names, x.array
+    shape = array.shape
+    if len(shape) == len(names):
+        parts: list[Any] = [_whole] * len(names)
+        rest = names
+        for axis, part in found.items():
+            if axis not in names:
+                break
+            i = names.index(axis)
+            kind = type(part)
+            if parts[i] is not _whole:
+                break
+            if kind is int and -shape[i] <= part < shape[i]:
+                rest = _without(rest, axis)
+            elif kind is not slice or (part.step is not None and part.step < 0):
+                break
+            parts[i] = part
+        else:
+            # Without axes left, libraries such as NumPy return a number unless there are dots.
+            return make(array[(*parts, ...)] if not rest else array[tuple(parts)], rest)
+    return _index(x, found)
 
 
 class Picked(NamedTuple):

@@ -16,6 +16,8 @@ from ._plans import aligned, array_of, check_named, check_rank, namespace_of, po
 
 
 def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
+    if type(condition) is type(x) is type(y) and is_array(x):
+        return array_namespace(condition, x, y).where(condition, x, y)
     xp = namespace_of(condition, x, y)
     if not is_array(condition):
         condition = xp.asarray(condition)

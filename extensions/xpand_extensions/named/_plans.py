@@ -262,9 +262,13 @@ def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], li
     arrays = [x for x in operands if isinstance(x, NamedArray)]
     several = tuple([x.names for x in arrays])
     plan = _ALIGNMENTS.get(several) or alignment(several)
-    for x in arrays:
-        check_rank(function, x)
-    check_sizes(function, plan, arrays)
+    shapes = [x.array.shape for x in arrays]
+    if [len(shape) for shape in shapes] != [len(names) for names in several]:
+        for x in arrays:
+            check_rank(function, x)
+    for i, j, k, m in plan.same:
+        if shapes[i][j] != shapes[k][m]:
+            raise different_sizes(function, arrays[i], arrays[k], several[i][j])
     steps = iter(plan.steps)
     found = []
     for x in operands:

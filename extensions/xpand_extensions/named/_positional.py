@@ -131,7 +131,7 @@ def frexp(x: Array, /) -> tuple[Array, Array]:
     info = xp.finfo(x.dtype)
     tiny = xp.abs(x) < info.smallest_normal
     digits = round(-math.log2(info.eps))
-    scaled = xp.where(tiny, x * 2.0**digits, x)
+    scaled = xp.where(tiny, xp.where(tiny, x, xp.zeros_like(x)) * 2.0**digits, x)
     usable = xp.isfinite(x) & (x != 0)
     safe = xp.abs(xp.where(usable, scaled, xp.ones_like(x)))
     exponent = xp.floor(xp.log2(safe)) + 1
