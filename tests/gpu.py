@@ -27,7 +27,9 @@ FOR_TESTS: Final = (
     *("array_api_strict", "dask", "torch", "jax", "numpy"),
 )
 """What the tests need, to compare with and to be described by; the libraries on the processor among them."""
-WITHOUT: Final = ("tests/test_docs.py", "tests/test_layers.py", "tests/test_torch_versions.py")
+WITHOUT: Final = tuple(
+    f"tests/test_{name}.py" for name in ("docs", "layers", "named_interop", "packaging", "torch_versions")
+)
 """Files of tests that can't be read without further packages or tools; none of them tests a library on a GPU."""
 FOR_SUITE: Final = ("pytest", "hypothesis", "ndindex", "pytest_jsonreport")
 
