@@ -30,7 +30,7 @@ def scan(
 
 def bounded(cond_fun: Function, body_fun: Function, init: Arrays, max_iter: int) -> Arrays:
     """Step as long as a condition holds, at most so many times."""
-    return _until(cond_fun, body_fun, (jnp.zeros((), dtype=int), *init), init, max_iter, max_iter)[1:]
+    return _until(cond_fun, body_fun, (np.zeros((), dtype=int), *init), init, max_iter, max_iter)[1:]
 
 
 def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tuple[int, ...]) -> Arrays:
@@ -42,14 +42,15 @@ def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tu
         carry = _until(cond_fun, body_fun, carry, init, stop, longest)
         return carry, carry[1:]
 
-    _, rows = jax.lax.scan(to_stop, (jnp.zeros((), dtype=int), *init), np.asarray(stops))
+    _, rows = jax.lax.scan(to_stop, (np.zeros((), dtype=int), *init), np.asarray(stops))
     order = np.asarray([stops.index(number) for number in numbers])
     return tuple([jnp.take(x, order, axis=0) for x in rows])
 
 
 def _until(cond_fun: Function, body_fun: Function, carry: Arrays, init: Arrays, stop: Any, longest: int) -> Arrays:
     """Step from a number of steps and a carry as long as a condition holds, until `stop` steps at most."""
-    safe = (carry[0], *map(jax.lax.stop_gradient, init))
+    # Numbers that take no device: that of the arrays need not be the default one.
+    safe: Any = (0, *map(jax.lax.stop_gradient, init))
     return masked_while(_PRIMITIVES, *counted(cond_fun, body_fun, stop), carry, safe, whole_blocks(longest))
 
 
