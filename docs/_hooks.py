@@ -53,6 +53,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
+    "named_attention": lambda: _tables.sources(DOCS / "examples" / "named_attention.py"),
     "singular_points": lambda: _tables.singular_points(DOCS / "singular_points.json"),
     "corrections": lambda: _tables.corrections(Path(xpand.__file__).parent),
 }

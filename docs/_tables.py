@@ -133,10 +133,10 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
 
 
-def sources(package: Path) -> str:
+def sources(example: Path) -> str:
     """Show the modules of an example, each folded under its docstring's first sentence."""
     parts = []
-    for path in sorted(package.glob("*.py")):
+    for path in sorted(example.glob("*.py")) if example.is_dir() else [example]:
         text = path.read_text(encoding="utf-8")
         title = sentence(ast.get_docstring(ast.parse(text))).rstrip(".").replace('"', "'")
         parts.append(f'??? example "`{path.name}`: {title}"\n\n' + _indented(f"```python\n{text}```") + "\n")
