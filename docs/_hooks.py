@@ -105,7 +105,7 @@ def reference_pages() -> dict[str, str]:
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
         pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}"
-    for name in ("fft", "poly", "random", "tree", "typing"):
+    for name in ("fft", "linalg", "poly", "random", "scatter", "special", "statistics", "tree", "typing"):
         pages["reference/named.md"] += f"\n## named.{name}\n\n::: xpand_extensions.named.{name}\n{options}"
     return pages
 
