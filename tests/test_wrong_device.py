@@ -31,6 +31,7 @@ NO_CASE = {
     "autodiff.value_and_grad": "a shortcut for arrays of the libraries that xpand wraps",
     "autodiff.checkpoint_name": "makes no array",
     "autodiff.closure_convert": "makes no array",
+    "autodiff.is_differentiated": "makes no array",
     "autodiff.residuals": "PyTorch's",
     "bits.bitcast": "not for array-api-strict",
     "convert.exported": "gives arrays to another library, which has the devices it has",
