@@ -85,9 +85,9 @@ def _takes_device(function: Callable[..., Array]) -> Callable[[F], F]:
     return decorate
 
 
-def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
+def _creating(name: str) -> Callable[..., Array]:
     """Let a function whose arrays have a default data type heed the precision, and create on the device."""
-    name = function.__name__
+    function: Callable[..., Array] = getattr(cp, name)
 
     @_takes_device(function)
     def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
@@ -110,14 +110,14 @@ def _like(function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
-arange = _creating(cp.arange)
-empty = _creating(cp.empty)
+arange = _creating("arange")
+empty = _creating("empty")
 empty_like = _like(cp.empty_like)
-eye = _creating(cp.eye)
-full = _creating(cp.full)
+eye = _creating("eye")
+full = _creating("full")
 full_like = _like(cp.full_like)
-linspace = _creating(cp.linspace)
-ones = _creating(cp.ones)
+linspace = _creating("linspace")
+ones = _creating("ones")
 ones_like = _like(cp.ones_like)
-zeros = _creating(cp.zeros)
+zeros = _creating("zeros")
 zeros_like = _like(cp.zeros_like)
