@@ -114,6 +114,65 @@ def test_bad_arguments_of_xarray_conversions() -> None:
         hax.to_xarray(hax.named(VALUES, NAMES), coords={"row": [1, 2]})
 
 
+def test_patterns_of_einops(library: Library) -> None:
+    flat = library.asarray(VALUES.reshape(2, 12))
+    x = hax.from_einops(flat, "batch (row column)", row=3)
+    assert x.shape == {"batch": 2, "row": 3, "column": 4}
+    library.assert_equal(x.array, VALUES)
+    expected = np.transpose(VALUES, (2, 0, 1)).reshape(8, 3)
+    library.assert_equal(hax.to_einops(x, "(column batch) row"), expected)
+    library.assert_equal(hax.to_einops(x, "() batch (row column)"), VALUES.reshape(1, 2, 12))
+    one = hax.from_einops(library.asarray(VALUES[:, :1]), "batch () column")
+    assert one.names == ("batch", "column")
+    both = hax.from_einops(library.asarray(VALUES.reshape(1, 24)), "() (batch rest)", batch=2)
+    library.assert_equal(both.array, VALUES.reshape(2, 12))
+
+
+def test_patterns_move_nothing_in_vain() -> None:
+    x = hax.from_einops(VALUES, "batch row column")
+    assert x.array is VALUES
+    assert hax.to_einops(x, "batch row column") is VALUES
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sizes", "message"),
+    [
+        ("batch (row", {}, r"a '\(' in .* is not closed"),
+        ("batch row)", {}, r"'\)' at position 9"),
+        ("batch ((row) column)", {}, r"'\(' at position 7"),
+        ("batch -> row", {}, "'-' at position 6"),
+        ("batch", {}, "has 1 axes, and the array 2"),
+        ("batch (row column)", {}, "the sizes of 'row', 'column' .* can't be found"),
+        ("batch (row column)", {"row": 5}, r"an axis of size 12 can't be split into \(row column\)"),
+        ("batch (row column)", {"row": 0}, "can't be split"),
+        ("batch (row column)", {"row": 3, "column": 5}, "can't be split"),
+        ("batch=3 row", {}, "'=' at position 5"),
+        ("batch row", {"batch": 3}, "an axis of size 2 can't be split"),
+        ("batch row", {"depth": 3}, "has no axis 'depth'"),
+        ("batch batch", {}, "must be different"),
+    ],
+)
+def test_bad_patterns(pattern: str, sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=f"from_einops: .*{message}"):
+        hax.from_einops(VALUES.reshape(2, 12), pattern, **sizes)
+
+
+def test_bad_arguments_of_patterns() -> None:
+    x = hax.named(VALUES, NAMES)
+    with pytest.raises(TypeError, match="an array without names"):
+        hax.from_einops(x, "a b c")
+    with pytest.raises(TypeError, match="must be an integer"):
+        hax.from_einops(VALUES, "a b c", a="2")
+    with pytest.raises(TypeError, match="pattern must be a string"):
+        hax.to_einops(x, NAMES)
+    with pytest.raises(ValueError, match="'depth'"):
+        hax.to_einops(x, "batch row depth")
+    with pytest.raises(ValueError, match=r"lacks the axes 'row', 'column' of the array"):
+        hax.to_einops(x, "batch")
+    with pytest.raises(TypeError, match="must be a NamedArray"):
+        hax.to_einops(VALUES, "a b c")
+
+
 def test_conversions_between_libraries_keep_names(library: Library) -> None:
     found = convert({"x": hax.named(VALUES, NAMES)}, library.xp)["x"]
     assert found.names == NAMES

@@ -19,6 +19,7 @@ from . import (
     _collectives,
     _created,
     _derivatives,
+    _einops,
     _mapping,
     _reduced,
     _refs,
@@ -45,6 +46,7 @@ from ._by_name import *  # noqa: F403
 from ._collectives import *  # noqa: F403
 from ._created import *  # noqa: F403
 from ._derivatives import *  # noqa: F403
+from ._einops import *  # noqa: F403
 from ._index import NamedAt, dblock, ds, dslice
 from ._mapping import *  # noqa: F403
 from ._reduced import *  # noqa: F403
@@ -88,6 +90,7 @@ __all__ += _binary.__all__
 __all__ += _by_name.__all__
 __all__ += _collectives.__all__
 __all__ += _derivatives.__all__
+__all__ += _einops.__all__
 __all__ += _mapping.__all__
 __all__ += _created.__all__
 __all__ += _reduced.__all__
