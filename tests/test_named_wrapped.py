@@ -1,4 +1,4 @@
-"""Named arrays around arrays of libraries that xpand does not wrap, and lazy ones."""
+"""Named arrays around arrays of libraries that xpand does not wrap, and lazy ones; graphs of named programs."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from tests.conforming import Conforming, libraries
+from xpand import array_namespace, namespace
 from xpand_extensions import named as hax
+from xpand_extensions import special
+from xpand_extensions.jit import make_graph
 
 VALUES = np.random.default_rng(0).normal(size=(2, 3))
 NAMES = ("row", "column")
@@ -61,3 +64,32 @@ def test_dask_computes_nothing() -> None:
     expected = VALUES @ VALUES.T
     np.testing.assert_allclose(found.array, np.exp(expected - expected.mean(1, keepdims=True)).T)
     np.testing.assert_allclose(gradient.array, np.broadcast_to(2 * VALUES.sum(0), VALUES.shape))
+
+
+GRAPHS: dict[str, Any] = {
+    "operator": (lambda x: x + x, lambda x: x + x),
+    "function": (lambda x: hax.exp(x), lambda x: array_namespace(x).exp(x)),
+    "reduction": (lambda x: x.sum("column"), lambda x: array_namespace(x).sum(x, axis=1)),
+    "broadcasting": (lambda x: x - x.mean("row"), lambda x: x - array_namespace(x).mean(x, axis=0)),
+    "transpose": (
+        lambda x: x.rearrange("row column -> column row"),
+        lambda x: array_namespace(x).permute_dims(x, (1, 0)),
+    ),
+    "nothing": (lambda x: x.rearrange(("row", "column")), lambda x: x),
+    "merge": (
+        lambda x: x.rearrange("row column -> (all: row column)"),
+        lambda x: array_namespace(x).reshape(x, (6,)),
+    ),
+    "index": (lambda x: x["row", 0], lambda x: x[0, :]),
+    "special": (lambda x: hax.special.erf(x), lambda x: special.erf(x)),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_graphs_are_those_of_the_positional_program(library: str, name: str) -> None:
+    by_name, by_position = GRAPHS[name]
+    x = namespace(library).asarray(VALUES)
+    found = make_graph(lambda x: by_name(hax.named(x, NAMES)).array)(x)
+    expected = make_graph(by_position)(x)
+    assert getattr(found, "code", str(found)) == getattr(expected, "code", str(expected))

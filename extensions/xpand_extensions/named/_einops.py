@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from xpand import array_namespace
-from xpand.extend import Array, describe, is_array
+from xpand.extend import Array, checks, describe, is_array
 
 from . import _axis
 from ._array import NamedArray, no_axis
@@ -52,8 +52,7 @@ def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
     for each, size in sizes.items():
         if each not in given:
             raise ValueError(f"{name}: {pattern!r} has no axis {each!r}, whose size is given")
-        if not isinstance(size, int) or isinstance(size, bool):
-            raise TypeError(f"{name}: the size of axis {each!r} must be an integer, got {describe(size)}")
+        checks.integer(name, each, size, minimum=0)
     shape = [size for group, whole in zip(groups, array.shape) for size in _split(name, pattern, group, whole, sizes)]
     names = [each for group in groups for each in group]
     if tuple(shape) != tuple(array.shape):
