@@ -462,6 +462,24 @@ def test_compilers_by_name() -> None:
         jit(lambda x: x, compiler=3)  # type: ignore[arg-type]
 
 
+def test_results_of_the_compiled_code_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs are computed again by NumPy only where NumPy warns, or an index is out of bounds."""
+    again: list[Program] = []
+    by_library = Program.by_library
+    monkeypatch.setattr(Program, "by_library", lambda self, *arrays: again.append(self) or by_library(self, *arrays))
+    x = np.linspace(0.5, 2.0, 7)
+    native(lambda x: of(x).sum(of(x).exp(-x) / x + of(x).sqrt(x)))(x)
+    native(lambda x, i: x[i] * 2.0 + of(x).sum(x))(x, np.asarray(3))
+    native(lambda x: control_flow.fori_loop(0, 5, lambda i, c: c * x[i] + x, x))(x)
+    assert again == []
+    with np.errstate(divide="ignore"):
+        native(lambda x: 1.0 / x + x)(0.0 * x)
+    assert again == []
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        native(lambda x: 1.0 / x + x)(0.0 * x)
+    assert len(again) == 1
+
+
 def test_a_compiler_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(BACKEND), "is_available", lambda self: False)
     with pytest.raises(ImportError, match=r"compiler='native' needs llvmlite.*pip install 'xpand\[native\]'"):

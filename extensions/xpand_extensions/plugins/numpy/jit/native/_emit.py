@@ -36,6 +36,8 @@ ALIGNMENT: Final = 64
 INTEGER: Final = ir.IntType(64)
 POINTER: Final = ir.PointerType()
 STATUS: Final = ir.IntType(32)
+_EXCEPTIONS: Final = 0x3F
+"""The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
 _LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGER])
 
 Place: TypeAlias = tuple[Index, ...]
@@ -285,13 +287,14 @@ class Emitter:
         """Add the floating-point flags that are set to the status."""
         b = self.b
         b.call(_flags(self.module, "stmxcsr"), [self.flags])
-        b.store(b.or_(b.load(self.status, typ=STATUS), b.load(self.flags, typ=STATUS)), self.status)
+        found = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, _EXCEPTIONS))
+        b.store(b.or_(b.load(self.status, typ=STATUS), found), self.status)
 
     def clear_flags(self) -> None:
         """Clear the floating-point flags."""
         b = self.b
         b.call(_flags(self.module, "stmxcsr"), [self.flags])
-        b.store(b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, ~0x3F)), self.flags)
+        b.store(b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, ~_EXCEPTIONS)), self.flags)
         b.call(_flags(self.module, "ldmxcsr"), [self.flags])
 
     def fail(self, condition: Any, status: int) -> None:
