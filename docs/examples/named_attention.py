@@ -23,7 +23,7 @@ Parameters = dict[str, NamedArray]
 
 def load(xp: Namespace, start: int, stop: int) -> tuple[NamedArray, NamedArray]:
     """Return images and their digits, as arrays of a library."""
-    digits = load_digits()
+    digits: Any = load_digits()
     images = xp.asarray(digits.images[start:stop] / 16.0, dtype=xp.float32)
     labels = xp.asarray(digits.target[start:stop])
     return hax.named(images, ("batch", Row, Column)), hax.named(labels, "batch")
