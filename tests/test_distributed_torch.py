@@ -18,8 +18,14 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
-from xpand_extensions import scatter
+from xpand_extensions import named, scatter
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp
+
+def by_name(x):
+    x = named.named(x, ("a", "b"))
+    y = named.exp(-x) + x.mean("a") * x.rearrange(("b", "a"))
+    return (y.sum("b") + x["b", 1]).array
+
 
 rank = int(sys.argv[1])
 store = dist.FileStore(sys.argv[2], 2)
@@ -42,6 +48,8 @@ CALLS = {
     "jacrev": lambda make: jacrev(lambda x: x * x)(make(x)),
     "jacfwd": lambda make: jacfwd(lambda x: x * x)(make(x)),
     "second derivatives": lambda make: jacrev(grad(cube))(make(x)),
+    "named": lambda make: by_name(make(values)),
+    "gradient of named": lambda make: grad(lambda x: by_name(x).sum())(make(values)),
     "hessian": lambda make: hessian(cube)(make(x)),
     "jvp": lambda make: jvp(grad(cube), (make(x),), (make(x + 1),))[1],
     "jvp of jvp": lambda make: jvp(lambda x: jvp(torch.sin, (x,), (x,))[1], (make(x),), (make(x + 1),))[1],
