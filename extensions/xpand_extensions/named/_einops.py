@@ -33,7 +33,7 @@ def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
         ValueError: The pattern can't be read, doesn't fit the array, or a size is missing or doesn't divide.
         TypeError: `array` is no array, or a size no integer.
 
-    Source: the left side of `einops.rearrange`.
+    Source: the part before the arrow in `einops.rearrange`.
 
     >>> import numpy as np
     >>> from_einops(np.zeros((2, 12)), "batch (height width)", height=3).shape
@@ -71,7 +71,7 @@ def to_einops(x: NamedArray, pattern: str, /) -> Array:
         ValueError: The pattern can't be read, or its axes are not those of the array.
         TypeError: `x` is no named array.
 
-    Source: the right side of `einops.rearrange`.
+    Source: the part after the arrow in `einops.rearrange`.
 
     >>> import numpy as np
     >>> from xpand_extensions import named as hax
