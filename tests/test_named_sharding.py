@@ -67,6 +67,20 @@ def test_named_jit_compiles(library: Library) -> None:
     library.assert_equal(scaled(x, "quotient", factor=factor)["y"].array, VALUES.sum(1) / 2, rtol=1e-12)
 
 
+def test_numbers_are_static_arguments_of_named_jit(library: Library) -> None:
+    seen = []
+
+    @hax.named_jit
+    def chosen(x: Any, flag: Any) -> Any:
+        seen.append(flag)
+        return x + 1.0 if flag else x - 1.0
+
+    x = named(library)
+    for flag in (True, False, 1, 0.0, -0.0, True):
+        library.assert_equal(chosen(x, flag).array, VALUES + 1 if flag else VALUES - 1)
+    assert list(map(repr, seen)) == ["True", "False", "1", "0.0", "-0.0"]
+
+
 def test_named_jit_follows_the_mapping_of_the_call(library: Library) -> None:
     names = []
     compiled = hax.named_jit(lambda x: names.append(hax.physical_axis_name("batch")) or x + 1.0)
@@ -95,7 +109,7 @@ def test_bad_arguments() -> None:
         hax.shard(x, {"batch": "data"}, mesh=3)
     with pytest.raises(TypeError, match=r"named_jit: unknown options \['static'\]"):
         hax.named_jit(lambda x: x, static=1)
-    with pytest.raises(TypeError, match="named_jit: arguments that are neither arrays nor numbers must be hashable"):
+    with pytest.raises(TypeError, match="named_jit: arguments that are not arrays are static and must be hashable"):
         hax.named_jit(lambda x, y: x)(x, bytearray())
     with pytest.raises(TypeError, match="a boolean for each positional argument"):
         hax.named_jit(lambda x: x, donate_args=("yes",))(x)

@@ -24,7 +24,6 @@ class Layout(NamedTuple):
     batch: Names
     steps: tuple[Step | None, ...]
     """How each array's axes are ordered: those that are mapped first, then the core axes."""
-    cores: tuple[Names, ...]
     mapped: tuple[tuple[int | None, ...], ...]
     """For each mapped axis, from the outermost: the `in_axes` of the arrays."""
 
@@ -128,10 +127,10 @@ def _layout(several: tuple[Names, ...], cores: tuple[Names, ...], broadcasts: bo
     own = [tuple([name for name in batch if name in names]) for names in several]
     if broadcasts:
         steps = tuple([step(names, (*batch, *core), pad=bool(core)) for names, core in zip(several, cores)])
-        return _LAYOUTS.add(key, Layout(batch, steps, cores, ()))
+        return _LAYOUTS.add(key, Layout(batch, steps, ()))
     steps = tuple([step(names, (*mine, *core)) for names, mine, core in zip(several, own, cores)])
     mapped = tuple([tuple([0 if name in mine else None for mine in own]) for name in batch])
-    return _LAYOUTS.add(key, Layout(batch, steps, cores, mapped))
+    return _LAYOUTS.add(key, Layout(batch, steps, mapped))
 
 
 def _check_sizes(function: str, arrays: Sequence[NamedArray]) -> None:

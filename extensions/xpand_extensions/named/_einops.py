@@ -126,7 +126,7 @@ def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:
 
 
 def _split(function: str, pattern: str, group: tuple[str, ...], whole: int, sizes: dict[str, int]) -> list[int]:
-    """Return the sizes of the axes of a group, one of which may follow from the others."""
+    """Return the sizes of the axes of a group. One that is not given follows from the others."""
     unknown = [each for each in group if each not in sizes]
     if len(group) == 1 and unknown:
         return [whole]

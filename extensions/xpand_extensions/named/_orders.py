@@ -16,7 +16,7 @@ def entries(function: str, axes: Any) -> tuple[Pair | EllipsisType, ...]:
 
 
 def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | EllipsisType]) -> tuple[str, ...]:
-    """Return an order of axes, of which `...` stands for those that aren't listed.
+    """Return an order of axes. `...` stands for those that are not listed.
 
     Of several `...`, each but the last takes the axes before which, in the natural order, there is none that has no
     place yet.

@@ -1,8 +1,8 @@
 """Plans: what an operation on names means for positions, found once for each combination of names.
 
 A plan is derived from the operation's axis signature (`tracing._signature`). It says how the arrays are brought into
-line, which positions the parameters stand for, and the names of the results. Sizes are compared in each call, since
-they are the arrays' own.
+line, which positions the parameters stand for, and the names of the results. Sizes belong to the arrays, so each call
+compares them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -160,7 +160,7 @@ def selected(function: str, x: NamedArray, axes: AxisSelection | None) -> tuple[
 
 
 def hashable(axes: Any) -> Any:
-    """Return a key for a selection of axes, of which lists and dictionaries have none of their own."""
+    """Return a hashable key for a selection of axes; lists and dictionaries are not hashable."""
     if isinstance(axes, list):
         return tuple(axes)
     return tuple(axes.items()) if isinstance(axes, Mapping) else axes

@@ -297,7 +297,7 @@ def _sizes_of_parts(
     parts: Sequence[str],
     bound: Mapping[Any, tuple[str | None, int | None]],
 ) -> list[int]:
-    """Return the sizes of the parts of an axis, of which one may be found from the others."""
+    """Return the sizes of the parts of an axis. One that is not given follows from the others."""
     sizes = [bound.get(part, (None, None))[1] for part in parts]
     known = math.prod([size for size in sizes if size is not None])
     unknown = [part for part, size in zip(parts, sizes) if size is None]

@@ -64,7 +64,7 @@ def _mean(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, keepdi
 def _var(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:
     x = _floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
-    # Masked elements may be anything, also NaN, of which derivatives must not hear.
+    # Masked elements may be NaN, which must not reach derivatives.
     x = xp.where(mask, x, xp.zeros_like(x))
     centred = xp.abs(x - _mean(None, xp, x, mask, axis, keepdims=True))
     total = xp.sum(xp.where(mask, centred * centred, xp.zeros_like(centred)), axis=axis)

@@ -288,8 +288,8 @@ def named_jit(
         **options: `keep_unused` and `inline` have no effect.
 
     Returns:
-        A compiled function. Leaves of its arguments that are neither arrays nor numbers are static, and must be
-        hashable. On other libraries than JAX, and without a mesh, nothing is split.
+        A compiled function. Leaves of its arguments that are not arrays are static: they must be hashable, and a new
+        value compiles again. On other libraries than JAX, and without a mesh, nothing is split.
 
     Raises:
         TypeError: An unknown option, or a static leaf that isn't hashable.
@@ -332,14 +332,14 @@ def named_jit(
         mapping = _resolved("named_jit", axis_resources)
         results = mapping if out_axis_resources is None else out_axis_resources
         leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
-        static = tuple([(i, leaf) for i, leaf in enumerate(leaves) if not _is_dynamic(leaf)])
+        static = [(i, leaf) for i, leaf in enumerate(leaves) if not _is_dynamic(leaf)]
         donated = _donated(donate_args, args)
-        key = (structure, static, tuple(mapping.items()), donated)
+        key = (structure, tuple([(i, _key(leaf)) for i, leaf in static]), tuple(mapping.items()), donated)
         try:
             program = programs.get(key)
         except TypeError as error:
             raise TypeError(
-                f"named_jit: arguments that are neither arrays nor numbers must be hashable, got "
+                f"named_jit: arguments that are not arrays are static and must be hashable, got "
                 f"{', '.join(describe(leaf) for _, leaf in static)}"
             ) from error
         if program is None:
@@ -360,7 +360,12 @@ def named_jit(
 
 
 def _is_dynamic(leaf: Any) -> bool:
-    return isinstance(leaf, (NamedArray, int, float, complex)) or is_array(leaf)
+    return isinstance(leaf, NamedArray) or is_array(leaf)
+
+
+def _key(leaf: Any) -> Any:
+    """Return a key of a static leaf: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    return type(leaf), repr(leaf) if isinstance(leaf, (float, complex)) else leaf
 
 
 def _donated(donate_args: Any, args: Sequence[Any]) -> tuple[int, ...]:

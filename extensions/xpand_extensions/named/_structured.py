@@ -171,7 +171,7 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
 
     Args:
         array: A named array.
-        *args: A sequence of axes, of which `...` stands for the rest; or a string. One that starts with a brace finds
+        *args: A sequence of axes, where `...` stands for the rest; or a string. One that starts with a brace finds
             axes by name, and may omit some, `"{H W} -> ... W H"`; any other lists all axes in their order,
             `"B H W -> B (E: H W)"`. `(E: H W)` is one axis `E` for two: before the arrow it is split, after it the two
             are merged.
@@ -275,7 +275,7 @@ def dot(
         *arrays: Named arrays.
         precision: The precision of the products of matrices, as `precision.matmul_precision` takes it.
         preferred_element_type: The data type in which to multiply and sum, and of the result.
-        out_axes: The order of the result's axes, of which `...` stand for those not listed. By default they have the
+        out_axes: The order of the result's axes, where `...` stands for those not listed. By default they have the
             order in which they come in the arrays.
         dot_general: A function with the signature of `jax.lax.dot_general`, to use for the products of two arrays, on
             any library.

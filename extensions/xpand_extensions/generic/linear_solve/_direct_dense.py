@@ -29,7 +29,7 @@ def factor_cholesky(a: Array, /) -> Factors:
 
 
 def judged_cholesky(xp: Namespace, a: Array, finite: Array, factor: Array, definite: Array) -> Factors:
-    """Judge factors of matrices of which it is known whether they are positive definite."""
+    """Judge factors of matrices, given whether these are positive definite."""
     factor, one = instead(xp, definite, factor, identity(xp, a)), identity(xp, a)
     both = instead(xp, finite & definite, a, one)
     # The sums of the whole matrix, of which the upper triangle isn't to be read.
