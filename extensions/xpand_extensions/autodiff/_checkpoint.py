@@ -33,7 +33,8 @@ def checkpoint(
         prevent_cse: Whether to prevent a compiler from merging the two computations; only JAX needs that, and not in
             the body of a `scan`.
         policy: Which values to save in addition to the arguments: one of `checkpoint_policies`, or such a function of
-            operations. None: no others.
+            operations. None: no others. It changes memory and time, not values. PyTorch recomputes all values, unless
+            the policy is `everything_saveable`.
         static_argnums: The numbers of arguments of any type that are used by the function's Python code alone. Python
             numbers among the other arguments are weakly typed.
 
@@ -45,8 +46,7 @@ def checkpoint(
     Raises:
         TypeError: A policy that is no function; by the function returned: arguments that are neither arrays nor
             numbers, nor static.
-        UnsupportedError: By the function returned: a policy that the library doesn't have. PyTorch has only
-            `everything_saveable` and `nothing_saveable`.
+        UnsupportedError: By the function returned: a policy that moves values to another memory, which only JAX has.
         ValueError: By the function returned: `static_argnums` names an argument that isn't there.
 
     Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.

@@ -2,13 +2,15 @@
 
 A policy is a function of an operation that tells whether its results may be saved: `policy(op, *avals, **params)`. `op`
 has a `name`, which is that of the library's own operations: JAX's primitives, or the functions of the standard. Each
-avals has `shape` and `dtype`. The policies here mean the same on every library.
+avals has `shape` and `dtype`. The policies here mean the same on every library, except on PyTorch: it recomputes all
+values, unless the policy is `everything_saveable`. A policy never changes values, only memory and time.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from xpand import UnsupportedError
 from xpand.extend import describe
 
 __all__ = [
@@ -117,6 +119,12 @@ def save_from_both_policies(policy_1: AnyPolicy, policy_2: AnyPolicy, /) -> Poli
 @dataclass(frozen=True, repr=False)
 class Offload(Policy):
     """A policy that moves values to another memory; only JAX has these."""
+
+
+def check_no_offload(policy: AnyPolicy | None) -> None:
+    """Raise UnsupportedError for a policy that only JAX has."""
+    if isinstance(policy, Offload):
+        raise UnsupportedError(f"checkpoint: {policy!r} is not available: JAX alone has several kinds of memory")
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:

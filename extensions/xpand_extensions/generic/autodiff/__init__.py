@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from xpand import UnsupportedError, array_namespace
+from xpand import array_namespace
 from xpand.extend import Array
 
 from ..._captures import captured as captured_arrays
 from ..._transforms import ArraySpec
-from ...autodiff.checkpoint_policies import AnyPolicy, Offload, everything_saveable, nothing_saveable
+from ...autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable, nothing_saveable
 from ...tracing import TracedArray, traced_namespace
 from ...tracing._bodies import Body, closed
 from ...tracing._core import Aval, aval_of, bare, bind
@@ -128,8 +128,7 @@ def checkpoint(
 ) -> Callable[..., Any]:
     if policy is everything_saveable:
         return function
-    if isinstance(policy, Offload):
-        raise UnsupportedError(f"checkpoint: {policy!r} is not available: JAX alone has several kinds of memory")
+    check_no_offload(policy)
     policy = None if policy is nothing_saveable else policy
     return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays, policy)
 

@@ -7,11 +7,10 @@ from typing import TypeAlias
 import torch
 import torch.utils.checkpoint
 
-from xpand import UnsupportedError
 from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import with_own_cells
-from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, everything_saveable, nothing_saveable
+from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
 from xpand_extensions.vmap._names import are_bound
 
 from ._closures import captured_by, outer_errors, with_arguments
@@ -32,12 +31,9 @@ def checkpoint(
 ) -> Function:
     if policy is everything_saveable:
         return function
-    if policy is not None and policy is not nothing_saveable:
-        raise UnsupportedError(
-            f"checkpoint: the policy {policy!r} is not available on PyTorch, which saves single values for `backward` "
-            "alone, and not under torch.func; use everything_saveable or nothing_saveable, or end one function where a "
-            "value is to be saved and begin another"
-        )
+    # All other policies recompute everything. Recorded results could only be found again by the order of operations,
+    # which may differ: under torch.func, the forward pass is not differentiated, and some functions depend on that.
+    check_no_offload(policy)
 
     def checkpointed(*xs: Array) -> Arrays:
         if torch.compiler.is_dynamo_compiling():
@@ -60,7 +56,7 @@ def checkpoint(
 
 
 def checkpoint_name(x: Array, /, name: str) -> Array:
-    return x  # no policy that is available asks for names
+    return x  # no policy asks for names here
 
 
 def _by_hooks(function: Function, xs: Arrays) -> Arrays:
