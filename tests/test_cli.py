@@ -18,6 +18,7 @@ import pytest
 import xpand
 from xpand_extensions import capabilities
 from xpand_extensions.cli import _info, _libraries, load_tour, main
+from xpand_extensions.plugins.numpy.jit import native
 
 _tour: Any = load_tour()
 from xpand_extensions.cli.tour import report  # noqa: E402
@@ -85,6 +86,9 @@ class TestInfo:
         assert libraries["numpy"]["version"] == np.__version__
         assert libraries["numpy"]["namespace"] == "xpand.numpy"
         assert libraries["numpy"]["devices"] == ["cpu"]
+        assert libraries["numpy"]["compilers"] == {"numpy": True, "native": native.BACKEND.is_available()}
+        assert libraries["jax"]["compilers"] == {"xla": True}
+        assert libraries["dask"]["compilers"] == {}
         assert libraries["array_api_strict"]["status"] == "ready"
 
     @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -98,6 +102,12 @@ class TestInfo:
         assert code == 0
         assert "pip install 'xpand[torch]'" in out
         assert "pip install 'xpand[strict]'" in out
+
+    def test_missing_compiler(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "300")
+        monkeypatch.setattr(native.Native, "is_available", lambda self: False)
+        _, out, _ = run(capsys, "info")
+        assert "numpy, native (llvmlite on an x86-64 machine: pip install 'xpand[native]')" in out
 
     @pytest.mark.parametrize("form", [[], ["--json"]])
     def test_broken_library_is_shown(

@@ -15,7 +15,7 @@ from tests.test_control_flow_compiled import CASES as LOOPS
 from xpand import trees
 from xpand_extensions import control_flow
 from xpand_extensions.autodiff import grad, jvp
-from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.jit import jit, lower, make_graph
 from xpand_extensions.tracing._functions import BINARY, UNARY
 from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
@@ -24,7 +24,7 @@ pytest.importorskip("llvmlite")
 
 from xpand_extensions.plugins.numpy.jit.native import BACKEND
 from xpand_extensions.plugins.numpy.jit.native._program import Program
-from xpand_extensions.plugins.numpy.jit.native._support import chosen, support_of
+from xpand_extensions.plugins.numpy.jit.native._support import left, support_of
 from xpand_extensions.plugins.numpy.jit.native._ufuncs import is_same, loop_of
 
 if not BACKEND.is_available():
@@ -50,7 +50,7 @@ def assert_same_bits(found: Any, expected: Any) -> None:
 def reasons(function: Callable[..., Any], *arrays: Any) -> dict[str, str]:
     """Return why operations of a program are left to the library."""
     graph = simplified(make_graph(function)(*arrays))
-    found = chosen(graph)
+    found = left(graph)
     return {each.op.name: found[id(each)] for each in graph.equations if id(each) in found}
 
 
@@ -443,10 +443,10 @@ def test_operations_that_are_not_compiled_are_left_to_the_library() -> None:
 
     x = np.linspace(1.0, 0.0, 50)
     assert_same_bits(native(f)(x), f(x))
-    assert reasons(f, x) == {"sort": "operation", "cumulative_sum": "operation"}
+    assert reasons(f, x) == {"sort": "no native code for it", "cumulative_sum": "no native code for it"}
     g = lambda x: control_flow.fori_loop(0, 3, lambda i, c: of(c).sort(c * 0.5 + 1.0) - x, x)
     assert_same_bits(native(g)(x), g(x))
-    assert reasons(g, x) == {"scan": "sort in its body: operation"}
+    assert reasons(g, x) == {"scan": "sort in its body: no native code for it"}
 
 
 # Choosing a compiler
@@ -460,6 +460,30 @@ def test_compilers_by_name() -> None:
         jit(lambda x: x, compiler="xla")(x)
     with pytest.raises(TypeError, match="compiler must be the name of one, or None, got"):
         jit(lambda x: x, compiler=3)  # type: ignore[arg-type]
+
+
+def test_the_text_of_a_program_tells_what_is_not_compiled() -> None:
+    def f(x: Any) -> Any:
+        xp = of(x)
+        y = control_flow.fori_loop(0, 3, lambda i, c: xp.sort(xp.sin(c)), x)
+        return xp.sort(y * 2.0 + 1.0)
+
+    x = np.ones(3)
+    program = jit(f, compiler="native").lower(x)
+    lines = [line.partition("  # ")[0::2] for line in program.as_text().splitlines()]
+    found = {line.split("=")[1].split("(")[0].strip(): note for line, note in lines if note}
+    assert found == {
+        "scan": "not compiled: sort in its body: no native code for it",
+        "sort": "not compiled: no native code for it",
+    }
+    assert "sin" in program.as_text()
+    assert program.as_text() == lower(f, compiler="native")(x).as_text()
+    assert lower(f)(x).as_text() == "\n".join(line for line, _ in lines)
+    np.testing.assert_array_equal(program.compile()(x), f(x))
+    with pytest.raises(ValueError, match="compiler must be None or 'numpy' or 'native'"):
+        lower(f, compiler="xla")(x)
+    with pytest.raises(TypeError, match="lower: compiler must be the name of one, or None, got"):
+        lower(f, compiler=3)  # type: ignore[arg-type]
 
 
 def test_results_of_the_compiled_code_are_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ def _as_json(libraries: list[Library], table: dict[str, Any]) -> dict[str, Any]:
                 "version": library.version,
                 "namespace": library.xp and library.xp.__name__,
                 "devices": library.devices,
+                "compilers": {name: not missing for name, missing in library.compilers.items()},
                 "error": library.error,
                 "how_to_add": library.how_to_add if library.status == "missing" else None,
             }
@@ -82,7 +83,7 @@ def _print(libraries: list[Library], table: dict[str, Any]) -> None:
 
 def _library_table(libraries: list[Library]) -> Table:
     table = Table(title="Libraries", title_justify="left")
-    for heading in ("library", "status", "version", "namespace", "devices"):
+    for heading in ("library", "status", "version", "namespace", "devices", "compilers"):
         table.add_column(heading)
     for library in libraries:
         table.add_row(
@@ -91,6 +92,7 @@ def _library_table(libraries: list[Library]) -> Table:
             library.version or "",
             library.xp.__name__ if library.xp else "",
             ", ".join(library.devices),
+            Text(", ".join(f"{name} ({missing})" if missing else name for name, missing in library.compilers.items())),
         )
     return table
 

@@ -9,6 +9,8 @@ from typing import Final, Literal
 from xpand import is_cupy_array, is_torch_array, library_name, namespace, to_device, wrapped_libraries
 from xpand.extend import Array, Namespace
 from xpand_extensions._dispatch import third_party_plugins
+from xpand_extensions.jit import jit
+from xpand_extensions.jit._calls import compilers_of
 
 STRICT: Final = "array_api_strict"
 """The standard's reference implementation: not wrapped, because it conforms by itself, and always worth a column."""
@@ -46,6 +48,11 @@ class Library:
         return (
             [] if self.xp is None else [str(d) for d in self.xp.__array_namespace_info__().devices() if d is not None]
         )
+
+    @property
+    def compilers(self) -> dict[str, str]:
+        """The names of the compilers of `jit`, each with what is missing for it, or ""."""
+        return {} if self.xp is None else dict(compilers_of(jit.native(self.xp.asarray(0))))
 
     @property
     def how_to_add(self) -> str:

@@ -6,19 +6,17 @@ from typing import Any
 from xpand import trees
 from xpand.extend import Array
 
-from ..jit._ahead import Lowering
 from ..jit._calls import traced_with
 from ..jit._graph import ShapeDtype
 from ..tracing._backend import LIBRARY
 from ..tracing._host import io_callback as _io_callback
 from ..tracing._host import pure_callback as _pure_callback
-from ..tracing._jit import jit_by, staged
-from ..tracing._simplify import simplified
+from ..tracing._jit import jit_by, lower_by, staged
 from ..tracing._staging import scope
 
 jit = jit_by(LIBRARY)
 make_graph = traced_with(lambda function, leaves: staged("make_graph", function, leaves)[0])
-lower = traced_with(lambda function, leaves: Lowering(str(simplified(staged("lower", function, leaves)[0]))))
+lower = lower_by()
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

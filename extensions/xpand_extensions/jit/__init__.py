@@ -27,6 +27,7 @@ from ._calls import (
     Flat,
     Statics,
     arrays_among,
+    check_compiler,
     check_leaves,
     leaf_numbers,
     signature_of,
@@ -134,8 +135,7 @@ def jit(
     """
     if not callable(function):
         raise TypeError(f"jit: takes a function, got {describe(function)}")
-    if not isinstance(compiler, (str, type(None))):
-        raise TypeError(f"jit: compiler must be the name of one, or None, got {describe(compiler)}")
+    check_compiler("jit", compiler)
     statics = Statics("jit", function, static_argnums, static_argnames)
     donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
@@ -179,7 +179,7 @@ def jit(
     own = ref(compiled)  # so that the function and its programs are freed with the last reference
     update_wrapper(compiled, function)
     attributes = {
-        "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames),
+        "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames, compiler=compiler),
         "clear_cache": signatures.clear,
         # torch.compile traces the function itself, or treats it as opaque, but not the look-up above.
         INLINED: function,

@@ -7,7 +7,7 @@ There is one for each structure of the traced arguments and each set of static v
 import inspect
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial, wraps
@@ -27,6 +27,7 @@ MANY: Final = 64
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 V = TypeVar("V")
+M = TypeVar("M")
 
 Instead: TypeAlias = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
@@ -106,14 +107,19 @@ class Compiled(Opaque, Generic[V]):
 
 Make: TypeAlias = Callable[[Callable[..., Any], Any], Callable[..., Any]]
 """Makes the compiled function, from a function of arrays and `donate_argnums`."""
+Lower: TypeAlias = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
+"""Makes the program before compilation, from a function of arrays and its arguments."""
+_NAMES: Final = "compilers"
+"""The attribute of an implementation of `jit` that returns the names of its compilers."""
 
 
-def jit_with(make: Make, named: Callable[[str], Make]) -> Callable[..., Any]:
+def jit_with(make: Make, named: Callable[[str], Make], names: Callable[[], Mapping[str, str]]) -> Callable[..., Any]:
     """Make a library's implementation of `jit`; the facade has bound the static arguments.
 
     Args:
         make: Compiles by default.
         named: Returns the function that compiles by a compiler that the user names, or raises.
+        names: Returns the names of the compilers, each with what is missing for it, or "".
     """
 
     def jit(
@@ -127,18 +133,35 @@ def jit_with(make: Make, named: Callable[[str], Make]) -> Callable[..., Any]:
     ) -> Callable[..., Any]:
         return (make if compiler is None else named(compiler))(function, donate_argnums)
 
+    setattr(jit, _NAMES, names)
     return jit
 
 
-def only(name: str, make: Make) -> Callable[[str], Make]:
-    """Make the second argument of `jit_with` for a library with one compiler."""
+def compilers_of(implementation: Callable[..., Any]) -> Mapping[str, str]:
+    """Return the names of the compilers of an implementation of `jit`, each with what is missing for it, or ""."""
+    names: Callable[[], Mapping[str, str]] = getattr(implementation, _NAMES, dict)
+    return names()
 
-    def named(compiler: str) -> Make:
+
+def only(name: str, make: M) -> Callable[[str], M]:
+    """Make the second argument of `jit_with` or `lower_with` for a library with one compiler."""
+
+    def named(compiler: str) -> M:
         if compiler != name:
             raise unknown_compiler(compiler, [name])
         return make
 
     return named
+
+
+def check_compiler(name: str, compiler: Any) -> None:
+    """Check that an argument `compiler` is a name, or None.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if not isinstance(compiler, (str, type(None))):
+        raise TypeError(f"{name}: compiler must be the name of one, or None, got {describe(compiler)}")
 
 
 def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:
@@ -151,7 +174,7 @@ def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:
 
 
 def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> Callable[..., Any]:
-    """Make a library's implementation of `make_graph` or `lower` from a function of the function and its arguments."""
+    """Make a library's implementation of `make_graph` from a function of the function and its arguments."""
 
     def traced(
         function: Callable[..., Any],
@@ -163,6 +186,23 @@ def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> C
         return lambda *leaves: make(function, leaves)
 
     return traced
+
+
+def lower_with(make: Lower, named: Callable[[str], Lower]) -> Callable[..., Any]:
+    """Make a library's implementation of `lower` from functions like those of `jit_with`."""
+
+    def lower(
+        function: Callable[..., Any],
+        /,
+        *,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Iterable[str] | None = None,
+        compiler: str | None = None,
+    ) -> Callable[..., Any]:
+        made = make if compiler is None else named(compiler)
+        return lambda *leaves: made(function, leaves)
+
+    return lower
 
 
 def by_signature(

@@ -12,7 +12,7 @@ from .._dispatch import OPERATIONS, pluggable
 from .._transformed import transformation
 from .._where import clean_tracebacks
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
-from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
+from ._calls import NUMBERS, Flat, Statics, arrays_among, check_compiler, check_leaves, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,12 @@ def lower(
     *,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
+    compiler: str | None = None,
 ) -> Callable[..., Lowered]:
     """Make the function that returns the program of another before compilation: `lower(f)(x).as_text()`.
 
-    Arguments and errors are those of `make_graph`; `jit(function).lower` is the same.
+    Arguments and errors are those of `jit`; `jit(function).lower` is the same. On NumPy, the text for a named compiler
+    tells which operations it leaves to NumPy, and why.
 
     Returns:
         A function of the same arguments. It returns a `Lowered`, whose method `compile` returns a `CompiledProgram`:
@@ -113,16 +115,17 @@ def lower(
     """
     if not callable(function):
         raise TypeError(f"lower: takes a function, got {describe(function)}")
+    check_compiler("lower", compiler)
     statics = Statics("lower", function, static_argnums, static_argnames)
 
     def lowered(*args: Any, **kwargs: Any) -> Lowered:
         flat, leaves, like, structure = _call(statics, "lower", function, args, kwargs)
-        found: Any = lower.native(*like)(flat)(*leaves)
+        found: Any = lower.native(*like)(flat, compiler=compiler)(*leaves)
         lowering: Lowering = found
 
         def compiled() -> CompiledProgram:
             if lowering.compile is None:
-                executable = Executable(_jit().native(*like)(flat), lowering.text)
+                executable = Executable(_jit().native(*like)(flat, compiler=compiler), lowering.text)
             else:
                 executable = lowering.compile()
             return CompiledProgram(executable, name_of(function), structure, tuple(map(signature_of, leaves)))

@@ -44,12 +44,13 @@ class Backend:
         """
         return False
 
-    def chosen(self, graph: Graph) -> Callable[[Equation], bool]:
-        """Return the function that tells which operations of a graph the backend takes; `accepts` by default.
+    def left(self, graph: Graph) -> dict[int, str]:
+        """Return why operations of a graph are left to the library, by the `id` of their equation.
 
-        A backend overrides it to look at the operations around each one.
+        By default they are those that `accepts` refuses. A backend overrides it to look at the operations around each
+        one, or to give reasons.
         """
-        return self.accepts
+        return {id(each): "not accepted" for each in graph.equations if not self.accepts(each)}
 
     def accepts_bodies(self, equation: Equation) -> bool:
         """Tell whether all operations within a loop or a branch are accepted."""
@@ -116,6 +117,11 @@ class Backends:
         by_default = [backend for backend in self.all if backend.priority >= 0]
         ordered = sorted(by_default, key=lambda backend: backend.priority, reverse=True)
         return next((backend for backend in ordered if backend.is_available()), LIBRARY)
+
+    def names(self) -> dict[str, str]:
+        """Return the names of the backends, each with its requirement where it isn't available, and "" where it is."""
+        named = [backend for backend in self.all if backend.name]
+        return {backend.name: "" if backend.is_available() else backend.needs for backend in named}
 
     def named(self, name: str) -> Backend:
         """Return the backend with a name.

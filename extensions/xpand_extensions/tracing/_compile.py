@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ._aliases import to_be_copied
 from ._backend import LIBRARY, Backend
-from ._graph import Equation, Graph, Variable
+from ._graph import Equation, Graph, Variable, graphs_within
 from ._simplify import simplified
 from ._specialise import specialised
 
@@ -43,7 +43,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     """Make the steps of a graph: one for each group that a backend lowers, one for each other equation."""
     if backend is LIBRARY:
         return [_step(equation, backend) for equation in graph.equations]
-    users, accepts = _users(graph), backend.chosen(graph)
+    users, left = _users(graph), backend.left(graph)
     steps: list[Step] = []
     groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; none depends on another
     where: dict[Variable, Hashable] = {}
@@ -61,7 +61,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
             steps.append(Step(function, [*part.inputs, *part.constants], {}, part.outputs, True))
 
     for equation in graph.equations:
-        joins = accepts(equation) and not equation.effects
+        joins = id(equation) not in left and not equation.effects
         kind = backend.group_of(equation) if joins else None
         for x in equation.inputs:
             if isinstance(x, Variable) and x in where and not (joins and where[x] == kind):
@@ -74,6 +74,17 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     for kind in list(groups):
         flush(kind)
     return steps
+
+
+def left_to_library(graph: Graph, backend: Backend) -> dict[int, str]:
+    """Return why operations of a graph, and of the bodies of loops that the library runs, are not compiled."""
+    left = backend.left(graph)
+    found = {id(each): "side effects" if each.effects else left.get(id(each), "") for each in graph.equations}
+    for equation in graph.equations:
+        if found[id(equation)]:
+            for _, inner in graphs_within(equation.params):
+                found.update(left_to_library(inner, backend))
+    return {number: reason for number, reason in found.items() if reason}
 
 
 def part_of(graph: Graph, equations: Sequence[Equation], users: Users | None = None) -> Graph:

@@ -5,7 +5,7 @@ A graph is typed: every variable has a shape and a data type. It can be printed,
 (`run`), and traced by interpreters, since running it applies its operations one by one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeVar
@@ -164,7 +164,11 @@ class Graph:
         _FUNCTIONS["check"](self)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self, "graph", f" over {library_name(self.namespace.base)}"))
+        return self.text({})
+
+    def text(self, notes: Mapping[int, str]) -> str:
+        """Return the graph as text, with notes on equations, by their `id`."""
+        return "\n".join(_lines(self, "graph", f" over {library_name(self.namespace.base)}", notes))
 
     def __repr__(self) -> str:
         return str(self)
@@ -184,7 +188,7 @@ def graphs_within(params: dict[str, Any]) -> Iterator[tuple[str, Graph]]:
             yield from ((f"{name}[{i}]", part.graph) for i, part in enumerate(value) if hasattr(part, "graph"))
 
 
-def _lines(graph: Graph, title: str, over: str = "") -> list[str]:
+def _lines(graph: Graph, title: str, over: str, notes: Mapping[int, str]) -> list[str]:
     names = Names(graph)
     heading = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in graph.inputs)
     lines = [f"{title}({heading}){over}:"]
@@ -192,11 +196,12 @@ def _lines(graph: Graph, title: str, over: str = "") -> list[str]:
         lines.append(f"    {names[variable]}: {written_type(variable.aval)} = {_short(value)}")
     for equation in graph.equations:
         left = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in equation.outputs)
-        part = f"  # {equation.scope}" if equation.scope else ""
+        comments = [each for each in (equation.scope, notes.get(id(equation))) if each]
+        part = f"  # {'; '.join(comments)}" if comments else ""
         left = f"{left} = " if left else ""
         lines.append(f"    {left}{equation.op}({', '.join(_arguments(equation, names))}){part}")
         for name, inner in graphs_within(equation.params):
-            lines += [f"        {line}" for line in _lines(inner, name)]
+            lines += [f"        {line}" for line in _lines(inner, name, "", notes)]
     lines.append(f"    return {', '.join(names[x] for x in graph.outputs)}")
     return lines
 

@@ -7,14 +7,16 @@ from typing import Any
 from xpand import array_namespace, choose_namespace, trees
 from xpand.extend import Array, checks, default_dtype
 
-from ..jit._calls import NUMBERS, Flattened, Make, by_signature, jit_with, unknown_compiler
+from ..jit._ahead import Lowering
+from ..jit._calls import NUMBERS, Flattened, Lower, Make, by_signature, jit_with, lower_with, unknown_compiler
 from ..jit._graph import namespace_with
-from ._backend import Backend, Backends
-from ._compile import compiled
+from ._backend import LIBRARY, Backend, Backends
+from ._compile import compiled, left_to_library
 from ._core import TracedArray, aval_of, bare, snapshot
 from ._graph import Graph
 from ._infinities import DERIVATIVES_TAKEN, run_without_warnings
 from ._namespace import traced_namespace
+from ._simplify import simplified
 from ._staging import stage
 
 
@@ -26,7 +28,30 @@ def jit_by(backend: Backend, others: Backends | None = None) -> Callable[..., An
             raise unknown_compiler(compiler, ())
         return _make(others.named(compiler))
 
-    return jit_with(_make(backend), named)
+    return jit_with(_make(backend), named, dict if others is None else others.names)
+
+
+def lower_by(others: Backends | None = None) -> Callable[..., Any]:
+    """Make the implementation of `lower` for a library with backends that users name.
+
+    The text is that of the simplified graph. For a backend that is named it says which operations are left to the
+    library, and why.
+    """
+
+    def made(backend: Backend) -> Lower:
+        def lowering(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
+            graph = simplified(staged("lower", function, leaves)[0])
+            left = {} if backend is LIBRARY else left_to_library(graph, backend)
+            return Lowering(graph.text({number: f"not compiled: {reason}" for number, reason in left.items()}))
+
+        return lowering
+
+    def named(compiler: str) -> Lower:
+        if others is None:
+            raise unknown_compiler(compiler, ())
+        return made(others.named(compiler))
+
+    return lower_with(made(LIBRARY), named)
 
 
 def _make(backend: Backend) -> Make:

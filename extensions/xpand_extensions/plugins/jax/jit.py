@@ -12,7 +12,7 @@ from xpand import trees
 from xpand.extend import Array
 
 from ...jit._ahead import Executable, Lowering
-from ...jit._calls import jit_with, only, traced_with
+from ...jit._calls import jit_with, lower_with, only, traced_with
 from ...jit._graph import ShapeDtype
 from ._explained import explained
 
@@ -41,7 +41,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
     return call
 
 
-jit = jit_with(_jit, only("xla", _jit))
+jit = jit_with(_jit, only("xla", _jit), lambda: {"xla": ""})
 
 
 def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
@@ -52,7 +52,7 @@ def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
 make_graph = traced_with(
     lambda function, leaves: jax.make_jaxpr(_of_results("make_graph", function))(*map(_struct, leaves))
 )
-lower = traced_with(_lower)
+lower = lower_with(_lower, only("xla", _lower))
 
 
 def _executable(lowered: Any) -> Executable:

@@ -3,7 +3,8 @@
 from typing import Final
 
 from ....tracing._backend import Backends
-from ....tracing._jit import jit_by
+from ....tracing._jit import jit_by, lower_by
 
 BACKENDS: Final = Backends(__name__, __path__)
 jit = jit_by(BACKENDS.preferred(), BACKENDS)
+lower = lower_by(BACKENDS)

@@ -14,7 +14,7 @@ import torch
 from xpand import trees
 from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
-from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, only, traced_with
+from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, lower_with, only, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
 from ._host import io_callback, pure_callback
@@ -36,7 +36,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
     return call
 
 
-jit = jit_with(_jit, only("inductor", _jit))
+jit = jit_with(_jit, only("inductor", _jit), lambda: {"inductor": ""})
 
 
 def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
@@ -80,9 +80,13 @@ def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
 
 
 make_graph = traced_with(lambda function, leaves: Graph(function, leaves, "make_graph").module)
-lower = traced_with(
-    lambda function, leaves: Lowering(Graph(function, leaves, "lower").module.print_readable(print_output=False))
-)
+
+
+def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
+    return Lowering(Graph(function, leaves, "lower").module.print_readable(print_output=False))
+
+
+lower = lower_with(_lower, only("inductor", _lower))
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

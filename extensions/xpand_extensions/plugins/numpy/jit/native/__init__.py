@@ -38,11 +38,10 @@ class Native(Backend):
         part = Graph(equation.op.namespace, _variables(equation), {}, [equation], [])
         return not support_of(part).reasons
 
-    def chosen(self, graph: Graph) -> Callable[[Equation], bool]:
-        from ._support import chosen
+    def left(self, graph: Graph) -> dict[int, str]:
+        from ._support import left
 
-        reasons = chosen(graph)
-        return lambda equation: id(equation) not in reasons
+        return left(graph)
 
     def lower(self, graph: Graph) -> Callable[..., Sequence[Any]] | None:
         from ._equations import VIEWS

@@ -224,7 +224,7 @@ def plan_of(equation: Equation) -> Plan | str:
         return _checked(Plan(tuple(wanted), _where), inputs, given)
     ufunc = _CALLED.get(name, equation.op.function)
     if not isinstance(ufunc, np.ufunc) or equation.params:
-        return "operation"
+        return "no native code for it"
     weak = [dtype or type(x) for x, dtype in zip(inputs, given)]
     try:
         *operands, result = ufunc.resolve_dtypes((*weak, None))

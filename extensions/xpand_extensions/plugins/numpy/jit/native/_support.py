@@ -69,7 +69,7 @@ def _order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         found: Order | str = _flow[name](equation, orders)
         return found
     if name not in RULES:
-        return "operation"
+        return "no native code for it"
     if len(equation.outputs) != 1:
         return "several results"
     return RULES[name].order(equation, orders)
@@ -140,7 +140,7 @@ def _cond(equation: Equation, orders: Sequence[Order]) -> Order | str:
 _flow: Final[dict[str, Any]] = {"cond": _cond, "scan": _scan, "while_loop": _while}
 
 
-def chosen(graph: Graph) -> dict[int, str]:
+def left(graph: Graph) -> dict[int, str]:
     """Return why operations of a graph are left to the library; views are, if the library uses them."""
     reasons = dict(support_of(graph).reasons)
     users: dict[Variable, list[Any]] = {}
