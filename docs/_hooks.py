@@ -22,7 +22,7 @@ sys.path.insert(0, str(DOCS))
 import _tables  # noqa: E402 - found once the folder is on the path
 
 import xpand  # noqa: E402
-from xpand_extensions import _capabilities  # noqa: E402
+from xpand_extensions import _capabilities, named  # noqa: E402
 
 TRACING: Final = (
     "Graph",
@@ -105,7 +105,7 @@ def reference_pages() -> dict[str, str]:
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
         pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}"
-    for name in ("fft", "linalg", "poly", "random", "scatter", "special", "statistics", "tree", "typing"):
+    for name in filter(lambda name: inspect.ismodule(getattr(named, name)), named.__all__):
         pages["reference/named.md"] += f"\n## named.{name}\n\n::: xpand_extensions.named.{name}\n{options}"
     return pages
 

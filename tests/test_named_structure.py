@@ -305,6 +305,9 @@ def test_fourier_transforms(library: Library) -> None:
     fft = np.fft
     for found, names, expected in (
         (cast("Any", hax.fft)(z, axis="a"), NAMES, fft.fft(complex_cube, axis=0)),
+        (hax.fft.fft(x, "b"), NAMES, fft.fft(CUBE, axis=1)),
+        (hax.fft.ifft(x, ("a", "c")), NAMES, fft.ifftn(CUBE, axes=(0, 2))),
+        (hax.fft.hfft(x, "a"), NAMES, fft.hfft(CUBE, axis=0)),
         (hax.fft.fft(z), NAMES, fft.fft(complex_cube)),
         (hax.fft.ifft(z, Axis("b", 5)), NAMES, fft.ifft(complex_cube, 5, axis=1)),
         (hax.fft.fft(z, ("b", "a"), "ortho"), NAMES, fft.fftn(complex_cube, axes=(1, 0), norm="ortho")),
@@ -317,8 +320,13 @@ def test_fourier_transforms(library: Library) -> None:
         (hax.fft.ifftshift(x), NAMES, fft.ifftshift(CUBE)),
     ):
         check(library, found, names, expected)
+    integers = hax.fft.fft(of(library, np.arange(4), "a"))  # of the library's default precision
+    np.testing.assert_allclose(library.to_numpy(integers.array), fft.fft(np.arange(4)), atol=1e-6)
     with pytest.raises(ValueError, match="no axis 'q'"):
         hax.fft.fft(z, "q")
+    found = hax.fft.fftfreq(Axis("a", 4), 0.5, xp=library.xp, device=library.device)
+    library.assert_equal(found.array, fft.fftfreq(4, 0.5).astype(str(library.to_numpy(found.array).dtype)))
+    assert hax.fft.rfftfreq(Axis("a", 4), xp=library.xp).names == ("a",)
     assert hax.fft.fftfreq(Axis("a", 4), 0.5).tolist() == fft.fftfreq(4, 0.5).tolist()
     assert hax.fft.rfftfreq(Axis("a", 4)).shape == {"a": 3}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 from xpand import trees
 from xpand.extend import Array, describe, is_array
@@ -10,10 +10,25 @@ from xpand.extend import Array, describe, is_array
 from ..vmap import vmap
 from . import _axis
 from ._array import NamedArray, interned, make, no_axis
-from ._plans import Memory, Step, check_rank, different_sizes, step, stepped, union, without_axes
+from ._axis import AxisSelection, AxisSelector
+from ._plans import (
+    Memory,
+    Step,
+    check_named,
+    check_rank,
+    different_sizes,
+    position,
+    rest_of,
+    selected,
+    step,
+    stepped,
+    union,
+    without_axes,
+)
 
 __all__ = ["by_name"]
 
+P = ParamSpec("P")
 Names = tuple[str, ...]
 _LAYOUTS = Memory()
 
@@ -29,12 +44,12 @@ class Layout(NamedTuple):
 
 
 def by_name(
-    function: Callable[..., Any],
+    function: Callable[P, Any],
     core: Any = (),
     out: Any = None,
     *,
     broadcasts: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Lift a positional function to named arrays.
 
     Args:
@@ -71,7 +86,7 @@ def by_name(
     name = getattr(function, "__name__", "by_name")
 
     @wraps(function)
-    def lifted(*args: Any, **options: Any) -> Any:
+    def lifted(*args: P.args, **options: P.kwargs) -> Any:
         arrays = [x for x in args if isinstance(x, NamedArray)]
         for x in args:
             if is_array(x):
@@ -86,7 +101,8 @@ def by_name(
 
         def positional(*values: Array) -> Any:
             parts = iter(values)
-            found = function(*[next(parts) if isinstance(x, NamedArray) else x for x in args], **options)
+            given: Any = [next(parts) if isinstance(x, NamedArray) else x for x in args]
+            found = function(*given, **options)
             names[:] = [_result_names(name, outs, cores, found, len(layout.batch) if broadcasts else 0)]
             return found
 
@@ -100,6 +116,25 @@ def by_name(
         )
 
     return lifted
+
+
+def along(positional: Callable[..., Any], x: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Call a positional function with one axis, which its result has, too."""
+    name = positional.__name__
+    check_named(name, "x", x)
+    return make(positional(x.array, axis=position(name, x, axis)), x.names)
+
+
+def reduced(
+    positional: Callable[..., Any], x: NamedArray, axis: AxisSelection | None, *args: Any, **options: Any
+) -> NamedArray:
+    """Call a positional function that removes axes; None: all."""
+    name = positional.__name__
+    check_named(name, "x", x)
+    check_rank(name, x)
+    names = selected(name, x, axis)
+    found = positional(x.array, *args, axis=tuple([x.names.index(each) for each in names]), **options)
+    return make(found, rest_of(x.names, names))
 
 
 def _names(axes: Any) -> Names:

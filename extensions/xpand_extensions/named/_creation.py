@@ -11,7 +11,7 @@ from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import AxisSelector, AxisSpec
 from ._calls import call, operation
-from ._plans import array_of, check_named, check_rank
+from ._plans import array_of, check_named, check_rank, floating
 
 
 def _dtype(xp: Namespace, dtype: DType | str | None) -> DType | None:
@@ -74,18 +74,14 @@ def _arange(
     is_real = isinstance(start, float) or isinstance(step, float)
     if is_array(start) or is_array(step):
         run = xp.astype(run, start.dtype if is_array(start) else step.dtype)
-    if is_real and not xp.isdtype(run.dtype, ("real floating", "complex floating")):
-        run = _real(xp, run)
+    if is_real:
+        run = floating(xp, run)
     if isinstance(start, int) and isinstance(step, int) and (start, step) == (0, 1):
         found = run
     else:
         found = start + step * run
     found = found if dtype is None else xp.astype(found, _dtype(xp, dtype), copy=False)
     return make(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
-
-
-def _real(xp: Namespace, x: Array) -> Array:
-    return xp.astype(x, xp.__array_namespace_info__().default_dtypes(device=None)["real floating"])
 
 
 _SAMPLES: Final = 50

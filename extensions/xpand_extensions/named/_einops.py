@@ -10,7 +10,7 @@ from xpand.extend import Array, checks, describe, is_array
 from . import _axis
 from ._array import NamedArray, no_axis
 from ._plans import check_named
-from ._shapes import permuted
+from ._shapes import grouped
 
 __all__ = ["from_einops", "to_einops"]
 
@@ -88,11 +88,7 @@ def to_einops(x: NamedArray, pattern: str, /) -> Array:
     missing = [each for each in x.names if each not in names]
     if missing:
         raise ValueError(f"{name}: {pattern!r} lacks the axes {', '.join(map(repr, missing))} of the array")
-    array = permuted(x, names).array
-    if all(len(group) == 1 for group in groups):
-        return array
-    sizes = x.shape
-    return array_namespace(array).reshape(array, tuple([math.prod(sizes[each] for each in group) for group in groups]))
+    return grouped(x, groups)
 
 
 def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:

@@ -92,6 +92,13 @@ def namespace_of(*operands: Any) -> Namespace:
     return array_namespace(*arrays) if arrays else default_namespace()
 
 
+def floating(xp: Namespace, x: Array) -> Array:
+    """Convert integers and booleans to floating-point numbers of the default data type."""
+    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x
+    return xp.astype(x, xp.__array_namespace_info__().default_dtypes(device=None)["real floating"])
+
+
 @operation
 def _asarray(x: Any) -> Array:
     return default_namespace().asarray(x)

@@ -10,7 +10,7 @@ from xpand.extend import Array, Namespace
 from . import _axis
 from ._array import NamedArray, make
 from ._calls import call
-from ._plans import Memory, Positional, aligned, check_named, check_rank, derived, hashable, selected
+from ._plans import Memory, Positional, aligned, check_named, check_rank, derived, floating, hashable, selected
 
 _new = object.__new__
 
@@ -47,22 +47,15 @@ def _highest(xp: Namespace, x: Array) -> Any:
     return math.inf if xp.isdtype(x.dtype, "real floating") else xp.iinfo(x.dtype).max
 
 
-def _floating(xp: Namespace, x: Array) -> Array:
-    """Convert integers to floating-point numbers, as the mean does."""
-    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
-        return x
-    return xp.astype(x, xp.__array_namespace_info__().default_dtypes(device=None)["real floating"])
-
-
 def _mean(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, keepdims: bool = False) -> Array:
-    x = _floating(xp, x)
+    x = floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
     total = xp.sum(xp.where(mask, x, xp.zeros_like(x)), axis=axis, keepdims=keepdims)
     return total / xp.sum(xp.astype(mask, total.dtype), axis=axis, keepdims=keepdims)
 
 
 def _var(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:
-    x = _floating(xp, x)
+    x = floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
     # Masked elements may be NaN, which must not reach derivatives.
     x = xp.where(mask, x, xp.zeros_like(x))

@@ -37,6 +37,27 @@ def permuted(x: NamedArray, names: tuple[str, ...]) -> NamedArray:
     return make(array_namespace(x.array).permute_dims(x.array, order[0]), order[1])
 
 
+def grouped(x: NamedArray, groups: Sequence[tuple[str, ...]]) -> Array:
+    """Return the array with one axis for each group of names: several are merged, and none has size one."""
+    found = permuted(x, tuple([name for group in groups for name in group])).array
+    if all(len(group) == 1 for group in groups):
+        return found
+    sizes = x.shape
+    return array_namespace(found).reshape(found, tuple([math.prod(sizes[each] for each in group) for group in groups]))
+
+
+def ungrouped(array: Array, groups: Sequence[tuple[str, ...]], sizes: Mapping[str, int]) -> NamedArray:
+    """Name the axes of an array with one axis for each group, of which several names have the sizes given."""
+    names = [name for group in groups for name in group]
+    _axis.different("named", names)
+    shape: list[int] = []
+    for size, group in zip(array.shape, groups):
+        shape.extend([size] if len(group) == 1 else [sizes[name] for name in group])
+    if any(len(group) != 1 for group in groups):
+        array = array_namespace(array).reshape(array, tuple(shape))
+    return make(array, interned(tuple(names)))
+
+
 @operation
 def _rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray:
     check_named("rename", "array", array)

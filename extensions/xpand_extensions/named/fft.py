@@ -8,13 +8,14 @@ default the last axis is transformed. The module can be called as its function `
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from xpand import array_namespace, default_namespace
+from xpand import array_namespace
+from xpand.extend import Array, Device, Namespace, knows_namespace, namespace_or_default
 
 from .._modules import make_callable
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelection, AxisSelector
-from ._plans import attribute, check_named, check_rank, position, selected
+from ._plans import attribute, check_named, check_rank, floating, position, selected
 
 __all__ = ["fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq"]
 
@@ -29,7 +30,7 @@ def _transformed(name: str, a: NamedArray, axis: TransformedAxes, norm: str | No
     check_named(name, "a", a)
     check_rank(name, a)
     positions, sizes, renamed = _axes(name, a, axis)
-    x = a.array
+    x = _accepted(name, a.array)
     norm = "backward" if norm is None else norm
     names = tuple([renamed.get(i, each) for i, each in enumerate(a.names)])
     _axis.different(name, names)
@@ -42,6 +43,17 @@ def _transformed(name: str, a: NamedArray, axis: TransformedAxes, norm: str | No
         lengths = None if all(size is None for size in sizes) else _lengths(name, x, positions, sizes)
         found = attribute(xp, f"fft.{name}n")(x, s=lengths, axes=positions, norm=norm)
     return make(found, interned(names))
+
+
+def _accepted(name: str, x: Array) -> Array:
+    """Convert to a data type that the standard's function takes. The namespaces of xpand take any."""
+    if knows_namespace(type(x)):
+        return x
+    xp = array_namespace(x)
+    x = floating(xp, x)
+    if name in ("rfft", "ihfft") or xp.isdtype(x.dtype, "complex floating"):
+        return x
+    return xp.astype(x, xp.result_type(x.dtype, xp.complex64))
 
 
 def _axes(name: str, a: NamedArray, axis: Any) -> tuple[tuple[int, ...], list[int | None], dict[int, str]]:
@@ -83,9 +95,10 @@ def _shifted(name: str, x: NamedArray, axes: AxisSelection | None) -> NamedArray
     return make(attribute(array_namespace(x.array), f"fft.{name}")(x.array, axes=positions), x.names)
 
 
-def _frequencies(name: str, axis: Axis, d: float) -> NamedArray:
+def _frequencies(name: str, axis: Axis, d: float, xp: Namespace | str | None, device: Device | None) -> NamedArray:
     (found,) = _axis.specified(name, axis)
-    return make(attribute(default_namespace(), f"fft.{name}")(found.size, d=d), interned((found.name,)))
+    function = attribute(namespace_or_default(xp, name), f"fft.{name}")
+    return make(function(found.size, d=d, device=device), interned((found.name,)))
 
 
 def fft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
@@ -133,11 +146,19 @@ def ifftshift(x: NamedArray, axes: AxisSelection | None = None) -> NamedArray:
     return _shifted("ifftshift", x, axes)
 
 
-def fftfreq(axis: Axis, d: float = 1.0) -> NamedArray:
-    """Return the frequencies of `fft` along an axis, for samples at a distance of `d`."""
-    return _frequencies("fftfreq", axis, d)
+def fftfreq(
+    axis: Axis, d: float = 1.0, *, xp: Namespace | str | None = None, device: Device | None = None
+) -> NamedArray:
+    """Return the frequencies of `fft` along an axis, for samples at a distance of `d`.
+
+    >>> fftfreq(Axis("t", 4), xp="numpy")
+    NamedArray({'t': 4}, array([ 0.  ,  0.25, -0.5 , -0.25]))
+    """
+    return _frequencies("fftfreq", axis, d, xp, device)
 
 
-def rfftfreq(axis: Axis, d: float = 1.0) -> NamedArray:
+def rfftfreq(
+    axis: Axis, d: float = 1.0, *, xp: Namespace | str | None = None, device: Device | None = None
+) -> NamedArray:
     """Return the frequencies of `rfft` along an axis: half its length and one."""
-    return _frequencies("rfftfreq", axis, d)
+    return _frequencies("rfftfreq", axis, d, xp, device)

@@ -41,39 +41,38 @@ def segment_sum(
     Raises:
         ValueError: `segment_ids` has several axes and `axis` isn't given, or an array lacks the axis.
     """
-    return _segments("segment_sum", _scatter.segment_sum, values, segment_ids, segments, axis, options)
+    return _segments(_scatter.segment_sum, values, segment_ids, segments, axis, options)
 
 
 def segment_prod(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
     """Multiply the values of each segment, as `segment_sum` sums them."""
-    return _segments("segment_prod", _scatter.segment_prod, values, segment_ids, segments, axis, options)
+    return _segments(_scatter.segment_prod, values, segment_ids, segments, axis, options)
 
 
 def segment_mean(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
     """Compute the mean of the values of each segment, as `segment_sum` the sum."""
-    return _segments("segment_mean", _scatter.segment_mean, values, segment_ids, segments, axis, options)
+    return _segments(_scatter.segment_mean, values, segment_ids, segments, axis, options)
 
 
 def segment_max(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
     """Compute the maximum of the values of each segment, as `segment_sum` the sum."""
-    return _segments("segment_max", _scatter.segment_max, values, segment_ids, segments, axis, options)
+    return _segments(_scatter.segment_max, values, segment_ids, segments, axis, options)
 
 
 def segment_min(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
     """Compute the minimum of the values of each segment, as `segment_sum` the sum."""
-    return _segments("segment_min", _scatter.segment_min, values, segment_ids, segments, axis, options)
+    return _segments(_scatter.segment_min, values, segment_ids, segments, axis, options)
 
 
 def _segments(
-    name: str,
     function: Callable[..., Any],
     values: NamedArray,
     segment_ids: NamedArray,
@@ -81,6 +80,7 @@ def _segments(
     axis: AxisSelector | None,
     options: dict[str, Any],
 ) -> NamedArray:
+    name = function.__name__
     check_named(name, "values", values)
     check_named(name, "segment_ids", segment_ids)
     if not isinstance(segments, Axis):

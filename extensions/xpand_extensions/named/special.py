@@ -1,7 +1,7 @@
 """Special functions of named arrays, elementwise; arrays broadcast by name.
 
-Arguments, accuracy and errors are those of the functions of the same names in `xpand_extensions.special`. `logsumexp`
-and `softmax` work along an axis: lift them with `by_name`.
+Arguments, accuracy and errors are those of the functions of the same names in `xpand_extensions.special`. `logsumexp`,
+`softmax` and `log_softmax` work along an axis.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -10,7 +10,9 @@ array([0.    , 0.8427])
 """
 
 from .. import special as _special
-from ._by_name import by_name
+from ._array import NamedArray
+from ._axis import AxisSelection, AxisSelector
+from ._by_name import along, by_name, reduced
 
 betainc = by_name(_special.betainc, broadcasts=True)
 betaln = by_name(_special.betaln, broadcasts=True)
@@ -40,3 +42,18 @@ softplus = by_name(_special.softplus, broadcasts=True)
 xlog1py = by_name(_special.xlog1py, broadcasts=True)
 xlogy = by_name(_special.xlogy, broadcasts=True)
 zeta = by_name(_special.zeta, broadcasts=True)
+
+
+def logsumexp(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
+    """Compute the logarithm of the sum of exponentials over axes, by default over all, without overflow."""
+    return reduced(_special.logsumexp, x, axis)
+
+
+def softmax(x: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Compute exponentials divided by their sum along an axis, without overflow."""
+    return along(_special.softmax, x, axis)
+
+
+def log_softmax(x: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Compute the logarithm of `softmax`, also where that underflows."""
+    return along(_special.log_softmax, x, axis)

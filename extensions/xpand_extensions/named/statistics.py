@@ -20,17 +20,21 @@ from .. import windows as _windows
 from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelection, AxisSelector
-from ._plans import check_named, check_rank, position, rest_of, selected
+from ._by_name import along, reduced
+from ._plans import check_named, position
 
 __all__ = [
     "cumulative_max",
     "cumulative_min",
     "logcumsumexp",
+    "median",
+    "nanmedian",
     "nanquantile",
     "quantile",
     "window_max",
     "window_mean",
     "window_min",
+    "window_prod",
     "window_sum",
 ]
 
@@ -55,7 +59,7 @@ def quantile(
     Raises:
         ValueError: The array lacks an axis.
     """
-    return _quantiles("quantile", _statistics.quantile, x, q, axis, new, options)
+    return _quantiles(_statistics.quantile, x, q, axis, new, options)
 
 
 def nanquantile(
@@ -67,11 +71,10 @@ def nanquantile(
     **options: Any,
 ) -> NamedArray:
     """Compute quantiles of the elements that are not NaN, as `quantile` of all."""
-    return _quantiles("nanquantile", _statistics.nanquantile, x, q, axis, new, options)
+    return _quantiles(_statistics.nanquantile, x, q, axis, new, options)
 
 
 def _quantiles(
-    function: str,
     positional: Callable[..., Any],
     x: NamedArray,
     q: Any,
@@ -79,35 +82,37 @@ def _quantiles(
     new: AxisSelector,
     options: Mapping[str, Any],
 ) -> NamedArray:
-    check_named(function, "x", x)
-    check_rank(function, x)
-    names = selected(function, x, axis)
-    found = positional(x.array, q, axis=tuple([x.names.index(name) for name in names]), **options)
-    rest = rest_of(x.names, names)
-    several = len(found.shape) > len(rest)
-    result = (_axis.selector(function, new)[0], *rest) if several else rest
-    _axis.different(function, result)
-    return make(found, result)
+    found = reduced(positional, x, axis, q, **options)
+    if len(found.array.shape) == len(found.names):
+        return found
+    names = (_axis.selector(positional.__name__, new)[0], *found.names)
+    _axis.different(positional.__name__, names)
+    return make(found.array, names)
+
+
+def median(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
+    """Compute the median over axes, by default over all."""
+    return reduced(_statistics.median, x, axis)
+
+
+def nanmedian(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
+    """Compute the median of the elements that are not NaN over axes, by default over all."""
+    return reduced(_statistics.nanmedian, x, axis)
 
 
 def cumulative_max(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute the maximum of the elements up to each along an axis."""
-    return _along("cumulative_max", _statistics.cumulative_max, x, axis)
+    return along(_statistics.cumulative_max, x, axis)
 
 
 def cumulative_min(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute the minimum of the elements up to each along an axis."""
-    return _along("cumulative_min", _statistics.cumulative_min, x, axis)
+    return along(_statistics.cumulative_min, x, axis)
 
 
 def logcumsumexp(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute the logarithm of the sum of exponentials of the elements up to each along an axis."""
-    return _along("logcumsumexp", _statistics.logcumsumexp, x, axis)
-
-
-def _along(function: str, positional: Callable[..., Any], x: NamedArray, axis: AxisSelector) -> NamedArray:
-    check_named(function, "x", x)
-    return make(positional(x.array, axis=position(function, x, axis)), x.names)
+    return along(_statistics.logcumsumexp, x, axis)
 
 
 def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
@@ -121,27 +126,31 @@ def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) 
     Raises:
         ValueError: The array lacks an axis.
     """
-    return _windowed("window_sum", _windows.window_sum, x, window, options)
+    return _windowed(_windows.window_sum, x, window, options)
+
+
+def window_prod(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
+    """Multiply the elements of windows that move along axes, as `window_sum` sums them."""
+    return _windowed(_windows.window_prod, x, window, options)
 
 
 def window_mean(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
     """Compute means over windows that move along axes, as `window_sum` the sums."""
-    return _windowed("window_mean", _windows.window_mean, x, window, options)
+    return _windowed(_windows.window_mean, x, window, options)
 
 
 def window_max(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
     """Compute maxima over windows that move along axes, as `window_sum` the sums."""
-    return _windowed("window_max", _windows.window_max, x, window, options)
+    return _windowed(_windows.window_max, x, window, options)
 
 
 def window_min(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
     """Compute minima over windows that move along axes, as `window_sum` the sums."""
-    return _windowed("window_min", _windows.window_min, x, window, options)
+    return _windowed(_windows.window_min, x, window, options)
 
 
-def _windowed(
-    function: str, positional: Callable[..., Any], x: NamedArray, window: Any, options: Mapping[str, Any]
-) -> NamedArray:
+def _windowed(positional: Callable[..., Any], x: NamedArray, window: Any, options: Mapping[str, Any]) -> NamedArray:
+    function = positional.__name__
     check_named(function, "x", x)
     if not isinstance(window, (Mapping, Axis)):
         raise TypeError(
