@@ -19,7 +19,8 @@ from mkdocs.structure.files import File, Files
 DOCS: Final = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-import _tables  # noqa: E402 - found once the folder is on the path
+import _gallery  # noqa: E402 - found once the folder is on the path
+import _tables  # noqa: E402
 
 import xpand  # noqa: E402
 from xpand_extensions import _capabilities, named  # noqa: E402
@@ -60,15 +61,16 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add a reference page for every capability to the navigation."""
+    """Add the pages of the gallery, and a reference page for every capability, to the navigation."""
+    next(entry["Gallery"] for entry in config.nav or [] if "Gallery" in entry).extend(_gallery.paths())
     reference = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
     reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names(), "extend", "tracing")]
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Make the reference pages."""
-    for path, content in reference_pages().items():
+    """Make the reference pages and the gallery."""
+    for path, content in (reference_pages() | _gallery.files()).items():
         files.append(File.generated(config, path, content=content))
     return files
 

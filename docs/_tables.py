@@ -22,6 +22,7 @@ LIBRARY_NAMES: Final = {
     "jax": "JAX",
     "cupy": "CuPy",
     "dask": "Dask",
+    "array_api_strict": "array-api-strict",
     "other": "any other",
 }
 

@@ -1,0 +1,79 @@
+"""The pages of the gallery: its programs run, and are drawn, while the site is built."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+EXAMPLES: Final = Path(__file__).parent / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+import gallery  # noqa: E402 - found once the folder is on the path
+from _tables import name_of, sources  # noqa: E402 - found by who imports this module
+
+NEEDS_MORE: Final = {"attention": EXAMPLES / "named_attention.py"}
+"""Programs with a part of their source elsewhere."""
+
+_INDEX: Final = """# Gallery
+
+Each program is one source for several libraries. Its picture is drawn when this site is built, and the tests run it on
+every library that its page names. To run one in a clone of the repository:
+
+```bash
+cd docs/examples
+python -m gallery kalman torch
+```
+
+<div class="gallery" markdown>
+
+{cards}
+</div>
+"""
+
+_PAGE: Final = """# {title}
+
+{picture}
+
+{text}
+
+{summary} Tested on {libraries}.
+
+{sources}"""
+
+
+def paths() -> list[str]:
+    """Name the pages of the gallery."""
+    return ["gallery/index.md", *(f"gallery/{name}.md" for name in gallery.PROGRAMS)]
+
+
+def files() -> dict[str, str]:
+    """Return the pages of the gallery and their pictures, by path."""
+    found: dict[str, str] = {}
+    cards = []
+    for name in gallery.PROGRAMS:
+        program = gallery.load(name)
+        results = gallery.run(name, program.LIBRARIES[0])
+        for theme in ("light", "dark"):
+            found[f"gallery/{name}-{theme}.svg"] = gallery.picture(name, results, dark=theme == "dark")
+        title, _, text = (program.__doc__ or "").strip().partition("\n\n")
+        title = title.rstrip(".")
+        summary = program.summary(results)
+        found[f"gallery/{name}.md"] = _PAGE.format(
+            title=title,
+            picture=_picture(name, summary),
+            text=text,
+            summary=summary,
+            libraries=", ".join(map(name_of, program.LIBRARIES)),
+            sources="\n".join(sources(path) for path in _source_files(name)),
+        )
+        cards.append(f"[{_picture(name, '')}\n{title}]({name}.md)\n")
+    found["gallery/index.md"] = _INDEX.format(cards="\n".join(cards))
+    return found
+
+
+def _source_files(name: str) -> list[Path]:
+    more = [NEEDS_MORE[name]] if name in NEEDS_MORE else []
+    return [EXAMPLES / "gallery" / f"{name}.py", *more]
+
+
+def _picture(name: str, text: str) -> str:
+    return " ".join(f"![{text}]({name}-{theme}.svg#only-{theme})" for theme in ("light", "dark"))
