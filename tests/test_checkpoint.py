@@ -12,8 +12,18 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
-from xpand_extensions.autodiff import checkpoint, checkpoint_name, grad, hessian, jacfwd, jvp, vjp
-from xpand_extensions.autodiff import checkpoint_policies as policies
+from xpand_extensions.autodiff import (
+    checkpoint,
+    checkpoint_name,
+    grad,
+    hessian,
+    jacfwd,
+    jvp,
+    vjp,
+)
+from xpand_extensions.autodiff import (
+    checkpoint_policies as policies,
+)
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.tracing._simplify import without_unused
 from xpand_extensions.vmap import vmap

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace, is_concrete, is_writeable_array
-from xpand.extend import Array, DType, Namespace, Scalar, checks
+from xpand.extend import DType, Namespace, Scalar, checks
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
 from xpand_extensions._runs import Matches, Runs
@@ -21,10 +22,10 @@ def binary(xp: Namespace, operation: Operation, dtype: DType) -> Binary:
         return lambda old, new: new
     if operation in ("min", "max"):
         if checks.kind(xp, dtype) == "bool":  # the standard orders no booleans
-            return xp.logical_and if operation == "min" else xp.logical_or  # type: ignore[no-any-return]
-        return xp.minimum if operation == "min" else xp.maximum  # type: ignore[no-any-return]
+            return xp.logical_and if operation == "min" else xp.logical_or
+        return xp.minimum if operation == "min" else xp.maximum
     name = {"power": "pow"}.get(operation, operation)
-    return getattr(xp, name)  # type: ignore[no-any-return]
+    return getattr(xp, name)
 
 
 # How the values for one element are combined before the update, for the updates where that makes no difference.

@@ -168,7 +168,7 @@ class _Copies:
 
     def _cell_of(self, cell: CellType) -> CellType:
         if any(id(value) in self.holders or id(value) in self.arrays for value in _contents(cell)):
-            return self.made.setdefault(id(cell), CellType())  # type: ignore[no-any-return]
+            return self.made.setdefault(id(cell), CellType())
         return cell
 
 

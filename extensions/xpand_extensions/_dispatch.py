@@ -62,7 +62,7 @@ class Pluggable(Protocol[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
-    def native(self, *arrays: Array) -> Callable[P, R_co]:
+    def native(self, *arrays: Any) -> Callable[P, R_co]:
         """Return the implementation for the library of the arrays."""
         ...
 
@@ -132,7 +132,7 @@ class Operation(Generic[P, R_co]):
         name = f"{self.capability}.{self.name}" if self.capability else self.name
         return name if self.package == _PACKAGE else f"{self.package}.{name}".lstrip(".")
 
-    def resolve(self, key: type | tuple[type, ...], arrays: tuple[Array, ...]) -> Callable[..., Any]:
+    def resolve(self, key: type | tuple[type, ...], arrays: tuple[Any, ...]) -> Callable[..., Any]:
         """Find the implementation for the arrays, and remember it under `key`."""
         try:
             xp = array_namespace(*arrays)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace
@@ -25,7 +25,7 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Array:
-        arrays = [x for x in args if hasattr(x, "dtype")]
+        arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)
         dtype = arrays[0].dtype if len(arrays) == 1 else xp.result_type(*arrays)
         narrow = is_narrow(xp, dtype)

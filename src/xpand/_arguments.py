@@ -8,7 +8,7 @@ wrong value a `ValueError`, and both are the same on every library because no li
 import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Final, Literal, NoReturn, TypeAlias
+from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeGuard
 
 from ._imports import trace_instead
 from ._namespace import array_namespace, describe, library_of
@@ -128,7 +128,7 @@ def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
     return found
 
 
-def device_of(x: Array) -> Any:
+def device_of(x: object) -> Any:
     """Return the device of an array, to make others there; None where it is unknown: tracers and Dask arrays.
 
     `xpand.device` tells more, and takes longer than a small operation.
@@ -136,7 +136,7 @@ def device_of(x: Array) -> Any:
     return getattr(x, "device", None)
 
 
-def is_array(x: object) -> bool:
+def is_array(x: object) -> TypeGuard[Array]:
     """Tell whether something is an array of any library; a class of arrays, such as `np.float32`, is none.
 
     Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
@@ -149,7 +149,7 @@ def is_array(x: object) -> bool:
     return library_of(cls) is not None or (hasattr(x, "__array_namespace__") and not isinstance(x, type))
 
 
-def namespace_of(function: str, **arrays: Array) -> Namespace:
+def namespace_of(function: str, **arrays: Any) -> Namespace:
     """Return the namespace that named arguments share; each must be an array.
 
     Raises:
@@ -185,7 +185,7 @@ def _no_array(function: str, name: str, x: object) -> NoReturn:
     ) from None
 
 
-def one_device(function: str, **arrays: Array) -> None:
+def one_device(function: str, **arrays: Any) -> None:
     """Check that named arrays lie on one device.
 
     Raises:
@@ -390,7 +390,7 @@ def common_dtype(function: str, xp: Namespace, **arrays: Array) -> DType:
     return xp.result_type(*dtypes)
 
 
-def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Array, ...]:
+def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Any, ...]:
     """Bring named arrays to the data type that they promote to by the standard.
 
     Raises:

@@ -16,7 +16,7 @@ from inspect import signature
 from typing import Any, Final
 
 from ._imports import import_module, untraced
-from ._typing import Array, Namespace
+from ._typing import Array, Namespace, Scalar
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
@@ -129,7 +129,9 @@ def _wraps(xp: Namespace, other: Namespace) -> bool:
     return wraps is not None and wraps(other)
 
 
-def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: bool | None = None) -> Namespace:
+def array_namespace(
+    *arrays: Array | Scalar | None, api_version: str | None = None, use_compat: bool | None = None
+) -> Namespace:
     """Return the array API namespace that the given arrays share.
 
     Args:
@@ -153,7 +155,7 @@ def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: 
     'xpand.numpy'
     """
     if api_version is None and use_compat is None and arrays:
-        x = arrays[0]
+        x: Any = arrays[0]
         xp = _BY_TYPE.get(type(x))
         if (
             xp is not None
@@ -169,7 +171,7 @@ def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: 
     return _resolve(arrays, api_version, use_compat)
 
 
-def _none_void(arrays: tuple[Array, ...]) -> bool:
+def _none_void(arrays: tuple[Any, ...]) -> bool:
     return arrays[1].dtype.char != "V" and (len(arrays) == 2 or all(x.dtype.char != "V" for x in arrays))
 
 
@@ -177,12 +179,12 @@ def _none_void(arrays: tuple[Array, ...]) -> bool:
 get_namespace = array_namespace
 
 
-def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: bool | None) -> Namespace:
+def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bool | None) -> Namespace:
     """Return the namespace as `array_namespace` does, for any number of arrays and of any type."""
     if use_compat is not None and not isinstance(use_compat, bool):
         raise ValueError(f"array_namespace: use_compat must be None, True or False, got {use_compat!r}")
     found: Namespace | None = None
-    first: Array = None
+    first: object = None
     for x in arrays:
         xp = _namespace_of(x, api_version, use_compat)
         if xp is None:
@@ -204,7 +206,7 @@ def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: boo
     return found
 
 
-def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) -> Namespace | None:
+def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -> Namespace | None:
     """Return the namespace of one argument; None for a scalar or None."""
     cls = type(x)
     wrapper = _WRAPPERS.get(cls)
@@ -227,7 +229,7 @@ def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) ->
                 "leave use_compat out to get the library's own"
             )
         xp = method(api_version=api_version)
-        return xp if getattr(x, "spec", None) is None else _with_spec(xp, x.spec)
+        return xp if getattr(x, "spec", None) is None else _with_spec(xp, x.spec)  # type: ignore[attr-defined]
     zero_gradient = name == "numpy" and _is_jax_zero_gradient(x)
     if zero_gradient:
         name = "jax"
@@ -276,10 +278,10 @@ def _with_spec(xp: Namespace, spec: Any) -> Namespace:
         found = _WithSpec(xp, spec)
         _WITH_SPEC.append(found)
     itself: Any = found  # which stands for a module
-    return itself  # type: ignore[no-any-return]
+    return itself
 
 
-def _is_jax_zero_gradient(x: Array) -> bool:
+def _is_jax_zero_gradient(x: Any) -> bool:
     """Tell whether a NumPy array is a gradient of an integer in JAX: `float0`, a void type that only JAX gives."""
     return "jax" in sys.modules and x.dtype.char == "V" and x.dtype == sys.modules["jax"].float0
 

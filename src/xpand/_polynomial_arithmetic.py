@@ -207,7 +207,7 @@ def _product(xp: Namespace, p1: Array, p2: Array) -> Array:
     if m < n:
         p1, p2, m, n = p2, p1, n, m
     # The longer, moved by each power of the shorter: as many passes as that has coefficients.
-    total = None
+    total: Any = None
     for i in range(n):
         term = xp.multiply(p1, p2[..., i : i + 1])
         before = xp.zeros((*batch, i), dtype=dtype, device=device)

@@ -5,7 +5,9 @@ Those that ask about arrays are its own. Those that ask about namespaces also kn
 
 from typing import Any
 
-from array_api_compat import device as _device
+from array_api_compat import (
+    device as _device,
+)
 from array_api_compat import (
     is_array_api_obj,
     is_array_api_strict_namespace,

@@ -1,5 +1,7 @@
 """Comparisons of numbers up to rounding, and of whole arrays."""
 
+from typing import Any
+
 from . import _arguments
 from ._arguments import device_of
 from ._namespace import array_namespace, describe
@@ -94,7 +96,7 @@ def array_equal(a: Array, b: Array, /, *, equal_nan: bool = False) -> Array:
     return xp.all(equal | _both_nan(xp, a, b) if equal_nan else equal)
 
 
-def _close(function: str, a: Array | Scalar, b: Array | Scalar, rtol: float, atol: float, equal_nan: bool) -> Array:
+def _close(function: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
     given = {name: x for name, x in (("a", a), ("b", b)) if _arguments.is_array(x)}
     if not given:
         raise TypeError(

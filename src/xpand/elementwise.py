@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import _arguments
 from ._arguments import device_of
@@ -152,7 +152,7 @@ def apply_where(
     >>> apply_where(x >= 0.0, x, np.sqrt, fill_value=0.0)
     array([2., 0., 3.])
     """
-    arrays = [args] if _arguments.is_array(args) else list(args)
+    arrays = [args] if _arguments.is_array(args) else list(cast("Sequence[Array]", args))
     xp = _arguments.namespace_of("apply_where", cond=cond, **{f"args[{i}]": x for i, x in enumerate(arrays)})
     if _arguments.kind(xp, cond.dtype) != "bool":
         raise TypeError(f"apply_where: cond must be booleans, got {cond.dtype}")

@@ -3,7 +3,8 @@
 The package `xpand_extensions` is built on these names, and others can be: what is listed here stays as it is. How to
 define operations, derivatives and plug-ins is in `xpand_extensions.extend`.
 
-- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`. `Kind` names the kinds of data types.
+- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`; in plug-ins `LibraryArray`, for
+  arrays of one known library. `Kind` names the kinds of data types.
 - `checks`: a module of checks. Each takes the name of the function first, and raises an error that says which
   argument, what was given and what is accepted.
 - Questions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
@@ -35,7 +36,7 @@ from ._imports import import_module, trace_instead, untraced
 from ._namespace import describe, eager, imported_libraries, is_lazy, knows_namespace, library_of, register_wrapper
 from ._precision import default_dtype
 from ._structures import same_structure
-from ._typing import Array, Axis, Device, DType, Namespace, Scalar
+from ._typing import Array, Axis, Device, DType, LibraryArray, Namespace, Scalar
 
 __all__ = [
     "Array",
@@ -43,6 +44,7 @@ __all__ = [
     "DType",
     "Device",
     "Kind",
+    "LibraryArray",
     "Namespace",
     "Scalar",
     "checks",

@@ -1,6 +1,7 @@
 """Descriptions of arrays in one line, for logs and messages."""
 
 import math
+from typing import Any, cast
 
 from . import _arguments
 from ._namespace import array_namespace, is_concrete, library_name
@@ -35,7 +36,7 @@ def inspect(x: Array, /, *, limit: int = 8) -> str:
     """
     xp = _arguments.namespace_of("inspect", x=x)
     limit = _arguments.integer("inspect", "limit", limit, minimum=0)
-    shape = ", ".join("?" if size is None or size != size else str(size) for size in x.shape)
+    shape = ", ".join("?" if size is None or size != size else str(size) for size in cast("tuple[Any, ...]", x.shape))
     head = f"{library_name(xp)} {str(x.dtype).rpartition('.')[2]}[{shape}]"
     device = _arguments.device_of(x)
     head += "" if device is None else f" on {device}"

@@ -217,9 +217,8 @@ class CustomVJP(Custom):
         if not leaves:
             return call.direct()
         native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *nondiff))
-        forward, backward = [
-            OfArrays(each, user, *nondiff) for each, user in zip((rule.forward, rule.backward), self.rule)
-        ]
+        forward, backward = self.rule
+        forward, backward = OfArrays(rule.forward, forward, *nondiff), OfArrays(rule.backward, backward, *nondiff)
         native.defvjp(forward, backward, self.symbolic_zeros)
         return call.output(native(*leaves))
 

@@ -45,7 +45,7 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     function_of("cond", "true_fun", true_fun)
     function_of("cond", "false_fun", false_fun)
     known = isinstance(pred, bool)
-    chosen = pred if known else scalar_bool("cond", "pred must be", pred, None)
+    chosen: Any = pred if known else scalar_bool("cond", "pred must be", pred, None)
     arrays, form = _operands("cond", operands, () if known else (chosen,))
     results, flat = _flattened("cond", (true_fun, false_fun), form, first_array((*arrays, chosen)))
     if known:

@@ -5,7 +5,8 @@ import sys
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import Array, Device, DType, Namespace, checks, describe, namespace_or_default
+from xpand.extend import Device, DType, Namespace, checks, describe, namespace_or_default
+from xpand.extend import LibraryArray as Array
 
 from .. import bits
 from .._dispatch import pluggable

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 
 
 def to_last(xp: Namespace, x: Array, axis: int) -> Array:

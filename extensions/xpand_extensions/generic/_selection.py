@@ -1,7 +1,8 @@
 """The largest or smallest few, once it is known which value is the last of them: no sort but of these few."""
 
 from xpand import array_namespace
-from xpand.extend import Array, checks
+from xpand.extend import LibraryArray as Array
+from xpand.extend import checks
 from xpand_extensions._bounds import index_dtype
 
 

@@ -153,7 +153,7 @@ def repeat(
             raise ValueError(
                 f"repeat: total_repeat_length={total_repeat_length} must be 0 where x has no elements along axis {axis}"
             )
-    if hasattr(repeats, "dtype"):
+    if not isinstance(repeats, int) and hasattr(repeats, "dtype"):
         _check_repeats(x, repeats, axis, total_repeat_length)
     else:
         repeats = checks.integer("repeat", "repeats", repeats, minimum=0)

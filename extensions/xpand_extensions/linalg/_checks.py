@@ -42,7 +42,7 @@ def computed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return function(*args, **kwargs)
     result: Any = function(*[_cast(xp, x, dtype, xp.float32) for x in args], **kwargs)
     if not isinstance(result, tuple):
-        return _cast(xp, result, xp.float32, dtype)  # type: ignore[no-any-return]
+        return _cast(xp, result, xp.float32, dtype)
     rounded = [_cast(xp, x, xp.float32, dtype) for x in result]
     return result._make(rounded) if hasattr(result, "_make") else tuple(rounded)  # type: ignore[return-value]
 

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 
 from .. import scatter, sparse
 from ..sparse._products import csr_rows

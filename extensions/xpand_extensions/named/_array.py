@@ -83,7 +83,7 @@ class NamedArray:
 
     def matches_axes(self, spec: Any) -> bool:
         """Tell whether the array has the axes of an annotation, of a string, or of names: see `named.typing`."""
-        return call.matches_axes(self, spec)  # type: ignore[no-any-return]
+        return call.matches_axes(self, spec)
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -172,12 +172,12 @@ class NamedArray:
     @property
     def real(self) -> "NamedArray":
         """The real part."""
-        return call.real(self)  # type: ignore[no-any-return]
+        return call.real(self)
 
     @property
     def imag(self) -> "NamedArray":
         """The imaginary part, zero for real numbers."""
-        return call.imag(self)  # type: ignore[no-any-return]
+        return call.imag(self)
 
     def item(self) -> Any:
         """Return the value as a Python number.
@@ -203,7 +203,7 @@ class NamedArray:
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements' bytes, in C or Fortran order."""
-        return call.tobytes(self, order)  # type: ignore[no-any-return]
+        return call.tobytes(self, order)
 
     def tree_flatten(self) -> tuple[tuple[Any], tuple[str, ...]]:
         """Return the leaf and the names, as trees do."""
@@ -235,7 +235,7 @@ class NamedArray:
         return complex(self.array)
 
     def __index__(self) -> int:
-        return self.array.__index__()  # type: ignore[no-any-return]
+        return self.array.__index__()
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a NamedArray has no first axis to iterate over; name one: `for row in x.unbind(axis)`")
@@ -244,7 +244,7 @@ class NamedArray:
 
     def __getitem__(self, index: Any) -> "NamedArray":
         """Select along axes by name: `x[{"a": 0, "b": slice(2)}]` or `x["a", 0, "b", :2]`. See `named.index`."""
-        return call.getitem(self, index)  # type: ignore[no-any-return]
+        return call.getitem(self, index)
 
     @property
     def at(self) -> Any:
@@ -255,103 +255,103 @@ class NamedArray:
 
     def rearrange(self, *args: Any, **bindings: AxisSelector | int) -> "NamedArray":
         """Order, merge and split axes: see `named.rearrange`."""
-        return call.rearrange(self, *args, **bindings)  # type: ignore[no-any-return]
+        return call.rearrange(self, *args, **bindings)
 
     def rename(self, renames: Mapping[Any, AxisSelector]) -> "NamedArray":
         """Rename axes: see `named.rename`."""
-        return call.rename(self, renames)  # type: ignore[no-any-return]
+        return call.rename(self, renames)
 
     def broadcast_to(self, axes: AxisSpec) -> "NamedArray":
         """Repeat along new axes, and order all: see `named.broadcast_to`."""
-        return call.broadcast_to(self, axes)  # type: ignore[no-any-return]
+        return call.broadcast_to(self, axes)
 
     def broadcast_axis(self, axis: AxisSpec) -> "NamedArray":
         """Add the axes that are missing: see `named.broadcast_axis`."""
-        return call.broadcast_axis(self, axis)  # type: ignore[no-any-return]
+        return call.broadcast_axis(self, axis)
 
     def split(self, axis: AxisSelector, new_axes: Sequence[Axis]) -> "list[NamedArray]":
         """Cut along an axis: see `named.split`."""
-        return call.split(self, axis, new_axes)  # type: ignore[no-any-return]
+        return call.split(self, axis, new_axes)
 
     def flatten_axes(self, old_axes: AxisSelection, new_axis: AxisSelector) -> "NamedArray":
         """Merge axes: see `named.flatten_axes`."""
-        return call.flatten_axes(self, old_axes, new_axis)  # type: ignore[no-any-return]
+        return call.flatten_axes(self, old_axes, new_axis)
 
     def unflatten_axis(self, axis: AxisSelector, new_axes: AxisSpec) -> "NamedArray":
         """Make several axes of one: see `named.unflatten_axis`."""
-        return call.unflatten_axis(self, axis, new_axes)  # type: ignore[no-any-return]
+        return call.unflatten_axis(self, axis, new_axes)
 
     def ravel(self, new_axis_name: AxisSelector) -> "NamedArray":
         """Merge all axes: see `named.ravel`."""
-        return call.ravel(self, new_axis_name)  # type: ignore[no-any-return]
+        return call.ravel(self, new_axis_name)
 
     def flatten(self, new_axis_name: AxisSelector) -> "NamedArray":
         """Merge all axes: see `named.ravel`."""
-        return call.flatten(self, new_axis_name)  # type: ignore[no-any-return]
+        return call.flatten(self, new_axis_name)
 
     def unbind(self, axis: AxisSelector) -> "list[NamedArray]":
         """Return the parts along an axis: see `named.unbind`."""
-        return call.unbind(self, axis)  # type: ignore[no-any-return]
+        return call.unbind(self, axis)
 
     def slice(self, *args: Any, **kwargs: Any) -> "NamedArray":
         """Cut out a part: see `named.slice`."""
-        return call.slice(self, *args, **kwargs)  # type: ignore[no-any-return]
+        return call.slice(self, *args, **kwargs)
 
     def updated_slice(self, start: Mapping[Any, Any], update: "NamedArray") -> "NamedArray":
         """Replace a part: see `named.updated_slice`."""
-        return call.updated_slice(self, start, update)  # type: ignore[no-any-return]
+        return call.updated_slice(self, start, update)
 
     def take(self, axis: AxisSelector, index: "int | NamedArray") -> "NamedArray":
         """Select along an axis: see `named.take`."""
-        return call.take(self, axis, index)  # type: ignore[no-any-return]
+        return call.take(self, axis, index)
 
     def dot(self, *args: Any, **kwargs: Any) -> "NamedArray":
         """Multiply and sum over axes: see `named.dot`."""
-        return call.dot(self, *args, **kwargs)  # type: ignore[no-any-return]
+        return call.dot(self, *args, **kwargs)
 
     def all(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
         """Reduce axes: see `named.all`."""
-        return call.all(self, axis, where=where)  # type: ignore[no-any-return]
+        return call.all(self, axis, where=where)
 
     def any(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
         """Reduce axes: see `named.any`."""
-        return call.any(self, axis, where=where)  # type: ignore[no-any-return]
+        return call.any(self, axis, where=where)
 
     def max(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
         """Reduce axes: see `named.max`."""
-        return call.max(self, axis, where=where)  # type: ignore[no-any-return]
+        return call.max(self, axis, where=where)
 
     def min(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
         """Reduce axes: see `named.min`."""
-        return call.min(self, axis, where=where)  # type: ignore[no-any-return]
+        return call.min(self, axis, where=where)
 
     def ptp(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
         """Reduce axes: see `named.ptp`."""
-        return call.ptp(self, axis, where=where)  # type: ignore[no-any-return]
+        return call.ptp(self, axis, where=where)
 
     def mean(
         self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
     ) -> "NamedArray":
         """Reduce axes: see `named.mean`."""
-        return call.mean(self, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+        return call.mean(self, axis, where=where, dtype=dtype)
 
     def prod(
         self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
     ) -> "NamedArray":
         """Reduce axes: see `named.prod`."""
-        return call.prod(self, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+        return call.prod(self, axis, where=where, dtype=dtype)
 
     def product(
         self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
     ) -> "NamedArray":
         """Reduce axes: see `named.prod`."""
-        return call.product(self, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+        return call.product(self, axis, where=where, dtype=dtype)
 
     def sum(
         self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
     ) -> "NamedArray":
         """Reduce axes: see `named.sum`."""
-        return call.sum(self, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+        return call.sum(self, axis, where=where, dtype=dtype)
 
     def std(
         self,
@@ -362,7 +362,7 @@ class NamedArray:
         where: "NamedArray | None" = None,
     ) -> "NamedArray":
         """Reduce axes: see `named.std`."""
-        return call.std(self, axis, where=where, ddof=ddof, dtype=dtype)  # type: ignore[no-any-return]
+        return call.std(self, axis, where=where, ddof=ddof, dtype=dtype)
 
     def var(
         self,
@@ -373,176 +373,176 @@ class NamedArray:
         where: "NamedArray | None" = None,
     ) -> "NamedArray":
         """Reduce axes: see `named.var`."""
-        return call.var(self, axis, where=where, ddof=ddof, dtype=dtype)  # type: ignore[no-any-return]
+        return call.var(self, axis, where=where, ddof=ddof, dtype=dtype)
 
     def argmax(self, axis: AxisSelector | None = None) -> "NamedArray":
         """Return positions along an axis: see `named.argmax`."""
-        return call.argmax(self, axis)  # type: ignore[no-any-return]
+        return call.argmax(self, axis)
 
     def argmin(self, axis: AxisSelector | None = None) -> "NamedArray":
         """Return positions along an axis: see `named.argmin`."""
-        return call.argmin(self, axis)  # type: ignore[no-any-return]
+        return call.argmin(self, axis)
 
     def argsort(self, axis: AxisSelector | None = None, *, stable: bool = False) -> "NamedArray":
         """Return the order along an axis: see `named.argsort`."""
-        return call.argsort(self, axis, stable=stable)  # type: ignore[no-any-return]
+        return call.argsort(self, axis, stable=stable)
 
     def sort(self, axis: AxisSelector) -> "NamedArray":
         """Sort along an axis: see `named.sort`."""
-        return call.sort(self, axis)  # type: ignore[no-any-return]
+        return call.sort(self, axis)
 
     def cumsum(self, axis: AxisSelector, *, dtype: DType | None = None) -> "NamedArray":
         """Accumulate along an axis: see `named.cumsum`."""
-        return call.cumsum(self, axis, dtype=dtype)  # type: ignore[no-any-return]
+        return call.cumsum(self, axis, dtype=dtype)
 
     def cumprod(self, axis: AxisSelector, *, dtype: DType | None = None) -> "NamedArray":
         """Accumulate along an axis: see `named.cumprod`."""
-        return call.cumprod(self, axis, dtype=dtype)  # type: ignore[no-any-return]
+        return call.cumprod(self, axis, dtype=dtype)
 
     def astype(self, dtype: DType) -> "NamedArray":
         """Convert to another data type."""
-        return call.astype(self, dtype=dtype)  # type: ignore[no-any-return]
+        return call.astype(self, dtype=dtype)
 
     def clip(
         self, a_min: "NamedArray | Scalar | None" = None, a_max: "NamedArray | Scalar | None" = None
     ) -> "NamedArray":
         """Limit the values: see `named.clip`."""
-        return call.clip(self, a_min, a_max)  # type: ignore[no-any-return]
+        return call.clip(self, a_min, a_max)
 
     def conj(self) -> "NamedArray":
         """Return the complex conjugate."""
-        return call.conj(self)  # type: ignore[no-any-return]
+        return call.conj(self)
 
     def conjugate(self) -> "NamedArray":
         """Return the complex conjugate."""
-        return call.conjugate(self)  # type: ignore[no-any-return]
+        return call.conjugate(self)
 
     def copy(self) -> "NamedArray":
         """Return a copy of the elements."""
-        return call.copy(self)  # type: ignore[no-any-return]
+        return call.copy(self)
 
     def round(self, decimals: int = 0) -> "NamedArray":
         """Round to a number of decimals: see `named.round`."""
-        return call.round(self, decimals=decimals)  # type: ignore[no-any-return]
+        return call.round(self, decimals=decimals)
 
     def trace(
         self, axis1: AxisSelector, axis2: AxisSelector, offset: int = 0, dtype: DType | None = None
     ) -> "NamedArray":
         """Sum a diagonal: see `named.trace`."""
-        return call.trace(self, axis1, axis2, offset, dtype)  # type: ignore[no-any-return]
+        return call.trace(self, axis1, axis2, offset, dtype)
 
     # --- operators ---------------------------------------------------------------------------------------------------
 
     def __add__(self, other: "Operand") -> "NamedArray":
-        return call.add(self, other)  # type: ignore[no-any-return]
+        return call.add(self, other)
 
     def __radd__(self, other: "Operand") -> "NamedArray":
-        return call.add(other, self)  # type: ignore[no-any-return]
+        return call.add(other, self)
 
     def __sub__(self, other: "Operand") -> "NamedArray":
-        return call.subtract(self, other)  # type: ignore[no-any-return]
+        return call.subtract(self, other)
 
     def __rsub__(self, other: "Operand") -> "NamedArray":
-        return call.subtract(other, self)  # type: ignore[no-any-return]
+        return call.subtract(other, self)
 
     def __mul__(self, other: "Operand") -> "NamedArray":
-        return call.multiply(self, other)  # type: ignore[no-any-return]
+        return call.multiply(self, other)
 
     def __rmul__(self, other: "Operand") -> "NamedArray":
-        return call.multiply(other, self)  # type: ignore[no-any-return]
+        return call.multiply(other, self)
 
     def __truediv__(self, other: "Operand") -> "NamedArray":
-        return call.divide(self, other)  # type: ignore[no-any-return]
+        return call.divide(self, other)
 
     def __rtruediv__(self, other: "Operand") -> "NamedArray":
-        return call.divide(other, self)  # type: ignore[no-any-return]
+        return call.divide(other, self)
 
     def __floordiv__(self, other: "Operand") -> "NamedArray":
-        return call.floor_divide(self, other)  # type: ignore[no-any-return]
+        return call.floor_divide(self, other)
 
     def __rfloordiv__(self, other: "Operand") -> "NamedArray":
-        return call.floor_divide(other, self)  # type: ignore[no-any-return]
+        return call.floor_divide(other, self)
 
     def __mod__(self, other: "Operand") -> "NamedArray":
-        return call.remainder(self, other)  # type: ignore[no-any-return]
+        return call.remainder(self, other)
 
     def __rmod__(self, other: "Operand") -> "NamedArray":
-        return call.remainder(other, self)  # type: ignore[no-any-return]
+        return call.remainder(other, self)
 
     def __pow__(self, other: "Operand") -> "NamedArray":
-        return call.power(self, other)  # type: ignore[no-any-return]
+        return call.power(self, other)
 
     def __rpow__(self, other: "Operand") -> "NamedArray":
-        return call.power(other, self)  # type: ignore[no-any-return]
+        return call.power(other, self)
 
     def __and__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_and(self, other)  # type: ignore[no-any-return]
+        return call.bitwise_and(self, other)
 
     def __rand__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_and(other, self)  # type: ignore[no-any-return]
+        return call.bitwise_and(other, self)
 
     def __or__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_or(self, other)  # type: ignore[no-any-return]
+        return call.bitwise_or(self, other)
 
     def __ror__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_or(other, self)  # type: ignore[no-any-return]
+        return call.bitwise_or(other, self)
 
     def __xor__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_xor(self, other)  # type: ignore[no-any-return]
+        return call.bitwise_xor(self, other)
 
     def __rxor__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_xor(other, self)  # type: ignore[no-any-return]
+        return call.bitwise_xor(other, self)
 
     def __lshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_left_shift(self, other)  # type: ignore[no-any-return]
+        return call.bitwise_left_shift(self, other)
 
     def __rlshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_left_shift(other, self)  # type: ignore[no-any-return]
+        return call.bitwise_left_shift(other, self)
 
     def __rshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_right_shift(self, other)  # type: ignore[no-any-return]
+        return call.bitwise_right_shift(self, other)
 
     def __rrshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_right_shift(other, self)  # type: ignore[no-any-return]
+        return call.bitwise_right_shift(other, self)
 
     def __lt__(self, other: "Operand") -> "NamedArray":
-        return call.less(self, other)  # type: ignore[no-any-return]
+        return call.less(self, other)
 
     def __le__(self, other: "Operand") -> "NamedArray":
-        return call.less_equal(self, other)  # type: ignore[no-any-return]
+        return call.less_equal(self, other)
 
     def __gt__(self, other: "Operand") -> "NamedArray":
-        return call.greater(self, other)  # type: ignore[no-any-return]
+        return call.greater(self, other)
 
     def __ge__(self, other: "Operand") -> "NamedArray":
-        return call.greater_equal(self, other)  # type: ignore[no-any-return]
+        return call.greater_equal(self, other)
 
     def __eq__(self, other: "Operand") -> "NamedArray":  # type: ignore[override]
-        return call.equal(self, other)  # type: ignore[no-any-return]
+        return call.equal(self, other)
 
     def __ne__(self, other: "Operand") -> "NamedArray":  # type: ignore[override]
-        return call.not_equal(self, other)  # type: ignore[no-any-return]
+        return call.not_equal(self, other)
 
     def __divmod__(self, other: "Operand") -> "tuple[NamedArray, NamedArray]":
-        return call.divmod(self, other)  # type: ignore[no-any-return]
+        return call.divmod(self, other)
 
     def __rdivmod__(self, other: "Operand") -> "tuple[NamedArray, NamedArray]":
-        return call.divmod(other, self)  # type: ignore[no-any-return]
+        return call.divmod(other, self)
 
     def __matmul__(self, other: "NamedArray") -> "NamedArray":
-        return call.matmul(self, other)  # type: ignore[no-any-return]
+        return call.matmul(self, other)
 
     def __neg__(self) -> "NamedArray":
-        return call.negative(self)  # type: ignore[no-any-return]
+        return call.negative(self)
 
     def __pos__(self) -> "NamedArray":
-        return call.positive(self)  # type: ignore[no-any-return]
+        return call.positive(self)
 
     def __abs__(self) -> "NamedArray":
-        return call.abs(self)  # type: ignore[no-any-return]
+        return call.abs(self)
 
     def __invert__(self) -> "NamedArray":
-        return call.bitwise_invert(self)  # type: ignore[no-any-return]
+        return call.bitwise_invert(self)
 
 
 Operand: TypeAlias = NamedArray | Scalar | Array

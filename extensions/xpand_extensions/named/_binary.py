@@ -234,4 +234,4 @@ def true_divide(x1: Any, x2: Any, /) -> Any:
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """Return the quotient, rounded down, and the remainder of a division."""
-    return call.divmod(x1, x2)  # type: ignore[no-any-return]
+    return call.divmod(x1, x2)

@@ -39,7 +39,7 @@ def zeros(
     >>> zeros({"a": 2}, xp="numpy")
     NamedArray({'a': 2}, array([0., 0.]))
     """
-    return call.full(shape, 0, dtype, xp=xp, device=device, function="zeros")  # type: ignore[no-any-return]
+    return call.full(shape, 0, dtype, xp=xp, device=device, function="zeros")
 
 
 def ones(
@@ -50,7 +50,7 @@ def ones(
     device: Device | None = None,
 ) -> NamedArray:
     """Return an array of ones."""
-    return call.full(shape, 1, dtype, xp=xp, device=device, function="ones")  # type: ignore[no-any-return]
+    return call.full(shape, 1, dtype, xp=xp, device=device, function="ones")
 
 
 def full(
@@ -62,22 +62,22 @@ def full(
     device: Device | None = None,
 ) -> NamedArray:
     """Return an array of one value: a number, or an array without axes; a named array is repeated."""
-    return call.full(shape, fill_value, dtype, xp=xp, device=device)  # type: ignore[no-any-return]
+    return call.full(shape, fill_value, dtype, xp=xp, device=device)
 
 
 def zeros_like(a: NamedArray, dtype: DType | str | None = None) -> NamedArray:
     """Return zeros with the axes, the data type and the device of an array."""
-    return call.full_like(a, 0, dtype, function="zeros_like")  # type: ignore[no-any-return]
+    return call.full_like(a, 0, dtype, function="zeros_like")
 
 
 def ones_like(a: NamedArray, dtype: DType | str | None = None) -> NamedArray:
     """Return ones with the axes, the data type and the device of an array."""
-    return call.full_like(a, 1, dtype, function="ones_like")  # type: ignore[no-any-return]
+    return call.full_like(a, 1, dtype, function="ones_like")
 
 
 def full_like(a: NamedArray, fill_value: Any, dtype: DType | str | None = None) -> NamedArray:
     """Return one value with the axes, the data type and the device of an array."""
-    return call.full_like(a, fill_value, dtype)  # type: ignore[no-any-return]
+    return call.full_like(a, fill_value, dtype)
 
 
 def arange(
@@ -97,7 +97,7 @@ def arange(
     NamedArray({'a': 2, 'b': 2}, array([[0, 1],
            [2, 3]]))
     """
-    return call.arange(axis, start=start, step=step, dtype=dtype, xp=xp, device=device)  # type: ignore[no-any-return]
+    return call.arange(axis, start=start, step=step, dtype=dtype, xp=xp, device=device)
 
 
 def linspace(
@@ -111,9 +111,7 @@ def linspace(
     device: Device | None = None,
 ) -> NamedArray:
     """Return numbers at equal distances between two; of an axis without a size 50."""
-    return call.linspace(  # type: ignore[no-any-return]
-        axis, start=start, stop=stop, endpoint=endpoint, dtype=dtype, xp=xp, device=device
-    )
+    return call.linspace(axis, start=start, stop=stop, endpoint=endpoint, dtype=dtype, xp=xp, device=device)
 
 
 def logspace(
@@ -128,9 +126,7 @@ def logspace(
     device: Device | None = None,
 ) -> NamedArray:
     """Return the powers of a base whose exponents are at equal distances between two."""
-    return call.logspace(  # type: ignore[no-any-return]
-        axis, start=start, stop=stop, endpoint=endpoint, base=base, dtype=dtype, xp=xp, device=device
-    )
+    return call.logspace(axis, start=start, stop=stop, endpoint=endpoint, base=base, dtype=dtype, xp=xp, device=device)
 
 
 def geomspace(
@@ -144,6 +140,4 @@ def geomspace(
     device: Device | None = None,
 ) -> NamedArray:
     """Return numbers with equal ratios between two of one sign."""
-    return call.geomspace(  # type: ignore[no-any-return]
-        axis, start=start, stop=stop, endpoint=endpoint, dtype=dtype, xp=xp, device=device
-    )
+    return call.geomspace(axis, start=start, stop=stop, endpoint=endpoint, dtype=dtype, xp=xp, device=device)

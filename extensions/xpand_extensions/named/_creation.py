@@ -55,7 +55,7 @@ def _full_like(a: NamedArray, fill_value: Any, dtype: Any = None, *, function: s
     dtype = a.array.dtype if dtype is None else _dtype(xp, dtype)
     if isinstance(fill_value, NamedArray):
         found: NamedArray = call.broadcast_to(fill_value, a.axes)
-        return call.astype(found, dtype=dtype)  # type: ignore[no-any-return]
+        return call.astype(found, dtype=dtype)
     if is_array(fill_value):
         return make(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
     return make(xp.full_like(a.array, fill_value, dtype=dtype), a.names)

@@ -43,41 +43,41 @@ __all__ = [
 
 def all(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Tell whether all elements are true."""
-    return call.all(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.all(array, axis, where=where)
 
 
 def any(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Tell whether any element is true."""
-    return call.any(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.any(array, axis, where=where)
 
 
 def max(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the largest element; NaN if there is one."""
-    return call.max(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.max(array, axis, where=where)
 
 
 def min(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the smallest element; NaN if there is one."""
-    return call.min(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.min(array, axis, where=where)
 
 
 def ptp(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the range of the elements, the largest minus the smallest."""
-    return call.ptp(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.ptp(array, axis, where=where)
 
 
 def mean(
     array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None, dtype: DType | None = None
 ) -> NamedArray:
     """Compute the mean."""
-    return call.mean(array, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+    return call.mean(array, axis, where=where, dtype=dtype)
 
 
 def prod(
     array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None, dtype: DType | None = None
 ) -> NamedArray:
     """Compute the product."""
-    return call.prod(array, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+    return call.prod(array, axis, where=where, dtype=dtype)
 
 
 def std(
@@ -89,7 +89,7 @@ def std(
     dtype: DType | None = None,
 ) -> NamedArray:
     """Compute the standard deviation."""
-    return call.std(array, axis, where=where, ddof=ddof, dtype=dtype)  # type: ignore[no-any-return]
+    return call.std(array, axis, where=where, ddof=ddof, dtype=dtype)
 
 
 def sum(
@@ -102,7 +102,7 @@ def sum(
     >>> sum(x, "a"), sum(x, "a", where=x < 3.0)
     (NamedArray({'b': 2}, array([4., 6.])), NamedArray({'b': 2}, array([1., 2.])))
     """
-    return call.sum(array, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+    return call.sum(array, axis, where=where, dtype=dtype)
 
 
 def var(
@@ -114,41 +114,41 @@ def var(
     dtype: DType | None = None,
 ) -> NamedArray:
     """Compute the variance."""
-    return call.var(array, axis, where=where, ddof=ddof, dtype=dtype)  # type: ignore[no-any-return]
+    return call.var(array, axis, where=where, ddof=ddof, dtype=dtype)
 
 
 def amax(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the largest element, as `max` does."""
-    return call.amax(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.amax(array, axis, where=where)
 
 
 def amin(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the smallest element, as `min` does."""
-    return call.amin(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.amin(array, axis, where=where)
 
 
 def nanmax(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the largest element of all that is not NaN."""
-    return call.nanmax(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.nanmax(array, axis, where=where)
 
 
 def nanmin(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
     """Return the smallest element of all that is not NaN."""
-    return call.nanmin(array, axis, where=where)  # type: ignore[no-any-return]
+    return call.nanmin(array, axis, where=where)
 
 
 def nanmean(
     array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None, dtype: DType | None = None
 ) -> NamedArray:
     """Compute the mean of all that is not NaN."""
-    return call.nanmean(array, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nanmean(array, axis, where=where, dtype=dtype)
 
 
 def nanprod(
     array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None, dtype: DType | None = None
 ) -> NamedArray:
     """Compute the product of all that is not NaN."""
-    return call.nanprod(array, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nanprod(array, axis, where=where, dtype=dtype)
 
 
 def nanstd(
@@ -160,14 +160,14 @@ def nanstd(
     dtype: DType | None = None,
 ) -> NamedArray:
     """Compute the standard deviation of all that is not NaN."""
-    return call.nanstd(array, axis, where=where, ddof=ddof, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nanstd(array, axis, where=where, ddof=ddof, dtype=dtype)
 
 
 def nansum(
     array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None, dtype: DType | None = None
 ) -> NamedArray:
     """Compute the sum of all that is not NaN."""
-    return call.nansum(array, axis, where=where, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nansum(array, axis, where=where, dtype=dtype)
 
 
 def nanvar(
@@ -179,7 +179,7 @@ def nanvar(
     dtype: DType | None = None,
 ) -> NamedArray:
     """Compute the variance of all that is not NaN."""
-    return call.nanvar(array, axis, where=where, ddof=ddof, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nanvar(array, axis, where=where, ddof=ddof, dtype=dtype)
 
 
 def argmax(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
@@ -187,7 +187,7 @@ def argmax(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
 
     Along one axis; by default, among all elements in a line.
     """
-    return call.argmax(array, axis)  # type: ignore[no-any-return]
+    return call.argmax(array, axis)
 
 
 def argmin(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
@@ -195,7 +195,7 @@ def argmin(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
 
     Along one axis; by default, among all elements in a line.
     """
-    return call.argmin(array, axis)  # type: ignore[no-any-return]
+    return call.argmin(array, axis)
 
 
 def nanargmax(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
@@ -203,7 +203,7 @@ def nanargmax(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray
 
     Along one axis; by default, among all elements in a line.
     """
-    return call.nanargmax(array, axis)  # type: ignore[no-any-return]
+    return call.nanargmax(array, axis)
 
 
 def nanargmin(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
@@ -211,4 +211,4 @@ def nanargmin(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray
 
     Along one axis; by default, among all elements in a line.
     """
-    return call.nanargmin(array, axis)  # type: ignore[no-any-return]
+    return call.nanargmin(array, axis)

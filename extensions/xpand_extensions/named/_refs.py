@@ -117,7 +117,7 @@ def _written(x: NamedArray, indices: tuple[Mapping[Any, Any], ...], value: Any) 
     if len(indices) > 1:
         value = _written(x[indices[0]], indices[1:], value)
     if not indices[0]:
-        return call.full_like(x, value)  # type: ignore[no-any-return]
+        return call.full_like(x, value)
     return NamedAt(x, indices[0]).set(value)
 
 

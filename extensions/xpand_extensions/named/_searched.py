@@ -47,27 +47,27 @@ def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> 
     >>> cumsum(NamedArray(np.asarray([1, 2, 3]), "a"), "a")
     NamedArray({'a': 3}, array([1, 3, 6]))
     """
-    return call.cumsum(a, axis, dtype=dtype)  # type: ignore[no-any-return]
+    return call.cumsum(a, axis, dtype=dtype)
 
 
 def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute the products of the elements up to each along an axis."""
-    return call.cumprod(a, axis, dtype=dtype)  # type: ignore[no-any-return]
+    return call.cumprod(a, axis, dtype=dtype)
 
 
 def nancumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
     """Compute the sums up to each element along an axis, in which NaN counts as 0."""
-    return call.nancumsum(a, axis, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nancumsum(a, axis, dtype=dtype)
 
 
 def nancumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute the products up to each element along an axis, in which NaN counts as 1."""
-    return call.nancumprod(a, axis, dtype=dtype)  # type: ignore[no-any-return]
+    return call.nancumprod(a, axis, dtype=dtype)
 
 
 def sort(a: NamedArray, axis: AxisSelector) -> NamedArray:
     """Sort along an axis, in ascending order."""
-    return call.sort(a, axis)  # type: ignore[no-any-return]
+    return call.sort(a, axis)
 
 
 def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -> Any:
@@ -99,19 +99,19 @@ def top_k(
     >>> top_k(NamedArray(np.asarray([1, 3, 2]), "a"), "a", 2, "best")[1]
     NamedArray({'best': 2}, array([1, 2]))
     """
-    return call.top_k(arr, axis, k, new_axis)  # type: ignore[no-any-return]
+    return call.top_k(arr, axis, k, new_axis)
 
 
 def packbits(a: NamedArray, axis: AxisSelector, *, bitorder: Literal["big", "little"] = "big") -> NamedArray:
     """Pack eight elements along an axis into the bits of one byte, which is 1 where an element isn't zero."""
-    return call.packbits(a, axis, bitorder=bitorder)  # type: ignore[no-any-return]
+    return call.packbits(a, axis, bitorder=bitorder)
 
 
 def unpackbits(
     a: NamedArray, axis: AxisSelector, *, count: int | None = None, bitorder: Literal["big", "little"] = "big"
 ) -> NamedArray:
     """Unpack the bits of bytes along an axis, the first `count` or all of them."""
-    return call.unpackbits(a, axis, count=count, bitorder=bitorder)  # type: ignore[no-any-return]
+    return call.unpackbits(a, axis, count=count, bitorder=bitorder)
 
 
 def trace(
@@ -122,17 +122,17 @@ def trace(
     Raises:
         ValueError: There is no such axis, or both are the same.
     """
-    return call.trace(array, axis1, axis2, offset, dtype)  # type: ignore[no-any-return]
+    return call.trace(array, axis1, axis2, offset, dtype)
 
 
 def tril(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
     """Set the elements above the diagonal of two axes, or the one `k` elements to its right, to zero."""
-    return call.tril(array, axis1, axis2, k=k)  # type: ignore[no-any-return]
+    return call.tril(array, axis1, axis2, k=k)
 
 
 def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
     """Set the elements below the diagonal of two axes, or the one `k` elements to its right, to zero."""
-    return call.triu(array, axis1, axis2, k=k)  # type: ignore[no-any-return]
+    return call.triu(array, axis1, axis2, k=k)
 
 
 def clip(array: Any, a_min: Any, a_max: Any) -> Any:
@@ -197,7 +197,7 @@ def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[Name
         size: The axis of the results: the first positions, or all and then `fill_value` for each that is missing.
         fill_value: An integer.
     """
-    return call.nonzero(array, size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+    return call.nonzero(array, size=size, fill_value=fill_value)
 
 
 def pad(
@@ -224,7 +224,7 @@ def pad(
     >>> pad(NamedArray(np.asarray([1, 2]), "a"), {"a": (1, 0)})
     NamedArray({'a': 3}, array([0, 1, 2]))
     """
-    return call.pad(array, pad_width, mode=mode, constant_values=constant_values, **kwargs)  # type: ignore[no-any-return]
+    return call.pad(array, pad_width, mode=mode, constant_values=constant_values, **kwargs)
 
 
 def searchsorted(
@@ -242,7 +242,7 @@ def searchsorted(
     Raises:
         ValueError: `a` has several axes.
     """
-    return call.searchsorted(a, v, side=side, sorter=sorter, method=method)  # type: ignore[no-any-return]
+    return call.searchsorted(a, v, side=side, sorter=sorter, method=method)
 
 
 def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int = 0) -> NamedArray:
@@ -255,4 +255,4 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
         weights: The weights, which broadcast to `x` by name.
         minlength: Must not exceed the size of `Counts`, which is the length.
     """
-    return call.bincount(x, Counts, weights=weights, minlength=minlength)  # type: ignore[no-any-return]
+    return call.bincount(x, Counts, weights=weights, minlength=minlength)

@@ -202,7 +202,7 @@ def _unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -
 def _ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     check_named("ravel", "array", array)
     if array.names:
-        return _flatten_axes(array, array.names, new_axis_name)  # type: ignore[no-any-return]
+        return _flatten_axes(array, array.names, new_axis_name)
     name, size = _axis.selector("ravel", new_axis_name)
     if size not in (None, 1):
         raise ValueError(f"ravel: axis {name!r} has size {size}, and an array without axes has one element")

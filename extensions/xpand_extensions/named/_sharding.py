@@ -239,7 +239,7 @@ def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
                 )
         return make(module.sharded(leaf.array, found, physical), leaf.names)
 
-    return trees.map(split, x, is_leaf=is_named)  # type: ignore[no-any-return]
+    return trees.map(split, x, is_leaf=is_named)
 
 
 def shard_with_axis_mapping(x: T, mapping: ResourceMapping, mesh: Any = None) -> T:
@@ -260,7 +260,7 @@ def tree_checkpoint_name(x: T, name: str) -> T:
     >>> tree_checkpoint_name(hax.named(np.ones(2), "batch"), "hidden")
     NamedArray({'batch': 2}, array([1., 1.]))
     """
-    return autodiff.checkpoint_name(x, name)  # type: ignore[no-any-return]
+    return autodiff.checkpoint_name(x, name)
 
 
 _NO_EFFECT: Final = {"keep_unused", "inline"}

@@ -48,7 +48,7 @@ def rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray
     >>> rename(NamedArray(np.zeros((2, 3)), ("a", "b")), {"a": "c"}).shape
     {'c': 2, 'b': 3}
     """
-    return call.rename(array, renames)  # type: ignore[no-any-return]
+    return call.rename(array, renames)
 
 
 def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_extra_axes: bool = True) -> NamedArray:
@@ -68,12 +68,12 @@ def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_e
     >>> broadcast_to(NamedArray(np.zeros(3), "b"), {"a": 2, "b": 3}).shape
     {'a': 2, 'b': 3}
     """
-    return call.broadcast_to(a, axes, ensure_order, enforce_no_extra_axes)  # type: ignore[no-any-return]
+    return call.broadcast_to(a, axes, ensure_order, enforce_no_extra_axes)
 
 
 def broadcast_axis(a: NamedArray, axis: AxisSpec) -> NamedArray:
     """Add the axes that an array lacks, as `broadcast_to` does without extra axes being an error."""
-    return call.broadcast_axis(a, axis)  # type: ignore[no-any-return]
+    return call.broadcast_axis(a, axis)
 
 
 def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
@@ -87,7 +87,7 @@ def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     >>> concatenate("a", [x, x.rearrange(("b", "a"))]).shape
     {'a': 4, 'b': 3}
     """
-    return call.concatenate(axis, arrays)  # type: ignore[no-any-return]
+    return call.concatenate(axis, arrays)
 
 
 def stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
@@ -100,7 +100,7 @@ def stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     >>> stack("s", [NamedArray(np.zeros(3), "a")] * 2).shape
     {'s': 2, 'a': 3}
     """
-    return call.stack(axis, arrays)  # type: ignore[no-any-return]
+    return call.stack(axis, arrays)
 
 
 def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
@@ -113,12 +113,12 @@ def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[N
     >>> [x.shape for x in split(NamedArray(np.zeros(3), "a"), "a", [Axis("b", 1), Axis("c", 2)])]
     [{'b': 1}, {'c': 2}]
     """
-    return call.split(a, axis, new_axes)  # type: ignore[no-any-return]
+    return call.split(a, axis, new_axes)
 
 
 def unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
     """Return the parts of an array at each position along an axis, without that axis."""
-    return call.unbind(array, axis)  # type: ignore[no-any-return]
+    return call.unbind(array, axis)
 
 
 def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None) -> Any:
@@ -153,17 +153,17 @@ def unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) ->
     >>> unflatten_axis(NamedArray(np.zeros(6), "a"), "a", {"b": 2, "c": 3}).shape
     {'b': 2, 'c': 3}
     """
-    return call.unflatten_axis(array, axis, new_axes)  # type: ignore[no-any-return]
+    return call.unflatten_axis(array, axis, new_axes)
 
 
 def ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     """Merge all axes into one."""
-    return call.ravel(array, new_axis_name)  # type: ignore[no-any-return]
+    return call.ravel(array, new_axis_name)
 
 
 def flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     """Merge all axes into one, as `ravel` does."""
-    return call.ravel(array, new_axis_name)  # type: ignore[no-any-return]
+    return call.ravel(array, new_axis_name)
 
 
 def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> NamedArray:
@@ -192,7 +192,7 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
     >>> rearrange(x, "{B (H: h1 H) (W: w1 W)} -> (B: B h1 w1) ... H W", H=2, W=3).shape
     {'B': 32, 'H': 2, 'W': 3}
     """
-    return call.rearrange(array, *args, **bindings)  # type: ignore[no-any-return]
+    return call.rearrange(array, *args, **bindings)
 
 
 def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
@@ -219,7 +219,7 @@ def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
     >>> x["b", NamedArray(np.asarray([2, 0]), "a")]
     NamedArray({'a': 2}, array([3, 4]))
     """
-    return call.index(array, slices)  # type: ignore[no-any-return]
+    return call.index(array, slices)
 
 
 def slice(array: NamedArray, *args: Any, **kwargs: Any) -> NamedArray:
@@ -237,7 +237,7 @@ def slice(array: NamedArray, *args: Any, **kwargs: Any) -> NamedArray:
     >>> slice(x, "a", "b", start=1, length=2)
     NamedArray({'b': 2}, array([2, 3]))
     """
-    return call.slice(array, *args, **kwargs)  # type: ignore[no-any-return]
+    return call.slice(array, *args, **kwargs)
 
 
 def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArray) -> NamedArray:
@@ -253,12 +253,12 @@ def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArra
     >>> updated_slice(x, {"a": 1}, NamedArray(np.asarray([7, 8]), "a"))
     NamedArray({'a': 4}, array([1, 7, 8, 4]))
     """
-    return call.updated_slice(array, start, update)  # type: ignore[no-any-return]
+    return call.updated_slice(array, start, update)
 
 
 def take(array: NamedArray, axis: AxisSelector, index: Any) -> NamedArray:
     """Select along an axis, by an integer or by an array, whose axes take its place: see `index`."""
-    return call.take(array, axis, index)  # type: ignore[no-any-return]
+    return call.take(array, axis, index)
 
 
 def dot(
@@ -291,7 +291,7 @@ def dot(
     >>> dot(x, y, axis="b").shape, dot(x, y, axis="b", out_axes=("c", ...)).shape
     ({'a': 2, 'c': 4}, {'c': 4, 'a': 2})
     """
-    return call.dot(  # type: ignore[no-any-return]
+    return call.dot(
         *arrays,
         precision=precision,
         preferred_element_type=preferred_element_type,
@@ -332,7 +332,7 @@ def einsum(
     >>> einsum("i j, j k -> k i", x, y).shape, einsum("{b} -> ", x, y).shape, einsum("-> c", x, y).shape
     ({'c': 4, 'a': 2}, {'a': 2, 'c': 4}, {'c': 4})
     """
-    return call.einsum(  # type: ignore[no-any-return]
+    return call.einsum(
         equation,
         *arrays,
         precision=precision,

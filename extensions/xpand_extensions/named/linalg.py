@@ -59,33 +59,31 @@ def solve(a: NamedArray, b: NamedArray, *, axes: Axes) -> NamedArray:
         xp = array_namespace(a, b)
         return xp.linalg.solve(a, b[..., None])[..., 0]
 
-    return by_name(columns, [(row, column), (row,)], (column,), broadcasts=True)(a, b)  # type: ignore[no-any-return]
+    return by_name(columns, [(row, column), (row,)], (column,), broadcasts=True)(a, b)
 
 
 def inv(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Invert matrices: the result has the column axis, then the row axis, as the last axes."""
     row, column = _names("inv", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.inv(x), a, row, column, (column, row))  # type: ignore[no-any-return]
+    return _matrices(lambda x: array_namespace(x).linalg.inv(x), a, row, column, (column, row))
 
 
 def det(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the determinants of matrices."""
     row, column = _names("det", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.det(x), a, row, column, ())  # type: ignore[no-any-return]
+    return _matrices(lambda x: array_namespace(x).linalg.det(x), a, row, column, ())
 
 
 def cholesky(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the lower Cholesky factors of symmetric positive definite matrices, with the same axes."""
     row, column = _names("cholesky", a, axes)
-    return _matrices(  # type: ignore[no-any-return]
-        lambda x: array_namespace(x).linalg.cholesky(x), a, row, column, (row, column)
-    )
+    return _matrices(lambda x: array_namespace(x).linalg.cholesky(x), a, row, column, (row, column))
 
 
 def expm(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the exponentials of matrices, with the same axes."""
     row, column = _names("expm", a, axes)
-    return _matrices(_linalg.expm, a, row, column, (row, column))  # type: ignore[no-any-return]
+    return _matrices(_linalg.expm, a, row, column, (row, column))
 
 
 def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
@@ -103,7 +101,7 @@ def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
 def eigvalsh(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the eigenvalues of symmetric matrices, with the column axis, in ascending order."""
     row, column = _names("eigvalsh", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.eigvalsh(x), a, row, column, (column,))  # type: ignore[no-any-return]
+    return _matrices(lambda x: array_namespace(x).linalg.eigvalsh(x), a, row, column, (column,))
 
 
 def _names(function: str, a: NamedArray, axes: Axes) -> tuple[str, str]:

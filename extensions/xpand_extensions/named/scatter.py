@@ -97,4 +97,4 @@ def _segments(
         position(name, each, axis)
     core, _ = _axis.selector(name, axis)
     reduced = by_name(function, [(core,), (core,)], (segments.name,))
-    return reduced(values, segment_ids, num_segments=segments.size, **options)  # type: ignore[no-any-return]
+    return reduced(values, segment_ids, num_segments=segments.size, **options)

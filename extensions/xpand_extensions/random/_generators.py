@@ -42,7 +42,7 @@ class Generator:
 
     def __init__(self, seed: Array | int, *, xp: Namespace | str | None = None, device: Device | None = None) -> None:
         """Start from a seed."""
-        if getattr(seed, "ndim", 0) or (checks.is_array(seed) and is_typed(seed)):
+        if checks.is_array(seed) and (seed.ndim or is_typed(seed)):
             _, self._key = key_of("Generator", seed)
         else:
             self._key = key(seed, xp=xp, device=device)

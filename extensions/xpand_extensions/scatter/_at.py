@@ -45,7 +45,7 @@ class At:
     slices end with the array.
     """
 
-    x: Array
+    x: Any
     index: Any = ...
 
     def __getitem__(self, index: Any, /) -> Self:

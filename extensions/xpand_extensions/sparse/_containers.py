@@ -118,7 +118,7 @@ class Sparse(Operators, Container):
             ValueError: Not as many values as there are positions.
         """
         checks.new_values(self, values)
-        return self._replace(*checks.in_namespace_of_pattern(values, *self.pattern)[:1])
+        return self._replace(checks.in_namespace_of_pattern(values, *self.pattern)[0])
 
     def copy(self) -> Self:
         """Return a container whose values and pattern are copies, which share no memory with this one's."""
@@ -249,7 +249,7 @@ class _Compressed(Sparse):
         self,
         values: Array,
         indices: Array,
-        indptr: Array = None,
+        indptr: Array | None = None,
         shape: Shape = (),  # omitted where the arguments are SciPy's: the check says what to write instead
         *,
         is_sorted: bool = False,

@@ -118,7 +118,7 @@ class Merge(NamedTuple):
 def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
     """Find the entries at one position; where the pattern isn't known, or `nse` says how many become of them, pad."""
     if are_concrete(*coords):
-        return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)  # type: ignore[no-any-return]
+        return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)
     return _merge(coords, sizes, nse, False)
 
 

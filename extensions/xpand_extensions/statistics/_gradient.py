@@ -57,7 +57,7 @@ def gradient(
             )
     steps = _spacings(xp, f, spacing, axes)
     arrays = in_one_namespace(f, *steps)
-    results: tuple[Array, ...] = gradient.native(*arrays)(*arrays, axis=axes, edge_order=edge_order)
+    results: Any = gradient.native(*arrays)(*arrays, axis=axes, edge_order=edge_order)
     return results[0] if len(axes) == 1 and (axis is None or not isinstance(axis, (tuple, list))) else results
 
 

@@ -6,10 +6,18 @@ linearisation, batching, staging. See `_core` for how they stack, and `rules` fo
 
 from . import _check as _check
 from . import _translate as _translate
-from ._core import LeakedArrayError as LeakedArrayError
-from ._core import NonlinearError as NonlinearError
-from ._core import TracedArray as TracedArray
-from ._core import TracedError as TracedError
+from ._core import (
+    LeakedArrayError as LeakedArrayError,
+)
+from ._core import (
+    NonlinearError as NonlinearError,
+)
+from ._core import (
+    TracedArray as TracedArray,
+)
+from ._core import (
+    TracedError as TracedError,
+)
 from ._graph import Equation as Equation
 from ._graph import Graph as Graph
 from ._graph import GraphError as GraphError

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from ._backend import LIBRARY, Backend
 from ._batching import batched, spread_out
@@ -40,7 +40,7 @@ class Body:
         """The body of a scan that isn't cut into blocks for reverse mode."""
         if self.is_in_block:
             return self
-        return self.made("in_block", lambda: Body(self.graph, self.backend, True))  # type: ignore[no-any-return]
+        return self.made("in_block", lambda: Body(self.graph, self.backend, True))
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return the cached object under a key; make it the first time."""
@@ -73,7 +73,7 @@ class Body:
 
     def compiled_by(self, backend: Backend) -> "Body":
         """Return the body whose program a backend compiles."""
-        return self.made(("compiled_by", backend), lambda: Body(self.graph, backend))  # type: ignore[no-any-return]
+        return self.made(("compiled_by", backend), lambda: Body(self.graph, backend))
 
     def run(self, *arrays: Array) -> tuple[Any, ...]:
         """Run the graph: compiled, and operation by operation where an array is traced."""
@@ -111,7 +111,7 @@ class Body:
 
         Of the outputs those of floating point have tangents.
         """
-        return self.made(("pushed", has), lambda: self._pushed(has))  # type: ignore[no-any-return]
+        return self.made(("pushed", has), lambda: self._pushed(has))
 
     def _pushed(self, has: tuple[bool, ...]) -> "Body":
         graph, count = self.graph, len(self.graph.inputs)
@@ -138,7 +138,7 @@ class Body:
         """
         if not any(wanted) or not self.has_rules:
             return self
-        return self.made(("with_rules", wanted), lambda: self._with_rules(wanted))  # type: ignore[no-any-return]
+        return self.made(("with_rules", wanted), lambda: self._with_rules(wanted))
 
     def _with_rules(self, wanted: tuple[bool, ...]) -> "Body":
         graph = self.graph
@@ -192,11 +192,11 @@ class Body:
         """The body without calls of functions that return nothing, for steps that are recomputed."""
         if not any(each.effects for each in self.graph.equations):
             return self
-        return self.made(("silent",), lambda: Body(_silenced(self.graph)))  # type: ignore[no-any-return]
+        return self.made(("silent",), lambda: Body(_silenced(self.graph)))
 
     def pulled(self, wanted: tuple[bool, ...]) -> "Body":
         """Return the body of reverse mode: inputs, cotangents of floating-point outputs; those of inputs wanted."""
-        return self.made(("pulled", wanted), lambda: self._pulled(wanted))  # type: ignore[no-any-return]
+        return self.made(("pulled", wanted), lambda: self._pulled(wanted))
 
     def _pulled(self, wanted: tuple[bool, ...]) -> "Body":
         graph, count = self.silent.graph, len(self.graph.inputs)

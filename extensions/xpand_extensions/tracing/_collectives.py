@@ -7,7 +7,8 @@ axes pass the operation on.
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array, device_of
+from xpand.extend import LibraryArray as Array
+from xpand.extend import device_of
 
 from .._bounds import index_dtype
 from .._sums import plain_sum

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import UnsupportedError
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from .._captures import with_own_cells
 from .._sums import plain_sum

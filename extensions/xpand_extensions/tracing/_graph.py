@@ -11,7 +11,8 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from xpand import array_namespace, library_name
-from xpand.extend import Array, DType, device_of
+from xpand.extend import DType, device_of
+from xpand.extend import LibraryArray as Array
 
 from ._core import Aval, Op, TracedArray, bare, bind
 

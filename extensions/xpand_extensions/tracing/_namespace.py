@@ -154,7 +154,8 @@ class TracedNamespace:
         Raises:
             TypeError: It is of another library.
         """
-        if type(x) not in self.known and (isinstance(x, TracedArray) or checks.is_array(x)):
+        is_other = type(x) not in self.known and (isinstance(x, TracedArray) or checks.is_array(x))
+        if is_other:
             xp: Any = array_namespace(x)
             if xp is not self and xp is not self.base and not isinstance(x, _NUMBERS):
                 raise TypeError(

@@ -9,7 +9,7 @@ from such operations.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot

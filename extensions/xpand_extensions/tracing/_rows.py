@@ -8,7 +8,7 @@ arrays each operation is what the library does best.
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._at import GenericAt
 
 from .._index import Basic, Rows

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace, is_concrete
-from xpand.extend import Array, device_of
+from xpand.extend import LibraryArray as Array
+from xpand.extend import device_of
 
 from .. import control_flow as control_flow  # has the operations
 from .._bounds import index_dtype

@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from xpand.extend import Array, Namespace, describe, imported_libraries
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace, describe, imported_libraries
 
 from .._dispatch import pluggable
 

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from ._arguments import Pass
 from ._passes import reduce_axis

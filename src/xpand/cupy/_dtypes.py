@@ -7,7 +7,8 @@ import cupy as cp
 import numpy as np
 
 from .._common.limits import FloatInfo
-from .._typing import Array, DType
+from .._typing import DType
+from .._typing import LibraryArray as Array
 
 _ARRAY = (cp.ndarray, np.ndarray, np.generic)
 

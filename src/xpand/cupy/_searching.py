@@ -6,7 +6,8 @@ import cupy as cp
 
 from .._common.sorting import argsort_descending, sort_descending
 from .._common.unique import unique_functions
-from .._typing import Array, Scalar
+from .._typing import LibraryArray as Array
+from .._typing import Scalar
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:

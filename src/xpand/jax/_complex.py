@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._common import complex as special_cases
-from .._typing import Array
+from .._typing import LibraryArray as Array
 
 Parity: TypeAlias = Literal["odd", "even", None]
 
@@ -76,7 +76,7 @@ def _sloped(native: Callable[[Array], Array], slope: Callable[[Array], Array]) -
     """Give `native` a custom derivative: JAX takes one root of the product, which is on another branch for some."""
     function = jax.custom_jvp(native)
     function.defjvps(lambda tangent, result, x: tangent * slope(x))
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 # In place of JAX's own: its `sinh` and `cosh` subtract exponentials, which near zero leaves half of the digits, and its
@@ -106,7 +106,7 @@ def corrected(name: str, parity: Parity = None) -> Callable[[Array], Array]:
             return native(x)
         return _reflected(lambda z: correct(z, jnp, lax.complex, ordinary(z)), jnp.asarray(x), parity)
 
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 _root = corrected("sqrt")

@@ -6,7 +6,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from .._typing import Array, DType
+from .._typing import DType
+from .._typing import LibraryArray as Array
 
 __all__ = ["finfo", "iinfo"]
 

@@ -5,7 +5,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from .._typing import Array
+from .._typing import LibraryArray as Array
 
 __all__ = ["isin", "searchsorted"]
 

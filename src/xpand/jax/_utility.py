@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from .._typing import Array
+from .._typing import LibraryArray as Array
 
 __all__ = ["all", "any"]
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._common.limits import FloatInfo
-from .._typing import Array, Device, DType
+from .._typing import Device, DType
+from .._typing import LibraryArray as Array
 
 _ARRAY = (np.ndarray, np.generic)
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, DType
+from .._typing import DType
+from .._typing import LibraryArray as Array
 
 
 def _first_axis(function: str, x: Array) -> int:

@@ -20,11 +20,16 @@ from numpy.fft import (
     rfft,
     rfftn,
 )
-from numpy.fft import fftfreq as _fftfreq
-from numpy.fft import rfftfreq as _rfftfreq
+from numpy.fft import (
+    fftfreq as _fftfreq,
+)
+from numpy.fft import (
+    rfftfreq as _rfftfreq,
+)
 
 from .._precision import PRECISION, dtype_for
-from .._typing import Array, Device, DType
+from .._typing import Device, DType
+from .._typing import LibraryArray as Array
 from ._dtypes import check_device
 
 _XP: Any = sys.modules[__package__]

@@ -19,7 +19,7 @@ import torch
 from torch.autograd import forward_ad
 
 from .._errors import UnsupportedError
-from .._typing import Array
+from .._typing import LibraryArray as Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,7 +101,7 @@ def _needs(*paths: str) -> Callable[[F], F]:
             try:
                 _look_up(path)
             except (ImportError, AttributeError):
-                return missing(path)  # type: ignore[no-any-return]
+                return missing(path)
         return function
 
     return decorate
@@ -147,7 +147,7 @@ interpreter: Callable[[], Any] = _function("torch._functorch.pyfunctorch:retriev
 @_needs("torch._C._functorch:TransformType.Vmap")
 def is_vmap(level: Any) -> bool:
     """Tell whether a level that `interpreter` returned is a `vmap`. Public: none."""
-    return level.key() == torch._C._functorch.TransformType.Vmap  # type: ignore[no-any-return]
+    return level.key() == torch._C._functorch.TransformType.Vmap
 
 
 without_levels: Callable[[], AbstractContextManager[Any]] = _function(
@@ -174,7 +174,7 @@ allow_single_level: Callable[[], AbstractContextManager[Any]] = _function(
 @_needs("torch.autograd.forward_ad:_current_level")
 def in_forward_mode() -> bool:
     """Tell whether forward mode is running. Public: none; `unpack_dual` tells only about arrays that have a tangent."""
-    return forward_ad._current_level >= 0  # type: ignore[no-any-return]
+    return forward_ad._current_level >= 0
 
 
 set_forward_mode: Callable[[bool], AbstractContextManager[Any]] = _function(
@@ -207,7 +207,7 @@ def are_hooks_set() -> bool:
 @_needs("torch._C:_storage_Use_Count", "torch:UntypedStorage._cdata")
 def count_uses(storage: Any) -> int:
     """Count the tensors and objects that hold a storage. Public: none."""
-    return torch._C._storage_Use_Count(storage._cdata)  # type: ignore[no-any-return]
+    return torch._C._storage_Use_Count(storage._cdata)
 
 
 is_view: Callable[[Array], bool] = _function("torch:Tensor._is_view")
@@ -256,7 +256,7 @@ def has_kernel(operation: str, key: str) -> bool:
 def without_mapping() -> AbstractContextManager[Any]:
     """Apply no rules of `vmap` in a `with` block. Public: none."""
     c = torch._C
-    return c._ExcludeDispatchKeyGuard(c.DispatchKeySet(c.DispatchKey.FuncTorchBatched))  # type: ignore[no-any-return]
+    return c._ExcludeDispatchKeyGuard(c.DispatchKeySet(c.DispatchKey.FuncTorchBatched))
 
 
 @_needs("torch._C:_dispatch_tls_local_include_set", "torch._C:_dispatch_tls_local_exclude_set")

@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 from xpand_extensions import linalg
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
 

@@ -42,8 +42,7 @@ def solve_sparse(
         return solve(values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
 
     # Each with all axes of the batch, so that one more, of a mapped call, is the first of all.
-    arrays = (_leading(values, len(batch)), _leading(b, len(batch), 2))
-    arrays = (*arrays, *[_leading(x, len(batch)) for x in pattern])
+    arrays = [_leading(values, len(batch)), _leading(b, len(batch), 2), *[_leading(x, len(batch)) for x in pattern]]
     return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
 
 

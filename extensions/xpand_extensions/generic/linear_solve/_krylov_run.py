@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete, trees
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import control_flow
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._results import norm as exact_norm

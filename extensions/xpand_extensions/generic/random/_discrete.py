@@ -13,9 +13,15 @@ from xpand.extend import Array, DType, Namespace, checks
 
 from ... import autodiff, control_flow
 from ...random._continuous import gumbel
-from ...random._discrete import binomial as binomial_
-from ...random._discrete import binomial_elements as binomial_elements_
-from ...random._discrete import poisson_elements as poisson_elements_
+from ...random._discrete import (
+    binomial as binomial_,
+)
+from ...random._discrete import (
+    binomial_elements as binomial_elements_,
+)
+from ...random._discrete import (
+    poisson_elements as poisson_elements_,
+)
 from ...random._elements import split_each
 from ...random._keys import split
 from ...random._uniform import uniform

@@ -12,10 +12,18 @@ from xpand.extend import Array, DType, Namespace
 
 from ... import autodiff, control_flow, special
 from ...random._elements import split_each
-from ...random._gamma import chisquare as chisquare_
-from ...random._gamma import gamma as gamma_
-from ...random._gamma import gamma_elements as gamma_elements_
-from ...random._gamma import loggamma as loggamma_
+from ...random._gamma import (
+    chisquare as chisquare_,
+)
+from ...random._gamma import (
+    gamma as gamma_,
+)
+from ...random._gamma import (
+    gamma_elements as gamma_elements_,
+)
+from ...random._gamma import (
+    loggamma as loggamma_,
+)
 from ...random._keys import split
 from ...random._uniform import normal, rademacher
 from . import _elements as elements

@@ -77,6 +77,6 @@ def triangular(
     return xp.where(rises, xp.add(left, root), xp.subtract(right, root))
 
 
-def lognormal(key: Array, /, sigma: Array = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
+def lognormal(key: Array, /, sigma: Array | float = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
     xp = array_namespace(key, sigma)
     return xp.exp(xp.multiply(normal(key, shape, dtype=dtype), sigma))

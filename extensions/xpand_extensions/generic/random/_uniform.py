@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, Namespace, checks
+from xpand.extend import DType, Namespace, checks
+from xpand.extend import LibraryArray as Array
 
 from ...arithmetic._operands import integer_width
 from ...random._arguments import arrays_of, plain_dtype, probability_dtype
@@ -49,7 +50,7 @@ def _two(key: Array) -> tuple[Array, Array]:
     return keys[..., 0, :], keys[..., 1, :]
 
 
-def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
+def randint(key: Array, /, shape: Any, minval: Any, maxval: Any, dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
     # Of narrower types a remainder would favour small numbers.
     width = max(32, integer_width(xp, dtype))

@@ -4,7 +4,8 @@ import math
 from typing import Final
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 from xpand_extensions._width import widened
 
 from .._rational import polynomial, rational

@@ -76,7 +76,7 @@ def _squared(xp: Namespace, x: Array) -> Array:
 
 def _weights(
     xp: Namespace, rows: Array, correction: float, fweights: Array | None, aweights: Array | None
-) -> tuple[Array, Array]:
+) -> tuple[Any, Any]:
     """Return the weights of the observations and the divisor of the sums of products."""
     real = xp.real(rows).dtype if checks.kind(xp, rows.dtype) == "complex" else rows.dtype
     counts = None if fweights is None else xp.astype(fweights, real)

@@ -2,7 +2,8 @@
 
 import cupy as cp
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:

@@ -11,7 +11,7 @@ import cupy as cp
 import cupyx
 
 import xpand.cupy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import resolve
 from xpand_extensions._index import Rows

@@ -5,7 +5,8 @@ from typing import Any
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import bits as facade
 from xpand_extensions.arithmetic._operands import element_width
 

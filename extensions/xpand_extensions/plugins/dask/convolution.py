@@ -9,7 +9,7 @@ import itertools
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
 from xpand_extensions.convolution._pieces import by_taps, dilated

@@ -6,7 +6,7 @@ from typing import Any
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import histograms as facade
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic.histograms import _pieces as pieces

@@ -4,7 +4,7 @@ from typing import Any
 
 import dask.array as da
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import indexing as facade
 from xpand_extensions.generic import indexing as generic
 

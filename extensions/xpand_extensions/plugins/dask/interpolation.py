@@ -5,7 +5,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import interpolation
 
 

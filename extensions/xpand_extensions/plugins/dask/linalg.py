@@ -8,7 +8,8 @@ import numpy as np
 
 import xpand.dask.array as xp
 from xpand.dask.array._blocks import merge
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import linalg
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic.linalg._products import execute, reduce_alone

@@ -10,7 +10,7 @@ from typing import Any, Final
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import scatter as facade
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import resolve

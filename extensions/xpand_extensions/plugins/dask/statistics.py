@@ -9,7 +9,7 @@ import dask.array as da
 from dask.array.reductions import cumreduction
 
 import xpand.dask.array as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import statistics as facade
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics._order import arranged, as_array

@@ -10,7 +10,7 @@ import dask.array as da
 from dask.array.overlap import ensure_minimum_chunksize
 
 import xpand.dask.array as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import windows
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 
 def argument(value: Any, dtype: Any) -> Any:

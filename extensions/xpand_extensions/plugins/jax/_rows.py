@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._bounds import Mode, out_of_bounds
 from xpand_extensions.plugins.numpy._rows import are_within
 

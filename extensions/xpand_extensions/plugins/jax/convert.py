@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed

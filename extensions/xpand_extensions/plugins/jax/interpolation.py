@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import interpolation as generic
 from xpand_extensions.generic.interpolation import _pieces as pieces
 

@@ -11,7 +11,8 @@ import numpy as np
 
 import xpand.jax as xp
 from xpand import UnsupportedError, is_concrete
-from xpand.extend import Array, Scalar
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Scalar
 from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import resolve
 from xpand_extensions._dispatch import forwards_to
@@ -109,7 +110,7 @@ def _products_jvp(count: int, primals: tuple[Array, Array], tangents: tuple[Arra
         runs = Runs.of(xp, index, count)
         return jnp.where(runs.present[:, None], runs.reduce(values, jnp.multiply, 1), 1)
 
-    return jax.jvp(product, (values,), (tangents[0],))  # type: ignore[no-any-return]
+    return jax.jvp(product, (values,), (tangents[0],))
 
 
 def _one_by_one(table: Array, index: Array, update: Callable[[Array, Array], Array]) -> Array:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host

@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 
 from xpand import jax as xp
 from xpand import trees
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.vmap import _names as names
 from xpand_extensions.vmap._mapping import placed, spread_axes

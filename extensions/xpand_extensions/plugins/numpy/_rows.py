@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 BLOCK: Final = 1 << 15
 """How many flat indices are made at a time: they stay in the cache, and the memory for all of them isn't needed."""

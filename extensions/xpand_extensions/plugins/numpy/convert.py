@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert._dtypes import name_of
 from xpand_extensions.convert._messages import copy_needed, no_dtype

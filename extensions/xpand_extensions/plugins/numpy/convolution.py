@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 import xpand.numpy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.convolution import _pieces as pieces
 from xpand_extensions.convolution._geometry import Geometry, convolver, part_of, transposer
 from xpand_extensions.convolution._pieces import dilated, reached

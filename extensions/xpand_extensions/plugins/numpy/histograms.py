@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._bounds import Mode
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import interpolation as generic
 
 _BLOCK: Final = 4096

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK
@@ -20,6 +20,7 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
         return generic.top_k(x, k, axis=axis, largest=largest)
     indices = select(moved, threshold, k, largest=largest)
     few = np.take_along_axis(moved, indices, axis=-1)
+    values: Array
     values, order = generic.top_k(few, k, axis=few.ndim - 1, largest=largest)
     indices = np.take_along_axis(indices, order, axis=-1)
     return TopK(np.moveaxis(values, -1, axis), np.moveaxis(indices, -1, axis))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
@@ -82,7 +82,8 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
     if np.result_type(a, b, x) != np.float32:
         return _betainc(a, b, x)
     # SciPy's in float32 is off by 200 ulps, though no faster.
-    return _betainc(*(each.astype(np.float64) for each in (a, b, x))).astype(np.float32)
+    found: Array = _betainc(*(each.astype(np.float64) for each in (a, b, x)))
+    return found.astype(np.float32)
 
 
 sigmoid = expit = scipy_or(scipy.special.expit, generic.sigmoid)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import xpand.numpy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order

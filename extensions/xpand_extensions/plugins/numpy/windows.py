@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 import xpand.numpy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
 from xpand_extensions.windows._passes import pad_axis, reduce_axis

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch._differentiated import is_differentiated
 
 from .autodiff._levels import Arrays, Rule, call

@@ -6,7 +6,7 @@ import torch
 from torch.autograd import forward_ad
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 OF_NO_VALUES: Final = {

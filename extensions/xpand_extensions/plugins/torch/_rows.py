@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from ._unsigned import SIGNED
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch._dtypes import SIGNED as SIGNED
 from xpand.torch._dtypes import from_ordered as from_ordered
 from xpand.torch._dtypes import to_ordered

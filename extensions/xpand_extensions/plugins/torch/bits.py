@@ -2,7 +2,8 @@
 
 import torch
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import bits as generic
 
 from ._unsigned import SIGNED, on_signed

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from xpand import is_concrete
-from xpand.extend import Array, Namespace
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Namespace
 from xpand.torch import _private as private
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export

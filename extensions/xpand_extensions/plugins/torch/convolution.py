@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 import xpand.torch as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
 from xpand_extensions.convolution._pieces import by_taps, dilated, flipped, takes_fft
 from xpand_extensions.generic import convolution as generic

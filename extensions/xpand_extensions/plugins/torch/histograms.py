@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import histograms as generic

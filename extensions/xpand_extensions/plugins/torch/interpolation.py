@@ -12,7 +12,7 @@ from torch.nn import functional
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.interpolation._pieces import sampled, turned
 
 from ._plain import has_tangent

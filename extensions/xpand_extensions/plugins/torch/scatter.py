@@ -9,7 +9,8 @@ from torch.func import debug_unwrap
 
 import xpand.torch as xp
 from xpand import UnsupportedError, is_concrete
-from xpand.extend import Array, Scalar
+from xpand.extend import LibraryArray as Array
+from xpand.extend import Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._at import GenericAt, binary

@@ -3,7 +3,7 @@
 import torch
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK

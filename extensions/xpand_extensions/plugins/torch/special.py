@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch._differentiated import is_differentiated
 from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic

@@ -11,7 +11,7 @@ import torch
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic import windows as generic

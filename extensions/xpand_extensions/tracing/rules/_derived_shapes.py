@@ -128,7 +128,7 @@ def _size(dimension: Dimension, shapes: Sequence[tuple[int, ...]], sizes: Mappin
     size = dimension.size
     if isinstance(size, tuple):
         found = sizes[size[0]]
-        return found[size[1]] if isinstance(found, tuple) else found  # type: ignore[no-any-return]
+        return found[size[1]] if isinstance(found, tuple) else found
     if size is not None:
         return size
     lengths = [shapes[i][j] for i, j in dimension.sources]

@@ -6,8 +6,12 @@ from typing import Any, Final
 
 from xpand.extend import device_of
 
-from ... import control_flow as control_flow  # has `associative_scan`
-from ... import statistics as statistics  # has `reduce`
+from ... import (
+    control_flow as control_flow,  # has `associative_scan`
+)
+from ... import (
+    statistics as statistics,  # has `reduce`
+)
 from ..._dispatch import for_any_library
 from ...extend._derivatives import LINEAR, contribution
 from ._axes import axes_of, axis_of

@@ -19,7 +19,8 @@ from dask.utils import parse_bytes
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..._namespace import array_namespace
-from ..._typing import Array, DType
+from ..._typing import DType
+from ..._typing import LibraryArray as Array
 
 Index = tuple[int, ...]
 """Labels of the axes of one operand; axes with the same label run together."""

@@ -17,7 +17,8 @@ from dask.base import tokenize
 
 from ..._common.creation import dtype_of
 from ..._precision import PRECISION, dtype_for
-from ..._typing import Array, Device, DType
+from ..._typing import Device, DType
+from ..._typing import LibraryArray as Array
 from ._info import check_device, result_type
 
 Shape = int | tuple[int, ...]
@@ -37,7 +38,7 @@ def _chunks(shape: Shape, chunks: Any, dtype: DType) -> tuple[tuple[int, ...], .
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if chunks == "auto" and 0 in shape:
         return tuple((int(size),) for size in shape)
-    return normalize_chunks(chunks, shape, dtype=dtype)  # type: ignore[no-any-return]
+    return normalize_chunks(chunks, shape, dtype=dtype)
 
 
 def _has_lazy(obj: Any) -> bool:

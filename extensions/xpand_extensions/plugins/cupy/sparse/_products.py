@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import cupy as cp
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.sparse import _products as generic
 from xpand_extensions.sparse._products import CSRPlan, Shape
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import dask.array as da
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.random import _discrete as discrete
 from xpand_extensions.random import _gamma as gammas
 

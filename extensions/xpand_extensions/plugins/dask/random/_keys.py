@@ -8,7 +8,8 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.generic.random._scaled import scaled
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._captures import captured, solved_directly
 
 Arrays: TypeAlias = tuple[Array, ...]

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.control_flow._checkpointed import (
     Primitives,
     checkpointed_scan,

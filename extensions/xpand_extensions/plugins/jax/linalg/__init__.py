@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 import xpand.jax as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg import _products as products
 from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone
@@ -111,4 +111,4 @@ def _by_singular_values_jvp(
     def by_inverse(a: Array, b: Array) -> tuple[Array, Array]:
         return jnp.linalg.pinv(a, rtol=tolerance) @ b, jnp.linalg.svd(a, compute_uv=False)
 
-    return jax.jvp(by_inverse, primals, tangents)  # type: ignore[no-any-return]
+    return jax.jvp(by_inverse, primals, tangents)

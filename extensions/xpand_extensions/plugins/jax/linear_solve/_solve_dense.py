@@ -2,7 +2,7 @@
 
 import jax
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions import linear_solve
 
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from xpand import trees
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._containers import CSR, Sparse
 
 
@@ -127,12 +127,14 @@ def arranged(a: Any) -> Any:
     if not isinstance(a, CSR) or a.plan is None or not a.plan.slots.shape[0]:
         return a
     m, n = a.shape[-2:]
+    entries: Array = a.values
+    indices: Array = a.indices
     values, columns = [], []
     for slot in range(a.plan.slots.shape[0]):
         positions = a.indptr[:-1] + slot
-        taken = a.values.at[..., positions].get(mode="clip")
+        taken = entries.at[..., positions].get(mode="clip")
         values.append(jnp.where(positions < a.indptr[1:], taken, 0))
-        columns.append(a.indices.at[positions].get(mode="clip"))
+        columns.append(indices.at[positions].get(mode="clip"))
     if not a.plan.diagonals:
         return Rows(a, tuple(values), tuple(columns))
     rows = jnp.arange(m, dtype=a.indptr.dtype)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 
 def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.plugins.numpy.sparse import _products as host
 from xpand_extensions.plugins.numpy.sparse._diagonals import diagonals_of
 from xpand_extensions.sparse._products import CSRPlan, Shape
@@ -42,6 +42,7 @@ def csr_matmul(
     plan: CSRPlan | None = None,
 ) -> Array:
     nse = values.shape[-1]
+    rows: Array | None
     if plan is not None:
         rows, slots = plan.rows, plan.slots.shape[0]
     elif _is_on_host(indptr):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 import xpand.numpy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import Axes, execute, product
 from xpand_extensions.linalg import _checks as checks

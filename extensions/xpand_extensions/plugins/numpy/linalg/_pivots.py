@@ -1,6 +1,6 @@
 """The order that LAPACK's exchanges of rows lead to."""
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 
 def order_of(pivots: Array, rows: int) -> list[int]:

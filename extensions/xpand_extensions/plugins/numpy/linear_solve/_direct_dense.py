@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 import xpand.numpy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
 from xpand_extensions.linear_solve._condition import estimate, starts_of, verdict

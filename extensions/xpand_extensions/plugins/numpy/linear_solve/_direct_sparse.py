@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, diags_array, tril, tri
 from scipy.sparse.linalg import splu
 
 import xpand.numpy as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._condition import estimate
 from xpand_extensions.linear_solve._factors import Factors

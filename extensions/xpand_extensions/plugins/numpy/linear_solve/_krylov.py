@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import blas
 from scipy.sparse import _sparsetools as kernels
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linear_solve._krylov_cg import CG
 from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop, run

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._solve_dense import default_rtol
 

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.random import _keys as generic
 
 from ._blocks import Finish, both_words, double_word, fill, hash_one, one_word

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.sparse import _sparsetools as kernels
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._products import Shape
 
 _MOST: Final = 32

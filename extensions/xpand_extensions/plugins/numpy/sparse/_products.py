@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.sparse import _sparsetools as kernels
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
 _BLOCK: Final = 1 << 15  # elements, so that the operands stay in the cache

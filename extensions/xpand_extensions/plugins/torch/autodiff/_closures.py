@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import captured, converted, global_arrays
 
@@ -38,7 +38,7 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
                 "object, or a variable of the rule that pulls back); hand it over as an argument, or bind it "
                 "(`lambda z, a=self.a: ...`)"
             )
-        return of_all(*given)  # type: ignore[no-any-return]
+        return of_all(*given)
 
     return replaced
 

@@ -17,7 +17,7 @@ from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
 from xpand import UnsupportedError, trees
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.vmap import _names as names
 

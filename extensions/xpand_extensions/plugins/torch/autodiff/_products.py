@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import torch
 from torch.func import debug_unwrap
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from .._in_place import with_errors

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._captures import with_own_cells
 
 from ._checkpoint import pulled_back, pushed_forward

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import torch
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._captures import solved_directly, with_own_cells
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 

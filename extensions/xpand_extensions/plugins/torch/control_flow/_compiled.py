@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import torch
 
 from xpand import UnsupportedError
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.control_flow._checkpointed import selected
 from xpand_extensions.generic.control_flow import _scans as scans

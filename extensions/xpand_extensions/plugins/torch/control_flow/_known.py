@@ -3,7 +3,7 @@
 import torch
 from torch.func import debug_unwrap
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from ..jit._trace import graph_of, tracing, without_values

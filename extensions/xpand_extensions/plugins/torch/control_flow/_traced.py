@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from xpand import UnsupportedError
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._captures import captured, converted, with_own_cells
 from xpand_extensions.control_flow._checkpointed import (
     Primitives,

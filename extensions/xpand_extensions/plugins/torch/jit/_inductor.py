@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from xpand import trees
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions._where import stacklevel
 from xpand_extensions.jit._calls import Flattened, name_of
@@ -55,7 +55,7 @@ def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -
             run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves))
     except private.inductor_error() as error:
         _warn(name, error)
-        return module  # type: ignore[no-any-return]
+        return module
     return run
 
 
@@ -75,7 +75,7 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
             asking_no_values("jit", run, *leaves)  # it compiles at its first call
     except private.inductor_error() as error:
         _warn(name, error)
-        return private.aot_function()(flat, fw_compiler=private.aot_uncompiled())  # type: ignore[no-any-return]
+        return private.aot_function()(flat, fw_compiler=private.aot_uncompiled())
     return run
 
 

@@ -6,7 +6,7 @@ import torch
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
 from xpand_extensions.linalg import _lstsq_results as lstsq

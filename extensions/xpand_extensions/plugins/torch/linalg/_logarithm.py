@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import torch
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _functions as generic
 
 from ..autodiff._levels import Rule, call

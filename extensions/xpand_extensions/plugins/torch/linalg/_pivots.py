@@ -3,7 +3,7 @@
 import torch
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 
 def order_of(factors: Array, pivots: Array) -> Array:

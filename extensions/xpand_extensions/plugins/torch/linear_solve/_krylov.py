@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from xpand import trees
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.linear_solve._krylov_run import run
 from xpand_extensions.linear_solve._krylov import Found, System

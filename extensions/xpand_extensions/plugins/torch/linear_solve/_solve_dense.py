@@ -4,7 +4,7 @@ from typing import Final
 
 import torch
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand_extensions._optional import import_if_usable
 
 from .._plain import is_plain

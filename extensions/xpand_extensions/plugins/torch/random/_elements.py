@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import random as generic
 from xpand_extensions.generic.random._gamma import gamma_slope
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.random._arguments import arrays_of
 

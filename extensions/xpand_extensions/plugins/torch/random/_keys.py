@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS

@@ -5,7 +5,8 @@ from typing import Any
 import torch
 
 from xpand import namespace
-from xpand.extend import Array, Device, DType, Namespace, default_dtype
+from xpand.extend import Device, DType, Namespace, default_dtype
+from xpand.extend import LibraryArray as Array
 
 
 class _Source:

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 import torch
 
-from xpand.extend import Array, DType
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.random import _scaled as scales
 from xpand_extensions.generic.random import _uniform as generic
 

@@ -60,13 +60,14 @@ def _lanes_as_coo(x: Any) -> Any:
 
 def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     a = native.converted(a, format)
+    parts: tuple[Any, ...] = a.pattern
     if isinstance(a, COO):
         native.plain("PyTorch", a, dense=True)
-        indices = torch.stack([x.to(torch.int64) for x in a.coords])
+        indices = torch.stack([x.to(torch.int64) for x in parts])
         coalesced = a.is_sorted and a.is_unique
         return torch.sparse_coo_tensor(indices, a.values, a.shape, is_coalesced=coalesced, check_invariants=False)
     batch = a.shape[:-2]
-    indices, indptr = (x if x.ndim > 1 else x.expand(*batch, -1).contiguous() if batch else x for x in a.pattern)
+    indices, indptr = (x if x.ndim > 1 else x.expand(*batch, -1).contiguous() if batch else x for x in parts)
     if indices.dtype != indptr.dtype or indices.dtype not in (torch.int32, torch.int64):
         indices, indptr = indices.to(torch.int64), indptr.to(torch.int64)
     make = torch.sparse_csr_tensor if isinstance(a, CSR) else torch.sparse_csc_tensor

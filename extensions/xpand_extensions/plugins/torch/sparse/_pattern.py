@@ -6,7 +6,7 @@ from typing import Any
 from torch.func import debug_unwrap
 
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 

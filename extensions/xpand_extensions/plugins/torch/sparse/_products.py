@@ -12,7 +12,7 @@ import torch
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch._concrete import is_traced
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable

@@ -8,7 +8,7 @@ import torch
 
 from xpand import UnsupportedError, trees
 from xpand import torch as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.devices import to_device
 from xpand_extensions.vmap import _names as names

@@ -11,7 +11,7 @@ import torch
 
 from xpand import UnsupportedError
 from xpand import torch as xp
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from ..autodiff._levels import Arrays, Lanes, Rule, call
 

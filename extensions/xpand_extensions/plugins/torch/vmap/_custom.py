@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from ..autodiff._checkpoint import pushed_forward
