@@ -10,7 +10,7 @@ Options, accuracy and errors are those of the functions of the same names in `xp
 NamedArray({'station': 3}, array([10., 15., 20.]))
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from xpand.extend import describe
@@ -60,7 +60,8 @@ def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSele
     new = rest_of(x.names, shared)  # type: ignore[arg-type]
     batch = rest_of(values.names, (along, *shared))
     cores = [new, (along,), (*batch, along)]
-    return by_name(_interpolation.interp, cores, (*batch, *new))(x, points, values, **options)  # type: ignore[no-any-return]
+    lifted: Callable[..., NamedArray] = by_name(_interpolation.interp, cores, (*batch, *new))
+    return lifted(x, points, values, **options)
 
 
 def grid_sample(grid: NamedArray, coordinates: Mapping[Any, NamedArray], **options: Any) -> NamedArray:

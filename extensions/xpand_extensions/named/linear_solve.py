@@ -89,7 +89,7 @@ def lstsq(a: NamedArray, b: NamedArray, *, axes: Axes, rtol: float | None = None
     """
     check_named("lstsq", "a", a)
     system = _system("lstsq", a, b, axes)
-    found = _linear_solve.lstsq(system.matrix, system.b, axis=-1, rtol=rtol)
+    found: Any = _linear_solve.lstsq(system.matrix, system.b, axis=-1, rtol=rtol)
     return found._replace(
         x=make(found.x, system.x),
         residuals=make(found.residuals, interned(system.x[:-1])),

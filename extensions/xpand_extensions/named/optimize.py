@@ -181,7 +181,7 @@ def _values(function: str, found: Any, names: tuple[str, ...]) -> Any:
 
 def _named(found: Result, **names: tuple[str, ...]) -> Result:
     """Name the axes of fields that are arrays. Those of a trajectory have the axis "step" in front."""
-    fields = {field: make(getattr(found, field), interned(own)) for field, own in names.items()}
+    fields: dict[str, Any] = {field: make(getattr(found, field), interned(own)) for field, own in names.items()}
     path = found.trajectory
     if path is not None:
         along = lambda x: make(x.array, interned(("step", *x.names))) if is_named(x) else x
