@@ -63,16 +63,16 @@ def files() -> dict[str, str]:
             text=text,
             summary=summary,
             libraries=", ".join(map(name_of, program.LIBRARIES)),
-            sources="\n".join(sources(path) for path in _source_files(name)),
+            sources=_source(name),
         )
         cards.append(f"[{_picture(name, '')}\n{title}]({name}.md)\n")
     found["gallery/index.md"] = _INDEX.format(cards="\n".join(cards))
     return found
 
 
-def _source_files(name: str) -> list[Path]:
-    more = [NEEDS_MORE[name]] if name in NEEDS_MORE else []
-    return [EXAMPLES / "gallery" / f"{name}.py", *more]
+def _source(name: str) -> str:
+    text = (EXAMPLES / "gallery" / f"{name}.py").read_text(encoding="utf-8")
+    return f"## Source\n\n```python\n{text}```\n\n" + (sources(NEEDS_MORE[name]) if name in NEEDS_MORE else "")
 
 
 def _picture(name: str, text: str) -> str:
