@@ -64,6 +64,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     **{f"beyond_{name}": partial(_names.beyond, name) for name in _names.PAIRS},
     **{f"renamed_{name}": partial(_names.renamed, name) for name in ("numpy", "torch")},
     "named_attention": lambda: _tables.sources(DOCS / "examples" / "named_attention.py"),
+    "named_climate": lambda: _tables.sources(DOCS / "examples" / "named_climate.py"),
+    "named_peers": lambda: _tables.named_peers(DOCS / "benchmarks.json"),
     "singular_points": lambda: _tables.singular_points(DOCS / "singular_points.json"),
     "corrections": lambda: _tables.corrections(Path(xpand.__file__).parent),
 }
