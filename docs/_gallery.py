@@ -10,6 +10,9 @@ sys.path.insert(0, str(EXAMPLES))
 import gallery  # noqa: E402 - found once the folder is on the path
 from _tables import name_of, sources  # noqa: E402 - found by who imports this module
 
+PROGRAMS: Final = {name: gallery.load(name) for name in gallery.PROGRAMS}
+"""Loaded here: MkDocs takes the folder off the path again."""
+
 NEEDS_MORE: Final = {"attention": EXAMPLES / "named_attention.py"}
 """Programs with a part of their source elsewhere."""
 
@@ -49,8 +52,7 @@ def files() -> dict[str, str]:
     """Return the pages of the gallery and their pictures, by path."""
     found: dict[str, str] = {}
     cards = []
-    for name in gallery.PROGRAMS:
-        program = gallery.load(name)
+    for name, program in PROGRAMS.items():
         results = gallery.run(name, program.LIBRARIES[0])
         for theme in ("light", "dark"):
             found[f"gallery/{name}-{theme}.svg"] = gallery.picture(name, results, dark=theme == "dark")
