@@ -13,8 +13,8 @@ from xpand import check, is_concrete
 from xpand.extend import Array, Namespace, checks
 
 from ._bounds import MODES, Mode
-from ._comparable import comparable
 from ._dispatch import pluggable
+from ._dtypes import comparable
 
 __all__ = ["Histogram", "HistogramDD", "bincount", "digitize", "histogram", "histogram_bin_edges", "histogramdd"]
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from xpand.extend import Array, Scalar, checks
 
-from ._comparable import comparable
 from ._dispatch import pluggable
+from ._dtypes import comparable
 
 __all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
 

@@ -10,8 +10,7 @@ from ..._dispatch import OPERATIONS
 from .._functions import FUNCTIONS, parsed
 from .._indexing import INDEXING, applied
 from .._signature import Layout, Signature
-from ._axes import flattened
-from ._derived import Axes, Function, Memory, Params, is_flat, key_of
+from ._derived import Axes, Function, Memory, Params, flattened, is_flat, key_of
 from ._derived_shapes import check_letters, shapes_of
 
 
