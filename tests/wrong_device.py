@@ -252,6 +252,7 @@ def recorded() -> Iterator[set[str]]:
         return noted
 
     for operation, facade, (native, native_for) in zip(OPERATIONS.values(), facades, originals):
+        operation.forget_types()  # a call that is planned asks no more
         facade.native = noting(operation.qualified_name, native)
         facade.native_for = noting(operation.qualified_name, native_for)
     try:

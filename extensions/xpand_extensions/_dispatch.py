@@ -23,6 +23,7 @@ one. A plug-in package may also make implementations itself, of operations that 
 import importlib
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
@@ -41,6 +42,7 @@ from xpand.extend import (
 )
 
 from ._optional import import_if_usable, missing_package, not_installed
+from ._plans import Memory, signature
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -63,6 +65,10 @@ class Pluggable(Protocol[P, R_co]):
 
     def native(self, *arrays: Any) -> Callable[P, R_co]:
         """Return the implementation for the library of the arrays."""
+        ...
+
+    def planned(self, check: Callable[..., tuple[Any, ...]], arrays: tuple[Any, ...], *options: Any) -> Any:
+        """Return the implementation, and the result of `check(name, *arrays, *options)`, made once per signature."""
         ...
 
     def native_for(self, xp: Namespace | str | None, /) -> Callable[P, R_co]:
@@ -112,6 +118,8 @@ class Operation(Generic[P, R_co]):
         self.default: Callable[..., Any] | None = None
         self.by_library: dict[str, Callable[..., Any]] = {}
         self.by_type: dict[type | tuple[type, ...], Callable[..., Any]] = {}
+        self.plans = Memory()
+        """The results of `planned`, by signature."""
         self.rules: OwnRules | None = None
         """The derivative and the batching rule that `extend.register_rules` gave; None for none."""
 
@@ -144,6 +152,18 @@ class Operation(Generic[P, R_co]):
             self.by_type[key] = found
         return found
 
+    def plan(
+        self, check: Callable[..., Any], arrays: tuple[Any, ...], options: tuple[Any, ...], key: Any
+    ) -> tuple[Any, ...]:
+        """Check the arguments of a call, find its implementation, and remember both under `key`; None: don't."""
+        plans = self.plans  # `forget_types` replaces it, so that a plan made meanwhile is dropped
+        checked = check(self.name, *arrays, *options)
+        found = self.facade.native(*arrays), *checked  # type: ignore[attr-defined]
+        types = tuple([type(x) for x in arrays])
+        if key is not None and (types if len(types) > 1 else types[0]) in self.by_type:
+            plans.add(key, found)
+        return found
+
     def resolve_library(self, library: str) -> Callable[..., Any]:
         """Find the implementation for a library, and remember it."""
         found = self.by_library.get(library)
@@ -158,7 +178,12 @@ class Operation(Generic[P, R_co]):
     def forget(self) -> None:
         """Look for implementations anew, since one was registered."""
         self.by_library.clear()
+        self.forget_types()
+
+    def forget_types(self) -> None:
+        """Look anew for the implementations for types of arrays."""
         self.by_type.clear()
+        self.plans = Memory()
 
     def implementation(self, library: str) -> Callable[..., Any]:
         """Find the implementation for a library, or raise `UnsupportedError`."""
@@ -235,15 +260,16 @@ def observe(observer: Observer | None) -> None:
     global _observer
     _observer = observer
     for operation in list(OPERATIONS.values()):
-        operation.by_type.clear()
+        operation.forget_types()
 
 
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     """Make a function the facade of an operation that libraries implement in their own ways.
 
     The function stays unchanged: nothing is wrapped, a call costs as much as its body. It gains `native(*arrays)`, to
-    be called in its body, or `native_for(xp)` where it takes no array; `register(library)`, to add a version for one
-    library; and `default`, for all the rest.
+    be called in its body, or `native_for(xp)` where it takes no array; `planned(check, arrays, *options)`, which checks
+    the arguments as well, once for each signature; `register(library)`, to add a version for one library; and
+    `default`, for all the rest.
 
     Args:
         facade: The function, of the module, or of a private part of the package, whose name the generic and plug-in
@@ -276,6 +302,21 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
         implementation = found.get(key)
         return operation.resolve(key, arrays) if implementation is None else implementation
 
+    def planned(check: Callable[..., tuple[Any, ...]], arrays: tuple[Any, ...], *options: Any) -> Any:
+        key: Any
+        try:
+            key = signature(arrays, options)
+            found = operation.plans.get(key)
+        except (AttributeError, TypeError):  # no array, or something without a hash
+            key = found = None
+        return operation.plan(check, arrays, options, key) if found is None else found
+
+    def unplanned(check: Callable[..., tuple[Any, ...]], arrays: tuple[Any, ...], *options: Any) -> Any:
+        checked = check(operation.name, *arrays, *options)
+        return native(*arrays), *checked
+
+    trace_instead(planned, unplanned)  # torch.compile checks while it compiles, and guards what it has read
+
     def native_for(xp: Namespace | str | None, /) -> Callable[..., Any]:
         return operation.observed(operation.resolve_library(library_name(namespace_or_default(xp, operation.name))))
 
@@ -295,7 +336,7 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
 
         return add
 
-    for attribute in (native, native_for, default, register):
+    for attribute in (native, planned, native_for, default, register):
         setattr(facade, attribute.__name__, attribute)
     OPERATIONS[operation.path] = operation
     return cast("Pluggable[P, R_co]", facade)
@@ -380,8 +421,6 @@ def third_party_plugins() -> dict[str, str]:
     Raises:
         RuntimeError: Two distributions claim the same library.
     """
-    from importlib.metadata import entry_points  # takes longer than the rest of this package to import
-
     found: dict[str, str] = {}
     for point in entry_points(group=ENTRY_POINTS):
         if found.setdefault(point.name, point.value) != point.value:

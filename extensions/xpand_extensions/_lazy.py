@@ -2,6 +2,7 @@
 
 from xpand import array_namespace, extend
 from xpand.extend import Array
+from xpand_extensions.tracing._namespace import TracedNamespace
 
 
 def is_lazy(x: Array) -> bool:
@@ -9,5 +10,5 @@ def is_lazy(x: Array) -> bool:
 
     No loop over its arrays sees how far it has come, inside of transformations and outside.
     """
-    traced = getattr(type(x), "_namespace", None)
-    return extend.is_lazy(array_namespace(x) if traced is None else traced.base)
+    xp = array_namespace(x)
+    return extend.is_lazy(xp.base if isinstance(xp, TracedNamespace) else xp)

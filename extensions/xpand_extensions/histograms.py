@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from xpand import check, is_concrete
-from xpand.extend import Array, Namespace, checks
+from xpand import array_namespace, check, is_concrete
+from xpand.extend import Array, DType, Namespace, checks, eager
 
 from ._bounds import MODES, Mode
+from ._comparable import as_dtype, comparable_dtype
 from ._dispatch import pluggable
-from ._dtypes import comparable
 
 __all__ = ["Histogram", "HistogramDD", "bincount", "digitize", "histogram", "histogram_bin_edges", "histogramdd"]
 
@@ -73,24 +73,10 @@ def bincount(
     array([[0.5, 2. ],
            [0. , 2.5]])
     """
-    arrays = {"x": x} if weights is None else {"x": x, "weights": weights}
-    xp = checks.namespace_of("bincount", **arrays)
-    checks.dtype("bincount", "x", xp, x, checks.INTEGERS)
-    if x.ndim == 0:
-        raise ValueError("bincount: x must have at least one axis, got an array of one value")
-    if weights is not None:
-        weights = _weights("bincount", xp, x, weights, tuple(x.shape))
-    if minlength != 0:
-        minlength = checks.integer("bincount", "minlength", minlength, minimum=0)
-    if mode is not None:
-        checks.choice("bincount", "mode", mode, MODES)
-    if length is not None:
-        length = checks.integer("bincount", "length", length, minimum=0)
-        if minlength:
-            raise ValueError(f"bincount: takes minlength or length, got both: {minlength} and {length}; leave one out")
-    return bincount.native(x, weights)(
-        x, weights=weights, minlength=minlength, length=length, mode=_bincount_mode(x, length, mode)
-    )
+    given = minlength, length, mode
+    implementation, minlength, length, shape = bincount.planned(_check_bincount, (x, weights), *given)
+    mode = _bincount_mode(x, length, mode)
+    return implementation(x, weights=_spread(weights, shape), minlength=minlength, length=length, mode=mode)
 
 
 @pluggable
@@ -137,13 +123,13 @@ def histogram(
     array([[1, 1],
            [0, 1]])
     """
-    arrays = {"x": x} if weights is None else {"x": x, "weights": weights}
-    xp = checks.namespace_of("histogram", **arrays)
-    x, bins, range = _binned("histogram", xp, x, bins, range)
-    if weights is not None:
-        weights = _weights("histogram", xp, x, weights, tuple(x.shape))
-    checks.boolean("histogram", "density", density)
-    return histogram.native(x, bins, weights)(x, bins, range=range, weights=weights, density=density)
+    edges: Any = None if _is_number(bins) else bins
+    given = bins if edges is None else None, range, density
+    implementation, bins, range, dtype, shape = histogram.planned(_check_histogram, (x, weights, edges), *given)
+    if edges is not None:
+        _check_ascending("histogram", edges)
+        x, bins = as_dtype(dtype, x, edges)
+    return implementation(x, bins, range=range, weights=_spread(weights, shape), density=density)
 
 
 @pluggable
@@ -160,7 +146,7 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     """
     xp = checks.namespace_of("histogram_bin_edges", x=x)
     checks.integer("histogram_bin_edges", "bins", bins)
-    x, bins, range = _binned("histogram_bin_edges", xp, x, bins, range)
+    bins, range, _ = _check_bins("histogram_bin_edges", xp, x, bins, range)
     return histogram_bin_edges.native(x)(x, bins, range=range)
 
 
@@ -208,17 +194,18 @@ def histogramdd(
     dimensions = checks.known_shape("histogramdd", "sample", sample)[-1]
     if not dimensions:
         raise ValueError(f"histogramdd: sample must have at least one dimension, got shape {tuple(sample.shape)}")
-    all_bins = _for_each("bins", bins if isinstance(bins, (tuple, list)) else (bins,) * dimensions, dimensions)
-    all_ranges = _for_each("range", (None,) * dimensions if range is None else range, dimensions)
-    checked = [
-        _binned("histogramdd", xp, sample[..., i], all_bins[i], all_ranges[i]) for i in builtins.range(dimensions)
-    ]
-    if weights is not None:
-        weights = _weights("histogramdd", xp, sample, weights, tuple(sample.shape[:-1]))
+    all_bins = list(_for_each("bins", bins if isinstance(bins, (tuple, list)) else (bins,) * dimensions, dimensions))
+    all_ranges = list(_for_each("range", (None,) * dimensions if range is None else range, dimensions))
+    for i in builtins.range(dimensions):
+        x, edges = sample[..., i], all_bins[i]
+        all_bins[i], all_ranges[i], dtype = _check_bins("histogramdd", xp, x, edges, all_ranges[i])
+        if not _is_number(edges):
+            _check_ascending("histogramdd", edges)
+            _, all_bins[i] = as_dtype(dtype, x, edges)
+    shape = _check_weights("histogramdd", xp, sample, weights, tuple(sample.shape[:-1]))
     checks.boolean("histogramdd", "density", density)
-    all_bins = [each[1] for each in checked]
     return histogramdd.native(sample, weights, *all_bins)(
-        sample, all_bins, range=[each[2] for each in checked], weights=weights, density=density
+        sample, all_bins, range=all_ranges, weights=_spread(weights, shape), density=density
     )
 
 
@@ -248,21 +235,58 @@ def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
     >>> digitize(np.asarray([0.5, 1.0, 7.0]), np.asarray([0.0, 1.0, 2.0]))
     array([1, 2, 3])
     """
-    xp = checks.namespace_of("digitize", x=x, edges=edges)
-    checks.one_device("digitize", x=x, edges=edges)
-    checks.dtype("digitize", "x", xp, x, checks.REAL_VALUED)
-    checks.dtype("digitize", "edges", xp, edges, checks.REAL_VALUED)
-    checks.boolean("digitize", "right", right)
-    if edges.ndim != 1:
-        raise ValueError(f"digitize: edges must have the shape (m,), got {tuple(edges.shape)}")
-    x, edges = comparable("digitize", xp, mixed=True, x=x, edges=edges)
+    implementation, dtype = digitize.planned(_check_digitize, (x, edges), right)
+    x, edges = as_dtype(dtype, x, edges)
     if is_concrete(edges):
-        ascending = xp.sort(edges)
-        check(
-            bool(xp.all(xp.equal(edges, ascending))) or bool(xp.all(xp.equal(edges, xp.flip(ascending)))),
-            "digitize: edges must be in ascending or descending order, without NaN; sort them with `xp.sort`",
-        )
-    return digitize.native(x, edges)(x, edges, right=right)
+        xp = array_namespace(edges)
+        with eager(xp):
+            holds = bool(is_ascending(edges)) or bool(is_ascending(xp.flip(edges)))
+        check(holds, "digitize: edges must be in ascending or descending order, without NaN; sort them with `xp.sort`")
+    return implementation(x, edges, right=right)
+
+
+def _check_bincount(
+    function: str, x: Array, weights: Array | None, minlength: Any, length: Any, mode: Any
+) -> tuple[int, int | None, tuple[int, ...] | None]:
+    xp = _namespace(function, x, weights)
+    checks.dtype(function, "x", xp, x, checks.INTEGERS)
+    if x.ndim == 0:
+        raise ValueError(f"{function}: x must have at least one axis, got an array of one value")
+    shape = _check_weights(function, xp, x, weights, tuple(x.shape))
+    minlength = checks.integer(function, "minlength", minlength, minimum=0)
+    checks.choice(function, "mode", mode, MODES)
+    if length is not None:
+        length = checks.integer(function, "length", length, minimum=0)
+        if minlength:
+            raise ValueError(
+                f"{function}: takes minlength or length, got both: {minlength} and {length}; leave one out"
+            )
+    return minlength, length, shape
+
+
+def _check_histogram(
+    function: str, x: Array, weights: Array | None, edges: Array | None, number: Any, range: Any, density: Any
+) -> tuple[Any, tuple[float, float] | None, DType | None, tuple[int, ...] | None]:
+    xp = _namespace(function, x, weights)
+    bins, range, dtype = _check_bins(function, xp, x, number if edges is None else edges, range)
+    shape = _check_weights(function, xp, x, weights, tuple(x.shape))
+    checks.boolean(function, "density", density)
+    return None if edges is not None else bins, range, dtype, shape
+
+
+def _check_digitize(function: str, x: Array, edges: Array, right: Any) -> tuple[DType | None]:
+    xp = checks.namespace_of(function, x=x, edges=edges)
+    checks.one_device(function, x=x, edges=edges)
+    checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
+    checks.dtype(function, "edges", xp, edges, checks.REAL_VALUED)
+    checks.boolean(function, "right", right)
+    if edges.ndim != 1:
+        raise ValueError(f"{function}: edges must have the shape (m,), got {tuple(edges.shape)}")
+    return (comparable_dtype(function, xp, mixed=True, x=x, edges=edges),)
+
+
+def _namespace(function: str, x: Array, weights: Array | None) -> Namespace:
+    return checks.namespace_of(function, **({"x": x} if weights is None else {"x": x, "weights": weights}))
 
 
 def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
@@ -285,30 +309,58 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
     return "drop" if mode == "fill" else mode
 
 
-def _weights(function: str, xp: Namespace, x: Array, weights: Array, shape: tuple[int, ...]) -> Array:
-    """Check weights, and return them with the shape of the weighted values."""
+def _check_weights(
+    function: str, xp: Namespace, x: Array, weights: Array | None, shape: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Check weights; return the shape that they have to be broadcast to, None where they have it."""
+    if weights is None:
+        return None
     checks.one_device(function, x=x, weights=weights)
     checks.dtype(function, "weights", xp, weights, checks.NUMERIC)
     found = tuple(weights.shape)
     if found == shape:
-        return weights
+        return None
     tail = shape[len(shape) - len(found) :]
     if len(found) > len(shape) or any(a not in (1, b) for a, b in zip(found, tail)):
         raise ValueError(
             f"{function}: weights must have a shape that broadcasts to {shape}, one for each value, got {found}"
         )
-    return xp.broadcast_to(weights, shape)
+    return shape
 
 
-def _binned(function: str, xp: Namespace, x: Array, bins: Any, range: Any) -> tuple[Array, Any, Any]:
-    """Check values and their bins; edges and values are of one data type then."""
+def _spread(weights: Array | None, shape: tuple[int, ...] | None) -> Array | None:
+    return weights if shape is None else array_namespace(weights).broadcast_to(weights, shape)
+
+
+def _is_number(bins: Any) -> bool:
+    """Tell whether bins are a number of them, and no edges."""
+    return not hasattr(bins, "ndim") or (bins.ndim == 0 and not hasattr(bins, "__array_namespace__"))
+
+
+@pluggable
+def is_ascending(edges: Array, /) -> Array:
+    """Tell whether values are in ascending order along the last axis, without NaN: one boolean."""
+    return is_ascending.native(edges)(edges)
+
+
+def _check_ascending(function: str, edges: Array) -> None:
+    if is_concrete(edges):
+        with eager(array_namespace(edges)):
+            holds = bool(is_ascending(edges))
+        check(holds, f"{function}: edges must be in ascending order, without NaN; sort them with `xp.sort`")
+
+
+def _check_bins(
+    function: str, xp: Namespace, x: Array, bins: Any, range: Any
+) -> tuple[Any, tuple[float, float] | None, DType | None]:
+    """Check values and their bins; return the bins, the range, and the data type for edges and values, if another."""
     checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
     shape = checks.known_shape(function, "x", x)
     if not shape:
         raise ValueError(f"{function}: x must have at least one axis, got an array of one value")
-    if not hasattr(bins, "ndim") or (bins.ndim == 0 and not hasattr(bins, "__array_namespace__")):
+    if _is_number(bins):
         bins = checks.integer(function, "bins", bins, minimum=1)
-        return x, bins, None if range is None else _range(function, range)
+        return bins, None if range is None else _range(function, range), None
     if range is not None:
         raise ValueError(f"{function}: range is for a number of bins, which edges were given in place of; leave it out")
     xp = checks.namespace_of(function, x=x, bins=bins)
@@ -320,13 +372,7 @@ def _binned(function: str, xp: Namespace, x: Array, bins: Any, range: Any) -> tu
             f"{function}: bins must be a number or edges of shape (bins + 1,), at least two, or with the leading axes "
             f"of x too, whose shape is {shape}; got the shape {edges}"
         )
-    if is_concrete(bins):
-        check(
-            xp.all(xp.equal(bins, xp.sort(bins, axis=-1))),
-            f"{function}: edges must be in ascending order, without NaN; sort them with `xp.sort`",
-        )
-    x, bins = comparable(function, xp, mixed=True, x=x, bins=bins)
-    return x, bins, None
+    return bins, None, comparable_dtype(function, xp, mixed=True, x=x, bins=bins)
 
 
 def _range(function: str, range: Any) -> tuple[float, float]:

@@ -53,30 +53,8 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
     >>> grid_sample(grid, positions, extrapolation="periodic")[0, :, 0]
     array([ 5., 20., 15.])
     """
-    xp = checks.namespace_of("grid_sample", grid=grid, coordinates=coordinates)
-    checks.one_device("grid_sample", grid=grid, coordinates=coordinates)
-    checks.dtype("grid_sample", "grid", xp, grid, checks.FLOATING)
-    checks.dtype("grid_sample", "coordinates", xp, coordinates, checks.REAL)
-    checks.choice("grid_sample", "extrapolation", extrapolation, _EXTRAPOLATIONS)
-    shape = checks.known_shape("grid_sample", "grid", grid)
-    positions = checks.known_shape("grid_sample", "coordinates", coordinates)
-    if len(shape) < 2:
-        raise ValueError(f"grid_sample: grid must have the axes (batch, *spatial, channel), got the shape {shape}")
-    if len(positions) < 2 or positions[-1] != len(shape) - 2:
-        raise ValueError(
-            f"grid_sample: coordinates must have the axes (batch, *points, {len(shape) - 2}), the last one for the "
-            f"spatial axes of the grid of shape {shape}; got the shape {positions}"
-        )
-    if shape[0] != positions[0] and 1 not in (shape[0], positions[0]):
-        raise ValueError(
-            f"grid_sample: grid and coordinates must have batches of one size, or one of 1, got {shape[0]} and "
-            f"{positions[0]}"
-        )
-    if 0 in shape[1:-1]:
-        raise ValueError(f"grid_sample: grid must have points along each spatial axis, got the shape {shape}")
-    if extrapolation in (None, "undefined"):
-        extrapolation = "boundary"
-    return grid_sample.native(grid, coordinates)(grid, coordinates, extrapolation=extrapolation)
+    implementation, extrapolation = grid_sample.planned(_check_grid_sample, (grid, coordinates), extrapolation)
+    return implementation(grid, coordinates, extrapolation=extrapolation)
 
 
 @pluggable
@@ -118,29 +96,62 @@ def interp(
     >>> interp(np.asarray([-1.0, 0.5, 2.0]), points, values, left=0.0)
     array([ 0., 15., 30.])
     """
+    (implementation,) = interp.planned(_check_interp, (x, points, values), left, right, period)
+    return implementation(x, points, values, left=left, right=right, period=period)
+
+
+def _check_grid_sample(function: str, grid: Array, coordinates: Array, extrapolation: Any) -> tuple[Any]:
+    xp = checks.namespace_of(function, grid=grid, coordinates=coordinates)
+    checks.one_device(function, grid=grid, coordinates=coordinates)
+    checks.dtype(function, "grid", xp, grid, checks.FLOATING)
+    checks.dtype(function, "coordinates", xp, coordinates, checks.REAL)
+    checks.choice(function, "extrapolation", extrapolation, _EXTRAPOLATIONS)
+    shape = checks.known_shape(function, "grid", grid)
+    positions = checks.known_shape(function, "coordinates", coordinates)
+    if len(shape) < 2:
+        raise ValueError(f"{function}: grid must have the axes (batch, *spatial, channel), got the shape {shape}")
+    if len(positions) < 2 or positions[-1] != len(shape) - 2:
+        raise ValueError(
+            f"{function}: coordinates must have the axes (batch, *points, {len(shape) - 2}), the last one for the "
+            f"spatial axes of the grid of shape {shape}; got the shape {positions}"
+        )
+    if shape[0] != positions[0] and 1 not in (shape[0], positions[0]):
+        raise ValueError(
+            f"{function}: grid and coordinates must have batches of one size, or one of 1, got {shape[0]} and "
+            f"{positions[0]}"
+        )
+    if 0 in shape[1:-1]:
+        raise ValueError(f"{function}: grid must have points along each spatial axis, got the shape {shape}")
+    return ("boundary" if extrapolation in (None, "undefined") else extrapolation,)
+
+
+def _check_interp(
+    function: str, x: Array, points: Array, values: Array, left: Any, right: Any, period: Any
+) -> tuple[()]:
     arrays = {"x": x, "points": points, "values": values}
-    xp = checks.namespace_of("interp", **arrays)
-    checks.one_device("interp", **arrays)
-    checks.dtype("interp", "x", xp, x, checks.REAL)
-    checks.dtype("interp", "points", xp, points, checks.REAL)
-    checks.dtype("interp", "values", xp, values, checks.FLOATING)
+    xp = checks.namespace_of(function, **arrays)
+    checks.one_device(function, **arrays)
+    checks.dtype(function, "x", xp, x, checks.REAL)
+    checks.dtype(function, "points", xp, points, checks.REAL)
+    checks.dtype(function, "values", xp, values, checks.FLOATING)
     for name, option in (("left", left), ("right", right)):
         if option is not None:
-            _number("interp", name, option, complex if xp.isdtype(values.dtype, "complex floating") else float)
+            _number(function, name, option, complex if xp.isdtype(values.dtype, "complex floating") else float)
     if period is not None:
-        _number("interp", "period", period, float)
+        _number(function, "period", period, float)
         if not 0 < period < float("inf"):
-            raise ValueError(f"interp: period must be positive and finite, got {period}")
-    shape = checks.known_shape("interp", "points", points)
-    checks.known_shape("interp", "x", x)
-    given = checks.known_shape("interp", "values", values)
+            raise ValueError(f"{function}: period must be positive and finite, got {period}")
+    shape = checks.known_shape(function, "points", points)
+    checks.known_shape(function, "x", x)
+    given = checks.known_shape(function, "values", values)
     if len(shape) != 1 or not shape[0]:
-        raise ValueError(f"interp: points must have the shape (n,), with n at least 1, got {shape}")
+        raise ValueError(f"{function}: points must have the shape (n,), with n at least 1, got {shape}")
     if given[-1:] != shape:
         raise ValueError(
-            f"interp: values must have the shape (*batch, {shape[0]}), one value for each of the points; got {given}"
+            f"{function}: values must have the shape (*batch, {shape[0]}), one value for each of the points; got "
+            f"{given}"
         )
-    return interp.native(x, points, values)(x, points, values, left=left, right=right, period=period)
+    return ()
 
 
 def _number(function: str, name: str, value: Any, widest: type) -> None:

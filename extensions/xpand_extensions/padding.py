@@ -87,8 +87,26 @@ def pad(
     >>> pad(x, (-1, 1), interior=1, constant_values=9.0)
     array([9., 2., 9., 3., 9.])
     """
-    xp = checks.namespace_of("pad", x=x)
-    shape = checks.known_shape("pad", "x", x)
+    given = pad_width, mode, constant_values, end_values, reflect_type, interior
+    implementation, widths, options, arrays = pad.planned(_check, (x,), *given)
+    if arrays:  # one of them may be traced, and `x` not
+        implementation = pad.native(x, *arrays)
+    return implementation(x, widths, mode=mode, reflect_type=reflect_type, **options)
+
+
+def _check(
+    function: str,
+    x: Array,
+    pad_width: Any,
+    mode: Any,
+    constant_values: Any,
+    end_values: Any,
+    reflect_type: Any,
+    interior: Any,
+) -> tuple[tuple[tuple[int, int], ...], dict[str, Any], list[Array]]:
+    """Check the arguments; return the widths as pairs, the options as implementations get them, and arrays in them."""
+    xp = checks.namespace_of(function, x=x)
+    shape = checks.known_shape(function, "x", x)
     widths = _widths(pad_width, x.ndim)
     if mode not in _MODES:
         _no_mode(mode)
@@ -103,16 +121,8 @@ def pad(
             )
     constant = _values(xp, x, "constant_values", constant_values) if mode == "constant" else 0
     end = _values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0
-    given = [each for each in trees.leaves((constant, end)) if checks.is_array(each)]
-    return pad.native(x, *given)(
-        x,
-        widths,
-        mode=mode,
-        constant_values=constant,
-        end_values=end,
-        reflect_type=reflect_type,
-        interior=between,
-    )
+    arrays = [each for each in trees.leaves((constant, end)) if checks.is_array(each)]
+    return widths, {"constant_values": constant, "end_values": end, "interior": between}, arrays
 
 
 def _no_mode(mode: Any) -> None:

@@ -5,10 +5,10 @@ NaN counts as larger than every number, and zeros of either sign as equal, on ev
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from xpand.extend import Array, Scalar, checks
+from xpand.extend import Array, DType, Scalar, checks
 
+from ._comparable import as_dtype, comparable_dtype
 from ._dispatch import pluggable
-from ._dtypes import comparable
 
 __all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
 
@@ -53,12 +53,8 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
     >>> indices
     array([1, 3, 2])
     """
-    axis = _real_valued("top_k", x, axis)
-    k = checks.integer("top_k", "k", k, minimum=0)
-    if k > x.shape[axis]:
-        raise ValueError(f"top_k: k={k} is more than the {x.shape[axis]} values along axis {axis}")
-    checks.boolean("top_k", "largest", largest)
-    return top_k.native(x)(x, k, axis=axis, largest=largest)
+    implementation, k, axis = top_k.planned(_check_top_k, (x,), k, axis, largest)
+    return implementation(x, k, axis=axis, largest=largest)
 
 
 def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) -> TopK:
@@ -84,7 +80,7 @@ def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) ->
     >>> values, order
     (array([1., 2., 3.]), array([1, 2, 0]))
     """
-    axis = _real_valued("sort_with_order", x, axis)
+    (axis,) = _real_valued("sort_with_order", x, axis)
     checks.boolean("sort_with_order", "descending", descending)
     return top_k.native(x)(x, x.shape[axis], axis=axis, largest=descending)
 
@@ -116,8 +112,8 @@ def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
     >>> partition(np.asarray([3.0, 1.0, 2.0]), 1)[1]
     np.float64(2.0)
     """
-    axis = _real_valued("partition", x, axis)
-    return partition.native(x)(x, _position("partition", kth, x.shape[axis], axis), axis=axis)
+    implementation, kth, axis = partition.planned(_check_position, (x,), kth, axis)
+    return implementation(x, kth, axis=axis)
 
 
 @pluggable
@@ -135,8 +131,8 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
     >>> argpartition(np.asarray([3.0, 1.0, 2.0]), 0)[0]
     np.int64(1)
     """
-    axis = _real_valued("argpartition", x, axis)
-    return argpartition.native(x)(x, _position("argpartition", kth, x.shape[axis], axis), axis=axis)
+    implementation, kth, axis = argpartition.planned(_check_position, (x,), kth, axis)
+    return implementation(x, kth, axis=axis)
 
 
 @pluggable
@@ -172,24 +168,9 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     array([[1],
            [0]])
     """
-    arrays = {"x1": x1, "x2": x2} if sorter is None else {"x1": x1, "x2": x2, "sorter": sorter}
-    xp = checks.namespace_of("searchsorted", **arrays)
-    checks.one_device("searchsorted", **arrays)
-    checks.dtype("searchsorted", "x1", xp, x1, checks.REAL_VALUED)
-    checks.dtype("searchsorted", "x2", xp, x2, checks.REAL_VALUED)
-    x1, x2 = comparable("searchsorted", xp, x1=x1, x2=x2)
-    checks.choice("searchsorted", "side", side, ("left", "right"))
-    if x1.ndim == 0:
-        raise ValueError("searchsorted: x1 must have at least one axis, got an array of one value")
-    if x1.ndim > 1:
-        _same_leading_axes(x1, x2)
-    if sorter is not None:
-        checks.dtype("searchsorted", "sorter", xp, sorter, checks.INTEGERS)
-        if tuple(sorter.shape) != tuple(x1.shape):
-            raise ValueError(
-                f"searchsorted: sorter must have the shape {tuple(x1.shape)} of x1, got {tuple(sorter.shape)}"
-            )
-    return searchsorted.native(x1, x2, sorter)(x1, x2, side=side, sorter=sorter)
+    implementation, dtype = searchsorted.planned(_check_searchsorted, (x1, x2, sorter), side)
+    x1, x2 = as_dtype(dtype, x1, x2)
+    return implementation(x1, x2, side=side, sorter=sorter)
 
 
 @pluggable
@@ -274,20 +255,53 @@ def unique(
     )
 
 
-def _real_valued(function: str, x: Array, axis: int) -> int:
+def _real_valued(function: str, x: Array, axis: Any) -> tuple[int]:
     """Check the array and the axis of a function of one, and return the axis counted from the front."""
     xp = checks.namespace_of(function, x=x)
     checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
     checks.known_shape(function, "x", x)
-    return checks.axis(function, axis, x.ndim)
+    return (checks.axis(function, axis, x.ndim),)
 
 
-def _position(function: str, kth: int, size: int, axis: int) -> int:
+def _check_top_k(function: str, x: Array, k: Any, axis: Any, largest: Any) -> tuple[int, int]:
+    (axis,) = _real_valued(function, x, axis)
+    k = checks.integer(function, "k", k, minimum=0)
+    if k > x.shape[axis]:
+        raise ValueError(f"{function}: k={k} is more than the {x.shape[axis]} values along axis {axis}")
+    checks.boolean(function, "largest", largest)
+    return k, axis
+
+
+def _check_searchsorted(function: str, x1: Array, x2: Array, sorter: Array | None, side: Any) -> tuple[DType | None]:
+    """Check the arguments; return the data type in which they are compared, unless they have it."""
+    arrays = {"x1": x1, "x2": x2} if sorter is None else {"x1": x1, "x2": x2, "sorter": sorter}
+    xp = checks.namespace_of(function, **arrays)
+    checks.one_device(function, **arrays)
+    checks.dtype(function, "x1", xp, x1, checks.REAL_VALUED)
+    checks.dtype(function, "x2", xp, x2, checks.REAL_VALUED)
+    dtype = comparable_dtype(function, xp, x1=x1, x2=x2)
+    checks.choice(function, "side", side, ("left", "right"))
+    if x1.ndim == 0:
+        raise ValueError(f"{function}: x1 must have at least one axis, got an array of one value")
+    if x1.ndim > 1:
+        _same_leading_axes(x1, x2)
+    if sorter is not None:
+        checks.dtype(function, "sorter", xp, sorter, checks.INTEGERS)
+        if tuple(sorter.shape) != tuple(x1.shape):
+            raise ValueError(
+                f"{function}: sorter must have the shape {tuple(x1.shape)} of x1, got {tuple(sorter.shape)}"
+            )
+    return (dtype,)
+
+
+def _check_position(function: str, x: Array, kth: Any, axis: Any) -> tuple[int, int]:
+    (axis,) = _real_valued(function, x, axis)
+    size = x.shape[axis]
     kth = checks.integer(function, "kth", kth)
     if not -size <= kth < size:
         takes = f"; takes {-size} to {size - 1}" if size else ""
         raise IndexError(f"{function}: kth={kth} is out of bounds for axis {axis} of size {size}{takes}")
-    return kth % size
+    return kth % size, axis
 
 
 def _same_leading_axes(x1: Array, x2: Array) -> None:

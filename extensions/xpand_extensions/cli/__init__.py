@@ -15,7 +15,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from ._libraries import UsageError
+from ._errors import UsageError
 
 __all__ = ["main"]
 

@@ -7,8 +7,9 @@ reverses it first. Sums are taken in the data type of the result.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from xpand.extend import Array, checks
+from xpand.extend import Array, DType, checks
 
+from .._comparable import as_dtype
 from .._dispatch import pluggable
 from ._geometry import PADDINGS, ConvolveMode, Method, Padding, span
 
@@ -70,42 +71,10 @@ def conv(
     >>> conv(x, kernel, strides=2, padding="same").shape
     (1, 1, 2)
     """
-    x, kernel, n = _check_arrays("conv", x, kernel)
-    groups = checks.integer("conv", "feature_groups", feature_groups, minimum=1)
-    batch_groups = checks.integer("conv", "batch_groups", batch_groups, minimum=1)
-    out, into, *taps = kernel.shape[kernel.ndim - n - 2 :]
-    if groups > 1 and batch_groups > 1:
-        raise ValueError(f"conv: takes groups of features or of the batch, got {groups} and {batch_groups}")
-    if x.shape[1] != into * groups:
-        raise ValueError(
-            f"conv: kernel of shape {tuple(kernel.shape)} takes {into} channels in each of feature_groups={groups}, "
-            f"got x of shape {tuple(x.shape)} with {x.shape[1]} channels"
-        )
-    if groups > 1:
-        _divides("conv", "feature_groups", groups, out, "the kernel's outputs")
-    if batch_groups > 1:
-        _divides("conv", "batch_groups", batch_groups, out, "the kernel's outputs")
-        _divides("conv", "batch_groups", batch_groups, x.shape[0], "the batch")
-        if kernel.ndim > n + 2:
-            raise ValueError(
-                f"conv: batch_groups={batch_groups} takes one kernel for all, got one for each of the batch"
-            )
-    strides = _per_axis("conv", "strides", strides, n, 1)
-    input_dilation = _per_axis("conv", "input_dilation", input_dilation, n, 1)
-    kernel_dilation = _per_axis("conv", "kernel_dilation", kernel_dilation, n, 1)
-    pairs = _padding("conv", padding, taps, kernel_dilation)
-    if pairs is None:
-        pairs = _same(x.shape[2:], taps, strides, input_dilation, kernel_dilation)
-    return conv.native(x, kernel)(
-        x,
-        kernel,
-        strides=strides,
-        padding=pairs,
-        input_dilation=input_dilation,
-        kernel_dilation=kernel_dilation,
-        feature_groups=groups,
-        batch_groups=batch_groups,
-    )
+    given = strides, padding, input_dilation, kernel_dilation, feature_groups, batch_groups
+    implementation, dtype, options = conv.planned(_check_conv, (x, kernel), *given)
+    x, kernel = as_dtype(dtype, x, kernel)
+    return implementation(x, kernel, **options)
 
 
 @pluggable
@@ -151,32 +120,10 @@ def conv_transpose(
     >>> conv_transpose(np.asarray([[[1.0, 2.0]]]), kernel, strides=2)
     array([[[10.,  1., 20.,  2.]]])
     """
-    x, kernel, n = _check_arrays("conv_transpose", x, kernel)
-    groups = checks.integer("conv_transpose", "feature_groups", feature_groups, minimum=1)
-    out, _, *taps = kernel.shape[kernel.ndim - n - 2 :]
-    if x.shape[1] != out:
-        raise ValueError(
-            f"conv_transpose: kernel of shape {tuple(kernel.shape)} belongs to {out} outputs of a convolution, got x "
-            f"of shape {tuple(x.shape)} with {x.shape[1]} channels"
-        )
-    _divides("conv_transpose", "feature_groups", groups, out, "the kernel's outputs")
-    strides = _per_axis("conv_transpose", "strides", strides, n, 1)
-    more = _per_axis("conv_transpose", "output_padding", output_padding, n, 0)
-    kernel_dilation = _per_axis("conv_transpose", "kernel_dilation", kernel_dilation, n, 1)
-    if any(extra >= stride for extra, stride in zip(more, strides)):
-        raise ValueError(f"conv_transpose: output_padding must be below the strides {strides}, got {more}")
-    pairs = _padding("conv_transpose", padding, taps, kernel_dilation)
-    if pairs is None:
-        pairs = tuple([_split(span(k, d) - stride) for k, d, stride in zip(taps, kernel_dilation, strides)])
-    return conv_transpose.native(x, kernel)(
-        x,
-        kernel,
-        strides=strides,
-        padding=tuple([(low, high - extra) for (low, high), extra in zip(pairs, more)]),
-        output_padding=more,
-        kernel_dilation=kernel_dilation,
-        feature_groups=groups,
-    )
+    given = strides, padding, output_padding, kernel_dilation, feature_groups
+    implementation, dtype, options = conv_transpose.planned(_check_conv_transpose, (x, kernel), *given)
+    x, kernel = as_dtype(dtype, x, kernel)
+    return implementation(x, kernel, **options)
 
 
 @pluggable
@@ -217,8 +164,9 @@ def convolve(
     >>> convolve(np.asarray([1.0, 2.0, 4.0]), np.asarray([1.0, 1.0]), mode="same")
     array([1., 3., 6.])
     """
-    x, kernel, mode, axes, method = _check_signals("convolve", x, kernel, mode, axes, method)
-    return convolve.native(x, kernel)(x, kernel, mode=mode, axes=axes, method=method)
+    implementation, dtype, axes = convolve.planned(_check_signals, (x, kernel), mode, axes, method)
+    x, kernel = as_dtype(dtype, x, kernel)
+    return implementation(x, kernel, mode=mode, axes=axes, method=method)
 
 
 @pluggable
@@ -241,18 +189,103 @@ def correlate(
     >>> correlate(np.asarray([1.0, 2.0, 4.0]), np.asarray([10.0, 1.0]), mode="valid")
     array([12., 24.])
     """
-    x, kernel, mode, axes, method = _check_signals("correlate", x, kernel, mode, axes, method)
-    return correlate.native(x, kernel)(x, kernel, mode=mode, axes=axes, method=method)
+    implementation, dtype, axes = correlate.planned(_check_signals, (x, kernel), mode, axes, method)
+    x, kernel = as_dtype(dtype, x, kernel)
+    return implementation(x, kernel, mode=mode, axes=axes, method=method)
 
 
-def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array, int]:
-    """Check the arrays of `conv` and its transpose; return them of one data type, and the number of spatial axes."""
+def _check_conv(
+    function: str,
+    x: Array,
+    kernel: Array,
+    strides: Any,
+    padding: Any,
+    input_dilation: Any,
+    kernel_dilation: Any,
+    feature_groups: Any,
+    batch_groups: Any,
+) -> tuple[DType | None, dict[str, Any]]:
+    """Check the arguments of `conv`; return the data type to convert to, and all options in full."""
+    dtype, n = _check_arrays(function, x, kernel)
+    groups = checks.integer(function, "feature_groups", feature_groups, minimum=1)
+    batch_groups = checks.integer(function, "batch_groups", batch_groups, minimum=1)
+    out, into, *taps = kernel.shape[kernel.ndim - n - 2 :]
+    if groups > 1 and batch_groups > 1:
+        raise ValueError(f"{function}: takes groups of features or of the batch, got {groups} and {batch_groups}")
+    if x.shape[1] != into * groups:
+        raise ValueError(
+            f"{function}: kernel of shape {tuple(kernel.shape)} takes {into} channels in each of "
+            f"feature_groups={groups}, got x of shape {tuple(x.shape)} with {x.shape[1]} channels"
+        )
+    if groups > 1:
+        _divides(function, "feature_groups", groups, out, "the kernel's outputs")
+    if batch_groups > 1:
+        _divides(function, "batch_groups", batch_groups, out, "the kernel's outputs")
+        _divides(function, "batch_groups", batch_groups, x.shape[0], "the batch")
+        if kernel.ndim > n + 2:
+            raise ValueError(
+                f"{function}: batch_groups={batch_groups} takes one kernel for all, got one for each of the batch"
+            )
+    strides = _per_axis(function, "strides", strides, n, 1)
+    input_dilation = _per_axis(function, "input_dilation", input_dilation, n, 1)
+    kernel_dilation = _per_axis(function, "kernel_dilation", kernel_dilation, n, 1)
+    pairs = _padding(function, padding, taps, kernel_dilation)
+    if pairs is None:
+        pairs = _same(x.shape[2:], taps, strides, input_dilation, kernel_dilation)
+    return dtype, {
+        "strides": strides,
+        "padding": pairs,
+        "input_dilation": input_dilation,
+        "kernel_dilation": kernel_dilation,
+        "feature_groups": groups,
+        "batch_groups": batch_groups,
+    }
+
+
+def _check_conv_transpose(
+    function: str,
+    x: Array,
+    kernel: Array,
+    strides: Any,
+    padding: Any,
+    output_padding: Any,
+    kernel_dilation: Any,
+    feature_groups: Any,
+) -> tuple[DType | None, dict[str, Any]]:
+    """Check the arguments of `conv_transpose`; return the data type to convert to, and the options."""
+    dtype, n = _check_arrays(function, x, kernel)
+    groups = checks.integer(function, "feature_groups", feature_groups, minimum=1)
+    out, _, *taps = kernel.shape[kernel.ndim - n - 2 :]
+    if x.shape[1] != out:
+        raise ValueError(
+            f"{function}: kernel of shape {tuple(kernel.shape)} belongs to {out} outputs of a convolution, got x "
+            f"of shape {tuple(x.shape)} with {x.shape[1]} channels"
+        )
+    _divides(function, "feature_groups", groups, out, "the kernel's outputs")
+    strides = _per_axis(function, "strides", strides, n, 1)
+    more = _per_axis(function, "output_padding", output_padding, n, 0)
+    kernel_dilation = _per_axis(function, "kernel_dilation", kernel_dilation, n, 1)
+    if any(extra >= stride for extra, stride in zip(more, strides)):
+        raise ValueError(f"{function}: output_padding must be below the strides {strides}, got {more}")
+    pairs = _padding(function, padding, taps, kernel_dilation)
+    if pairs is None:
+        pairs = tuple([_split(span(k, d) - stride) for k, d, stride in zip(taps, kernel_dilation, strides)])
+    return dtype, {
+        "strides": strides,
+        "padding": tuple([(low, high - extra) for (low, high), extra in zip(pairs, more)]),
+        "output_padding": more,
+        "kernel_dilation": kernel_dilation,
+        "feature_groups": groups,
+    }
+
+
+def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[DType | None, int]:
+    """Check arrays of `conv` and its transpose; return the data type to convert to, and the number of spatial axes."""
     xp = checks.namespace_of(function, x=x, kernel=kernel)
     checks.one_device(function, x=x, kernel=kernel)
     checks.dtype(function, "x", xp, x, checks.NUMERIC)
-    if x.dtype != kernel.dtype:
-        checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
-        x, kernel = checks.promote(function, xp, x=x, kernel=kernel)
+    checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
+    dtype = None if x.dtype == kernel.dtype else checks.common_dtype(function, xp, x=x, kernel=kernel)
     shape = checks.known_shape(function, "x", x)
     taps = checks.known_shape(function, "kernel", kernel)
     n = len(shape) - 2
@@ -270,19 +303,18 @@ def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array,
         )
     if 0 in taps[len(taps) - n :]:
         raise ValueError(f"{function}: kernel must have taps along each spatial axis, got the shape {taps}")
-    return x, kernel, n
+    return dtype, n
 
 
 def _check_signals(
     function: str, x: Array, kernel: Array, mode: Any, axes: Any, method: Any
-) -> tuple[Array, Array, ConvolveMode, tuple[int, ...], Method]:
-    """Check the arguments of `convolve` and `correlate`; return them as implementations get them."""
+) -> tuple[DType | None, tuple[int, ...]]:
+    """Check the arguments of `convolve` and `correlate`; return the data type to convert to, and the axes."""
     xp = checks.namespace_of(function, x=x, kernel=kernel)
     checks.one_device(function, x=x, kernel=kernel)
     kind = checks.dtype(function, "x", xp, x, checks.NUMERIC)
-    if x.dtype != kernel.dtype:
-        checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
-        x, kernel = checks.promote(function, xp, x=x, kernel=kernel)
+    checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
+    dtype = None if x.dtype == kernel.dtype else checks.common_dtype(function, xp, x=x, kernel=kernel)
     shape = checks.known_shape(function, "x", x)
     taps = checks.known_shape(function, "kernel", kernel)
     checks.choice(function, "mode", mode, PADDINGS)
@@ -303,7 +335,7 @@ def _check_signals(
             f"{function}: mode='valid' takes arrays of which one is the larger along all axes, got the shapes {shape} "
             f"and {taps}"
         )
-    return x, kernel, mode, axes, method
+    return dtype, axes
 
 
 def _axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:

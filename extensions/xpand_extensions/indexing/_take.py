@@ -48,13 +48,8 @@ def take(
     >>> take(np.asarray([1, 2, 4]), np.asarray([0, 5]), mode="fill", fill_value=0)
     array([1, 0])
     """
-    check_reading("take", x, indices, mode, fill_value)
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
-        axis = 0
-    axis = checks.axis("take", axis, x.ndim)
-    return take.native(x, indices, fill_value)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+    implementation, axis = take.planned(_check_take, (x, indices, fill_value), axis, mode)
+    return implementation(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
 @pluggable
@@ -90,15 +85,8 @@ def take_along_axis(
     >>> take_along_axis(x, np.asarray([[1, 0], [2, 2]])).tolist()
     [[1.0, 3.0], [5.0, 5.0]]
     """
-    check_reading("take_along_axis", x, indices, mode, fill_value)
-    axis = checks.axis("take_along_axis", axis, x.ndim)
-    lines = [(*array.shape[:axis], 1, *array.shape[axis + 1 :]) for array in (x, indices)]
-    if x.ndim != indices.ndim or not _broadcast_together(*lines):
-        raise ValueError(
-            f"take_along_axis: indices of shape {tuple(indices.shape)} must have as many axes as x, of shape "
-            f"{tuple(x.shape)}, and sizes that broadcast with its sizes, axis {axis} excepted"
-        )
-    return take_along_axis.native(x, indices, fill_value)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+    implementation, axis = take_along_axis.planned(_check_along, (x, indices, fill_value), axis, mode)
+    return implementation(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
 @pluggable
@@ -141,13 +129,8 @@ def gather(
     >>> gather(x, np.asarray([[2, 0], [1, 1]]), axis=1, batch_dims=1).tolist()
     [[3.0, 1.0], [5.0, 5.0]]
     """
-    check_reading("gather", x, indices, mode, fill_value)
-    axis, batch_dims = check_gather("gather", x, indices, axis, batch_dims)
-    if not _broadcast_together(tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])):
-        raise _batch_mismatch("gather", x, indices, batch_dims)
-    return gather.native(x, indices, fill_value)(
-        x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value
-    )
+    implementation, axis, batch_dims = gather.planned(_check_gather, (x, indices, fill_value), axis, batch_dims, mode)
+    return implementation(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value)
 
 
 @pluggable
@@ -188,13 +171,10 @@ def gather_nd(
     >>> gather_nd(x, np.asarray([[2], [0]]), axes=(1,)).tolist()
     [[3.0, 6.0], [1.0, 4.0]]
     """
-    check_reading("gather_nd", x, indices, mode, fill_value)
-    batch_dims, axes = check_multi_index("gather_nd", x, indices, batch_dims, axes)
-    if not _broadcast_together(tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])):
-        raise _batch_mismatch("gather_nd", x, indices, batch_dims)
-    return gather_nd.native(x, indices, fill_value)(
-        x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value
+    implementation, batch_dims, axes = gather_nd.planned(
+        _check_gather_nd, (x, indices, fill_value), batch_dims, axes, mode
     )
+    return implementation(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
 
 
 # Checks, which the functions that write share
@@ -211,11 +191,50 @@ def check_indices(function: str, x: Array, indices: Array, mode: Any) -> Namespa
     return xp
 
 
-def check_reading(function: str, x: Array, indices: Array, mode: Any, fill_value: Any) -> None:
+def _check_reading(function: str, x: Array, indices: Array, mode: Any, fill_value: Any) -> None:
     """Check the common arguments of functions that read at indices."""
     xp = check_indices(function, x, indices, mode)
     if fill_value is not None:
         check_scalar(function, "fill_value", xp, fill_value, x)
+
+
+def _check_take(function: str, x: Array, indices: Array, fill_value: Any, axis: Any, mode: Any) -> tuple[int]:
+    _check_reading(function, x, indices, mode, fill_value)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"{function}: axis must be given for an array of {x.ndim} axes")
+        axis = 0
+    return (checks.axis(function, axis, x.ndim),)
+
+
+def _check_along(function: str, x: Array, indices: Array, fill_value: Any, axis: Any, mode: Any) -> tuple[int]:
+    _check_reading(function, x, indices, mode, fill_value)
+    axis = checks.axis(function, axis, x.ndim)
+    lines = [(*array.shape[:axis], 1, *array.shape[axis + 1 :]) for array in (x, indices)]
+    if x.ndim != indices.ndim or not _broadcast_together(*lines):
+        raise ValueError(
+            f"{function}: indices of shape {tuple(indices.shape)} must have as many axes as x, of shape "
+            f"{tuple(x.shape)}, and sizes that broadcast with its sizes, axis {axis} excepted"
+        )
+    return (axis,)
+
+
+def _check_gather(
+    function: str, x: Array, indices: Array, fill_value: Any, axis: Any, batch_dims: Any, mode: Any
+) -> tuple[int, int]:
+    _check_reading(function, x, indices, mode, fill_value)
+    axis, batch_dims = check_gather(function, x, indices, axis, batch_dims)
+    _check_batch(function, x, indices, batch_dims)
+    return axis, batch_dims
+
+
+def _check_gather_nd(
+    function: str, x: Array, indices: Array, fill_value: Any, batch_dims: Any, axes: Any, mode: Any
+) -> tuple[int, tuple[int, ...]]:
+    _check_reading(function, x, indices, mode, fill_value)
+    batch_dims, axes = check_multi_index(function, x, indices, batch_dims, axes)
+    _check_batch(function, x, indices, batch_dims)
+    return batch_dims, axes
 
 
 def check_scalar(function: str, name: str, xp: Namespace, value: Any, x: Array) -> None:
@@ -278,8 +297,7 @@ def _broadcast_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return True
 
 
-def _batch_mismatch(function: str, x: Array, indices: Array, batch_dims: int) -> ValueError:
-    return ValueError(
-        f"{function}: the batch sizes of x, {tuple(x.shape[:batch_dims])}, and of indices, "
-        f"{tuple(indices.shape[:batch_dims])}, do not broadcast"
-    )
+def _check_batch(function: str, x: Array, indices: Array, batch_dims: int) -> None:
+    sizes, given = tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])
+    if not _broadcast_together(sizes, given):
+        raise ValueError(f"{function}: the batch sizes of x, {sizes}, and of indices, {given}, do not broadcast")

@@ -1,8 +1,8 @@
-"""Systems of equations by factors, and functions of square matrices."""
+"""Systems of equations by factors: triangular, Cholesky, LU."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from xpand.extend import Array
+from xpand.extend import Array, DType
 from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
@@ -73,7 +73,24 @@ def triangular_solve(
     >>> triangular_solve(a, np.asarray([4.0, 8.0]), transpose=True)
     array([1., 2.])
     """
-    a, b = checks.alike("triangular_solve", _arguments.FLOATING, a=a, b=b)
+    given = lower, transpose, conjugate, unit_diagonal, left_side
+    implementation, dtype, options = triangular_solve.planned(_check_triangular, (a, b), *given)
+    a, b = checks.aligned(dtype, a, b)
+    return checks.computed(implementation, a, b, **options)
+
+
+def _check_triangular(
+    function: str,
+    a: Array,
+    b: Array,
+    lower: Any,
+    transpose: Any,
+    conjugate: Any,
+    unit_diagonal: Any,
+    left_side: Any,
+) -> tuple[DType | None, dict[str, bool]]:
+    """Check the arguments of `triangular_solve`; return the data type to convert to, and the options."""
+    dtype = checks.alike_dtype(function, _arguments.FLOATING, a=a, b=b)
     options = {
         "lower": lower,
         "transpose": transpose,
@@ -82,10 +99,10 @@ def triangular_solve(
         "left_side": left_side,
     }
     for name, value in options.items():
-        _arguments.boolean("triangular_solve", name, value)
-    size, _ = checks.matrices("triangular_solve", "a", a, square=True)
-    checks.check_right_hand_sides("triangular_solve", a, b, size, left_side=left_side)
-    return checks.computed(triangular_solve.native(a, b), a, b, **options)
+        _arguments.boolean(function, name, value)
+    size, _ = checks.matrices(function, "a", a, square=True)
+    checks.check_right_hand_sides(function, a, b, size, left_side=left_side)
+    return dtype, options
 
 
 @pluggable
@@ -113,11 +130,17 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     >>> cho_solve(np.linalg.cholesky(a), np.asarray([6.0, 4.0]))
     array([1., 1.])
     """
-    c, b = checks.alike("cho_solve", _arguments.FLOATING, c=c, b=b)
-    _arguments.boolean("cho_solve", "lower", lower)
-    size, _ = checks.matrices("cho_solve", "c", c, square=True)
-    checks.check_right_hand_sides("cho_solve", c, b, size)
-    return checks.computed(cho_solve.native(c, b), c, b, lower=lower)
+    implementation, dtype = cho_solve.planned(_check_cholesky, (c, b), lower)
+    c, b = checks.aligned(dtype, c, b)
+    return checks.computed(implementation, c, b, lower=lower)
+
+
+def _check_cholesky(function: str, c: Array, b: Array, lower: Any) -> tuple[DType | None]:
+    dtype = checks.alike_dtype(function, _arguments.FLOATING, c=c, b=b)
+    _arguments.boolean(function, "lower", lower)
+    size, _ = checks.matrices(function, "c", c, square=True)
+    checks.check_right_hand_sides(function, c, b, size)
+    return (dtype,)
 
 
 @pluggable
@@ -145,9 +168,8 @@ def lu_factor(x: Array, /) -> LUFactors:
     >>> permutation.tolist()
     [1, 0]
     """
-    checks.alike("lu_factor", _arguments.FLOATING, x=x)
-    checks.matrices("lu_factor", "x", x)
-    return checks.computed(lu_factor.native(x), x)
+    (implementation,) = lu_factor.planned(checks.check_one, (x,), False)
+    return checks.computed(implementation, x)
 
 
 @pluggable
@@ -173,9 +195,8 @@ def lu(x: Array, /) -> LUResult:
     >>> bool(np.all(x[permutation] == lower @ upper))
     True
     """
-    checks.alike("lu", _arguments.FLOATING, x=x)
-    checks.matrices("lu", "x", x)
-    return checks.computed(lu.native(x), x)
+    (implementation,) = lu.planned(checks.check_one, (x,), False)
+    return checks.computed(implementation, x)
 
 
 @pluggable
@@ -207,80 +228,25 @@ def lu_solve(
     >>> lu_solve(*factors, np.asarray([4.0, 6.0]))
     array([1., 1.])
     """
-    xp = _arguments.namespace_of("lu_solve", factors=factors, permutation=permutation, b=b)
-    _arguments.one_device("lu_solve", factors=factors, permutation=permutation, b=b)
-    _arguments.dtype("lu_solve", "permutation", xp, permutation, _arguments.INTEGERS)
-    factors, b = checks.alike("lu_solve", _arguments.FLOATING, factors=factors, b=b)
-    _arguments.boolean("lu_solve", "transpose", transpose)
-    _arguments.boolean("lu_solve", "conjugate", conjugate)
-    size, _ = checks.matrices("lu_solve", "factors", factors, square=True)
+    implementation, dtype = lu_solve.planned(_check_lu_solve, (factors, permutation, b), transpose, conjugate)
+    factors, b = checks.aligned(dtype, factors, b)
+    return checks.computed(implementation, factors, permutation, b, transpose=transpose, conjugate=conjugate)
+
+
+def _check_lu_solve(
+    function: str, factors: Array, permutation: Array, b: Array, transpose: Any, conjugate: Any
+) -> tuple[DType | None]:
+    xp = _arguments.namespace_of(function, factors=factors, permutation=permutation, b=b)
+    _arguments.one_device(function, factors=factors, permutation=permutation, b=b)
+    _arguments.dtype(function, "permutation", xp, permutation, _arguments.INTEGERS)
+    dtype = checks.alike_dtype(function, _arguments.FLOATING, factors=factors, b=b)
+    _arguments.boolean(function, "transpose", transpose)
+    _arguments.boolean(function, "conjugate", conjugate)
+    size, _ = checks.matrices(function, "factors", factors, square=True)
     if tuple(permutation.shape) != tuple(factors.shape[:-1]):
         raise ValueError(
-            f"lu_solve: permutation must have the shape {tuple(factors.shape[:-1])}, one number for each row of "
+            f"{function}: permutation must have the shape {tuple(factors.shape[:-1])}, one number for each row of "
             f"factors, got {tuple(permutation.shape)}; pass what lu_factor returned"
         )
-    checks.check_right_hand_sides("lu_solve", factors, b, size)
-    solve = lu_solve.native(factors, permutation, b)
-    return checks.computed(solve, factors, permutation, b, transpose=transpose, conjugate=conjugate)
-
-
-@pluggable
-def expm(x: Array, /) -> Array:
-    """Take the exponential of square matrices: the sum of `x^k / k!` over all k.
-
-    Args:
-        x: Square matrices, shape `(..., n, n)`, of a floating-point data type.
-
-    Returns:
-        An array of the same shape and data type. For a matrix with values that aren't finite it is NaN.
-
-    Raises:
-        TypeError: No array, or a data type that isn't floating-point.
-        ValueError: No square matrices.
-
-    Takes six products of matrices, a solve, and a product more each time that the norm doubles, from 5 on.
-
-    Source: N. J. Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, SIAM J. Matrix Anal.
-    Appl. 26 (2005) 1179.
-
-    >>> import numpy as np
-    >>> expm(np.asarray([[0.0, 1.0], [0.0, 0.0]]))
-    array([[1., 1.],
-           [0., 1.]])
-    """
-    checks.alike("expm", _arguments.FLOATING, x=x)
-    checks.matrices("expm", "x", x, square=True)
-    return checks.computed(expm.native(x), x)
-
-
-@pluggable
-def logm(x: Array, /) -> Array:
-    """Take the principal logarithm of square matrices: the inverse of `expm`, with eigenvalues between -πi and πi.
-
-    Args:
-        x: Square matrices, shape `(..., n, n)`, of a floating-point data type.
-
-    Returns:
-        An array of the same shape and data type. As with numbers, the logarithm of a real matrix with a negative
-        eigenvalue is NaN, whole, and that of the same matrix of a complex data type isn't. NaN, too, for a matrix with
-        an eigenvalue of zero or values that aren't finite. (A singular matrix whose eigenvalues of zero come out as
-        small numbers may give a result that is finite and means nothing.)
-
-    Raises:
-        TypeError: No array, or a data type that isn't floating-point.
-        ValueError: No square matrices.
-
-    Takes some tens of inversions. The derivatives are those of the logarithm, not of the steps towards it.
-
-    Source: N. J. Higham, Functions of Matrices, SIAM (2008), chapters 6 and 11: square roots by the Denman-Beavers
-    iteration, then a Padé approximant in partial fractions.
-
-    >>> import numpy as np
-    >>> x = np.asarray([[1.0, 2.0], [0.0, 1.0]])
-    >>> (logm(x) + 0.0).round(12)
-    array([[0., 2.],
-           [0., 0.]])
-    """
-    checks.alike("logm", _arguments.FLOATING, x=x)
-    checks.matrices("logm", "x", x, square=True)
-    return checks.computed(logm.native(x), x)
+    checks.check_right_hand_sides(function, factors, b, size)
+    return (dtype,)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array
+from xpand.extend import Array, DType
 from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
@@ -51,12 +51,18 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
         subscripts, operands = from_lists((subscripts, *operands))
     if not operands:
         raise TypeError("einsum: takes one operand or more, got none; pass the arrays after the subscripts")
+    implementation, dtype = einsum.planned(_check_einsum, operands, subscripts, optimize)
+    return implementation(subscripts, *checks.aligned(dtype, *operands), optimize=optimize)
+
+
+def _check_einsum(function: str, *given: Any) -> tuple[DType | None]:
+    *operands, subscripts, optimize = given
     named = {f"operand {position}": x for position, x in enumerate(operands)}
-    operands = tuple(checks.alike("einsum", _arguments.NUMERIC, **named))
+    dtype = checks.alike_dtype(function, _arguments.NUMERIC, **named)
     if optimize is not True and optimize is not False:
-        _arguments.choice("einsum", "optimize", optimize, METHODS)
+        _arguments.choice(function, "optimize", optimize, METHODS)
     plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
-    return einsum.native(*operands)(subscripts, *operands, optimize=optimize)
+    return (dtype,)
 
 
 @pluggable
@@ -93,7 +99,12 @@ def dot_general(
     >>> dot_general(x, y, axes=((2,), (0,)), batch_axes=((0,), (2,))).shape
     (5, 2, 4)
     """
-    x1, x2 = checks.alike("dot_general", _arguments.NUMERIC, x1=x1, x2=x2)
+    implementation, dtype, axes, batch_axes = dot_general.planned(_check_dot, (x1, x2), axes, batch_axes)
+    return implementation(*checks.aligned(dtype, x1, x2), axes=axes, batch_axes=batch_axes)
+
+
+def _check_dot(function: str, x1: Array, x2: Array, axes: Any, batch_axes: Any) -> tuple[DType | None, Any, Any]:
+    dtype = checks.alike_dtype(function, _arguments.NUMERIC, x1=x1, x2=x2)
     axes = _pairs("axes", axes, x1, x2)
     batch_axes = _pairs("batch_axes", batch_axes, x1, x2)
     for x, name, summed, batch in zip((x1, x2), ("x1", "x2"), axes, batch_axes):
@@ -103,7 +114,7 @@ def dot_general(
                 f"dot_general: an axis is summed over or runs along, not both; axes and batch_axes both have {both} of "
                 f"{name}, of shape {tuple(x.shape)}"
             )
-    return dot_general.native(x1, x2)(x1, x2, axes=axes, batch_axes=batch_axes)
+    return dtype, axes, batch_axes
 
 
 def _pairs(name: str, value: Any, x1: Array, x2: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -145,19 +156,25 @@ def matvec(a: Array, x: Array, /) -> Array:
            [2., 0.],
            [6., 3.]])
     """
-    a, x = checks.alike("matvec", _arguments.NUMERIC, a=a, x=x)
-    columns = checks.matrices("matvec", "a", a)[1]
+    implementation, dtype = matvec.planned(_check_matvec, (a, x))
+    return implementation(*checks.aligned(dtype, a, x))
+
+
+def _check_matvec(function: str, a: Array, x: Array) -> tuple[DType | None]:
+    dtype = checks.alike_dtype(function, _arguments.NUMERIC, a=a, x=x)
+    columns = checks.matrices(function, "a", a)[1]
     if x.ndim == 0 or x.shape[-1] != columns:
         raise ValueError(
-            f"matvec: x must have the shape (..., {columns}) for matrices of shape {tuple(a.shape)}, got "
+            f"{function}: x must have the shape (..., {columns}) for matrices of shape {tuple(a.shape)}, got "
             f"{tuple(x.shape)}"
         )
     for m, n in zip(reversed(a.shape[:-2]), reversed(x.shape[:-1])):
         if m != n and 1 not in (m, n):
             raise ValueError(
-                f"matvec: the stacks of a, of shape {tuple(a.shape)}, and x, of shape {tuple(x.shape)}, don't broadcast"
+                f"{function}: the stacks of a, of shape {tuple(a.shape)}, and x, of shape {tuple(x.shape)}, don't "
+                "broadcast"
             )
-    return matvec.native(a, x)(a, x)
+    return (dtype,)
 
 
 @pluggable
@@ -183,8 +200,12 @@ def kron(a: Array, b: Array, /) -> Array:
     array([[ 1,  2, 10, 20],
            [ 3,  4, 30, 40]])
     """
-    a, b = checks.alike("kron", _arguments.NUMERIC, a=a, b=b)
-    return kron.native(a, b)(a, b)
+    implementation, dtype = kron.planned(_check_kron, (a, b))
+    return implementation(*checks.aligned(dtype, a, b))
+
+
+def _check_kron(function: str, a: Array, b: Array) -> tuple[DType | None]:
+    return (checks.alike_dtype(function, _arguments.NUMERIC, a=a, b=b),)
 
 
 @pluggable
@@ -211,14 +232,18 @@ def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) 
     >>> diagonal(np.asarray([[1, 2, 3], [4, 5, 6]]), offset=1)
     array([2, 6])
     """
-    _arguments.namespace_of("diagonal", x=x)
-    _arguments.known_shape("diagonal", "x", x)
-    offset = _arguments.integer("diagonal", "offset", offset)
-    axis1 = _arguments.axis("diagonal", axis1, x.ndim, "axis1")
-    axis2 = _arguments.axis("diagonal", axis2, x.ndim, "axis2")
+    implementation, offset, axis1, axis2 = diagonal.planned(_check_diagonal, (x,), offset, axis1, axis2)
+    return implementation(x, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def _check_diagonal(function: str, x: Array, offset: Any, axis1: Any, axis2: Any) -> tuple[int, int, int]:
+    _arguments.namespace_of(function, x=x)
+    _arguments.known_shape(function, "x", x)
+    offset = _arguments.integer(function, "offset", offset)
+    axis1 = _arguments.axis(function, axis1, x.ndim, "axis1")
+    axis2 = _arguments.axis(function, axis2, x.ndim, "axis2")
     if axis1 == axis2:
-        raise ValueError(f"diagonal: axis1 and axis2 must be two axes, got {axis1} for both")
+        raise ValueError(f"{function}: axis1 and axis2 must be two axes, got {axis1} for both")
     rows, columns = x.shape[axis1], x.shape[axis2]
     # Past the array all diagonals are empty, and some libraries refuse them.
-    offset = min(max(offset, -rows), columns)
-    return diagonal.native(x)(x, offset=offset, axis1=axis1, axis2=axis2)
+    return min(max(offset, -rows), columns), axis1, axis2

@@ -9,7 +9,7 @@ from xpand.extend import Array, checks, describe
 from .. import autodiff, linalg
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
-from ..linalg._checks import axis_of
+from ..linalg._right_hand_sides import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
 from . import _methods as methods

@@ -6,11 +6,12 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace
 from xpand.extend import Array
 
+from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, make
 from ._axis import AxisSelector
 from ._calls import call, operation
-from ._plans import Memory, Positional, check_named, check_rank, derived, position
+from ._plans import Positional, check_named, check_rank, derived, position
 from ._shapes import permuted
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, ParamSpec
 from xpand import trees
 from xpand.extend import Array, describe, is_array
 
+from .._plans import Memory
 from ..vmap import vmap
 from . import _axis
 from ._array import NamedArray, interned, make, no_axis
 from ._axis import AxisSelection, AxisSelector
 from ._plans import (
-    Memory,
     Step,
     check_named,
     check_rank,

@@ -8,13 +8,14 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import Array, describe, device_of, is_array
 
 from .._bounds import index_dtype
+from .._plans import Memory
 from ..scatter import At
 from ..scatter import at as positional_at
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelector
 from ._calls import call, operation
-from ._plans import Memory, aligned, array_of, check_named, check_rank, position, rest_of, union
+from ._plans import aligned, array_of, check_named, check_rank, position, rest_of, union
 from ._shapes import permuted
 
 _whole: Final = slice(None)

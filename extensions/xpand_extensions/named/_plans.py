@@ -7,11 +7,12 @@ compares them.
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, default_namespace
 from xpand.extend import Array, Namespace, describe, is_array, knows_namespace
 
+from .._plans import Memory
 from ..tracing._functions import FUNCTIONS
 from ..tracing._signature import Axis as SignatureAxis
 from ..tracing._signature import parse
@@ -20,21 +21,8 @@ from ._array import NamedArray, interned, no_axis
 from ._axis import AxisSelection, AxisSelector
 from ._calls import operation
 
-_MAX_PLANS: Final = 4096
 _MAX_TYPES: Final = 1024
-T = TypeVar("T")
 _NUMBERS: Final = (bool, int, float, complex)
-
-
-class Memory(dict[Any, Any]):
-    """A dictionary that forgets all when it gets too long."""
-
-    def add(self, key: Any, value: T) -> T:
-        """Enter a value, and return it."""
-        if len(self) >= _MAX_PLANS:
-            self.clear()
-        self[key] = value
-        return value
 
 
 # --- positional functions --------------------------------------------------------------------------------------------

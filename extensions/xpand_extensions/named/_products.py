@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace
 from xpand.extend import Array, describe
 
+from .._plans import Memory
 from ..linalg import einsum as positional_einsum
 from ..precision import matmul_precision
 from . import _axis
@@ -14,7 +15,7 @@ from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelector
 from ._calls import operation
 from ._orders import completed, entries
-from ._plans import Memory, check_rank, different_sizes, hashable
+from ._plans import check_rank, different_sizes, hashable
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -10,12 +10,13 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace
 from xpand.extend import describe
 
+from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, interned, make, no_axis
 from ._axis import Axis
 from ._calls import operation
 from ._orders import completed, entries
-from ._plans import Memory, check_named, check_rank, hashable
+from ._plans import check_named, check_rank, hashable
 from ._shapes import permuted
 
 

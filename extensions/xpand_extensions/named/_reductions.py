@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace
 from xpand.extend import Array, Namespace
 
+from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, make
 from ._calls import call
-from ._plans import Memory, Positional, aligned, check_named, check_rank, derived, floating, hashable, selected
+from ._plans import Positional, aligned, check_named, check_rank, derived, floating, hashable, selected
 
 _new = object.__new__
 

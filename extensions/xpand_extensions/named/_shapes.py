@@ -7,12 +7,12 @@ from typing import Any, Final
 from xpand import array_namespace, default_namespace
 from xpand.extend import Array, is_array
 
+from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import operation
 from ._plans import (
-    Memory,
     check_named,
     check_rank,
     different_sizes,

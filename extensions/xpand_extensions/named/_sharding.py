@@ -17,12 +17,12 @@ from xpand.extend import describe, imported_libraries, is_array
 
 from .. import autodiff
 from .._dispatch import import_if_present, plugin_package
+from .._plans import Memory
 from ..jit import jit
 from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelection, AxisSelector
 from ._derivatives import is_named
-from ._plans import Memory
 
 __all__ = [
     "auto_sharded",

@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from ._tree import Node, seconds, size
+from ._tree import Node
+from ._units import seconds, size
 
 _STYLES: Final = {
     "namespace": "cyan",

@@ -5,9 +5,9 @@ vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the val
 `mode="drop"` is faster there.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from xpand import is_concrete
+from xpand import array_namespace, is_concrete
 from xpand.extend import Array, checks, eager
 
 from .._bounds import MODES, Mode
@@ -81,8 +81,8 @@ def segment_sum(
     array([5., 0., 2., 0.])
     """
     given = num_segments, axis, indices_are_sorted, mode
-    options = _check("segment_sum", checks.NUMERIC, values, segment_ids, *given)
-    return segment_sum.native(values, segment_ids)(values, segment_ids, **options)
+    implementation, options = segment_sum.planned(_check, (values, segment_ids), *given)
+    return implementation(values, segment_ids, **_known("segment_sum", segment_ids, options))
 
 
 @pluggable
@@ -105,8 +105,8 @@ def segment_prod(
     array([12.,  1.,  2.,  1.])
     """
     given = num_segments, axis, indices_are_sorted, mode
-    options = _check("segment_prod", checks.NUMERIC, values, segment_ids, *given)
-    return segment_prod.native(values, segment_ids)(values, segment_ids, **options)
+    implementation, options = segment_prod.planned(_check, (values, segment_ids), *given)
+    return implementation(values, segment_ids, **_known("segment_prod", segment_ids, options))
 
 
 @pluggable
@@ -130,8 +130,8 @@ def segment_min(
     array([ 3., inf,  2.])
     """
     given = num_segments, axis, indices_are_sorted, mode
-    options = _check("segment_min", checks.ORDERED, values, segment_ids, *given)
-    return segment_min.native(values, segment_ids)(values, segment_ids, **options)
+    implementation, options = segment_min.planned(_check, (values, segment_ids), *given)
+    return implementation(values, segment_ids, **_known("segment_min", segment_ids, options))
 
 
 @pluggable
@@ -155,8 +155,8 @@ def segment_max(
     array([  4., -inf,   2.])
     """
     given = num_segments, axis, indices_are_sorted, mode
-    options = _check("segment_max", checks.ORDERED, values, segment_ids, *given)
-    return segment_max.native(values, segment_ids)(values, segment_ids, **options)
+    implementation, options = segment_max.planned(_check, (values, segment_ids), *given)
+    return implementation(values, segment_ids, **_known("segment_max", segment_ids, options))
 
 
 @pluggable
@@ -180,24 +180,32 @@ def segment_mean(
     array([3.5, nan, 2. ])
     """
     given = num_segments, axis, indices_are_sorted, mode
-    options = _check("segment_mean", checks.FLOATING, values, segment_ids, *given)
-    return segment_mean.native(values, segment_ids)(values, segment_ids, **options)
+    implementation, options = segment_mean.planned(_check, (values, segment_ids), *given)
+    return implementation(values, segment_ids, **_known("segment_mean", segment_ids, options))
+
+
+_KINDS: Final = {
+    "segment_sum": checks.NUMERIC,
+    "segment_prod": checks.NUMERIC,
+    "segment_min": checks.ORDERED,
+    "segment_max": checks.ORDERED,
+    "segment_mean": checks.FLOATING,
+}
 
 
 def _check(
     function: str,
-    kinds: frozenset[checks.Kind],
     values: Array,
     segment_ids: Array,
     num_segments: Any,
     axis: Any,
     indices_are_sorted: Any,
     mode: Any,
-) -> dict[str, Any]:
-    """Check the arguments of a segment reduction; return the options as implementations get them."""
+) -> tuple[dict[str, Any]]:
+    """Check the arguments of a segment reduction as far as no values decide; return the options in full."""
     xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)
     checks.one_device(function, values=values, segment_ids=segment_ids)
-    checks.dtype(function, "values", xp, values, kinds)
+    checks.dtype(function, "values", xp, values, _KINDS[function])
     checks.dtype(function, "segment_ids", xp, segment_ids, checks.INTEGERS)
     axis = checks.axis(function, axis, values.ndim)
     checks.boolean(function, "indices_are_sorted", indices_are_sorted)
@@ -209,30 +217,37 @@ def _check(
             f"{function}: segment_ids must have the shape ({size},), one id for each position along axis {axis} of "
             f"values of shape {tuple(values.shape)}, got {tuple(segment_ids.shape)}"
         )
-    concrete = is_concrete(segment_ids)
     if num_segments is not None:
         num_segments = checks.integer(function, "num_segments", num_segments, minimum=0)
-    elif not concrete:
-        raise ValueError(
-            f"{function}: num_segments must be given where the values of segment_ids aren't known (under jit or vmap, "
-            "or in a lazy array), since it is the size of the result"
-        )
-    else:
+    mode = "drop" if mode == "fill" else mode
+    return ({"num_segments": num_segments, "axis": axis, "indices_are_sorted": indices_are_sorted, "mode": mode},)
+
+
+def _known(function: str, segment_ids: Array, options: dict[str, Any]) -> dict[str, Any]:
+    """Complete the options by what depends on the values of the ids, and on whether they are known."""
+    num_segments, mode = options["num_segments"], options["mode"]
+    concrete = (num_segments is not None and mode in ("drop", "clip", "wrap")) or is_concrete(segment_ids)
+    size = segment_ids.shape[0]
+    if num_segments is None:
+        if not concrete:
+            raise ValueError(
+                f"{function}: num_segments must be given where the values of segment_ids aren't known (under jit or "
+                "vmap, or in a lazy array), since it is the size of the result"
+            )
+        xp = array_namespace(segment_ids)
         with eager(xp):
             num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
-    if mode in (None, "raise"):
-        if mode == "raise" and not concrete:
-            raise ValueError(
-                f"{function}: mode='raise' needs the values of segment_ids, which aren't known here (under jit or "
-                "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or "
-                "choose 'drop', 'clip' or 'wrap'"
-            )
-        mode = "raise" if concrete else "drop"
-    elif mode in ("clip", "wrap") and num_segments == 0 and size:
+    if mode == "raise" and not concrete:
+        raise ValueError(
+            f"{function}: mode='raise' needs the values of segment_ids, which aren't known here (under jit or "
+            "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or "
+            "choose 'drop', 'clip' or 'wrap'"
+        )
+    if mode in ("clip", "wrap") and num_segments == 0 and size:
         raise IndexError(f"{function}: mode={mode!r} has no segment to move ids to: num_segments is 0")
-    elif mode == "fill":
-        mode = "drop"
-    return {"num_segments": num_segments, "axis": axis, "indices_are_sorted": indices_are_sorted, "mode": mode}
+    if mode is None:
+        mode = "raise" if concrete else "drop"
+    return {**options, "num_segments": num_segments, "mode": mode}
 
 
 if not TYPE_CHECKING:  # which would take every name for known

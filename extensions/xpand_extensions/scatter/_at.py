@@ -122,20 +122,30 @@ class At:
             if getattr(fill_value, "shape", ()) != ():
                 raise ValueError(f"at.get: fill_value must have the shape (), got {tuple(fill_value.shape)}")  # type: ignore[union-attr]
         x = self._traced(fill_value)
-        return self._read(mode, fill_value) if x is self.x else self._of(x).get(mode=mode, fill_value=fill_value)
+        if x is not self.x:
+            return self._of(x).get(mode=mode, fill_value=fill_value)
+        if fill_value is None and mode in (None, "raise"):
+            _, is_positions = at.planned(_are_positions, (x, self._index_alike))
+            if is_positions:
+                return self._read_positions()
+        return self._read(mode, fill_value)
 
     def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
-        name = f"at.{operation}"
-        checks.choice(name, "mode", mode, MODES)
-        if operation != "set":
-            checks.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
-        self._check_value(name, "values", values)
+        index = self._index_alike
+        _, is_plain = at.planned(_check_update, (self.x, index, values), operation, mode)
         x = self._traced(values)
         if x is not self.x:
             return self._of(x)._update(operation, values, mode)
+        if is_plain:
+            return self._write_positions(operation, values, mode)
         if operation == "power":
             self._check_exponent(values)
         return self._write(operation, values, mode)
+
+    @property
+    def _index_alike(self) -> Array | None:
+        """The index where it is one array of the type of the array, a selection along the first axis perhaps."""
+        return self.index if type(self.index) is type(self.x) else None
 
     def _traced(self, values: Any) -> Array:
         """Return the array, as a traced constant if the index or the values are traced and it isn't."""
@@ -148,10 +158,7 @@ class At:
         return found
 
     def _check_value(self, function: str, name: str, value: Any) -> None:
-        if type(value) not in (bool, int, float, complex):
-            checks.namespace_of(function, x=self.x, **{name: value})
-            checks.one_device(function, x=self.x, **{name: value})
-        checks.castable(function, name, array_namespace(self.x), value, self.x, "x")
+        _check_value(function, name, self.x, value)
 
     def _check_exponent(self, values: Any) -> None:
         # Libraries answer with an error, zeros or noise.
@@ -175,6 +182,14 @@ class At:
 
     def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         raise NotImplementedError
+
+    def _write_positions(self, operation: Operation, values: Any, mode: Mode | None) -> Array:
+        """Write where the index is one array of integers, and nothing has to be cast or broadcast; mode: "raise"."""
+        return self._write(operation, values, mode)
+
+    def _read_positions(self) -> Array:
+        """Read where the index is one array of integers; mode: "raise"."""
+        return self._read(None, None)
 
     def _apply(self, function: Callable[[Array], Array], mode: Mode | None) -> Array:
         raise NotImplementedError
@@ -218,3 +233,35 @@ def at(x: Array, index: Index = ..., /) -> At:
     array([ 1., -1.])
     """
     return at.native(x)(x, index)
+
+
+def _check_value(function: str, name: str, x: Array, value: Any) -> None:
+    if type(value) not in (bool, int, float, complex):
+        checks.namespace_of(function, x=x, **{name: value})
+        checks.one_device(function, x=x, **{name: value})
+    checks.castable(function, name, array_namespace(x), value, x, "x")
+
+
+def _check_update(_: str, x: Array, index: Any, values: Any, operation: Operation, mode: Any) -> tuple[bool]:
+    """Check the arguments of an update; return whether it is at positions along the first axis, a value for each."""
+    name = f"at.{operation}"
+    checks.choice(name, "mode", mode, MODES)
+    if operation != "set":
+        checks.dtype(name, "x", array_namespace(x), x, _KINDS[operation])
+    _check_value(name, "values", x, values)
+    return (
+        operation not in ("divide", "power")
+        and mode in (None, "raise")
+        and _are_positions(name, x, index)[0]
+        and type(values) is type(x)
+        and values.dtype == x.dtype
+        and tuple(values.shape) == (*index.shape, *x.shape[1:]),
+    )
+
+
+def _are_positions(_: str, x: Array, index: Any) -> tuple[bool]:
+    """Tell whether an index is an array of integers into the first axis, and neither array is empty."""
+    if index is None or not index.ndim or not x.ndim or 0 in (*x.shape, *index.shape):
+        return (False,)
+    is_integer = checks.kind_of(index) in checks.INTEGERS
+    return (is_integer and checks.device_of(x) == checks.device_of(index),)

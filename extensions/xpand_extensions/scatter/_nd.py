@@ -74,15 +74,9 @@ def scatter(
     >>> scatter(x, np.asarray([0, 2, 2]), values, operation="mean")
     array([1., 0., 4.])
     """
-    check_indices("scatter", x, indices, mode)
-    _check_values("scatter", x, values, operation)
-    axis, batch_dims = check_gather("scatter", x, indices, axis, batch_dims)
-    _check_batch("scatter", x, indices, batch_dims)
-    shape = tuple(x.shape)
-    _check_shape("scatter", values, (*shape[:axis], *indices.shape[batch_dims:], *shape[axis + 1 :]))
-    return scatter.native(x, indices, values)(
-        x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode
-    )
+    given = axis, batch_dims, operation, mode
+    implementation, axis, batch_dims = scatter.planned(_check, (x, indices, values), *given)
+    return implementation(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
 
 
 @pluggable
@@ -126,10 +120,9 @@ def scatter_nd(
     >>> scatter_nd(np.zeros((2, 3)), np.asarray([[0, 2], [1, 0]]), np.asarray([1.0, 2.0])).tolist()
     [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
     """
-    batch_dims, axes = _check_nd("scatter_nd", x, indices, values, batch_dims, axes, operation, mode)
-    return scatter_nd.native(x, indices, values)(
-        x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode
-    )
+    given = batch_dims, axes, operation, mode
+    implementation, batch_dims, axes = scatter_nd.planned(_check_nd, (x, indices, values), *given)
+    return implementation(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
 
 
 def indexed_add(
@@ -168,6 +161,19 @@ def indexed_put(
     return scatter_nd.native(x, indices, values)(
         x, indices, values, batch_dims=0, axes=axes, operation="set", mode=mode
     )
+
+
+def _check(
+    function: str, x: Array, indices: Array, values: Any, axis: Any, batch_dims: Any, operation: Any, mode: Any
+) -> tuple[int, int]:
+    """Check all arguments of a scatter along an axis; return the axis and the number of batch axes."""
+    check_indices(function, x, indices, mode)
+    _check_values(function, x, values, operation)
+    axis, batch_dims = check_gather(function, x, indices, axis, batch_dims)
+    _check_batch(function, x, indices, batch_dims)
+    shape = tuple(x.shape)
+    _check_shape(function, values, (*shape[:axis], *indices.shape[batch_dims:], *shape[axis + 1 :]))
+    return axis, batch_dims
 
 
 def _check_nd(

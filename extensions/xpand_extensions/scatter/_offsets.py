@@ -3,10 +3,9 @@
 import math
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import is_concrete
-from xpand.extend import Array, Namespace, checks, eager
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, checks, eager
 
-from .._bounds import index_dtype
 from .._dispatch import pluggable
 
 SegmentOperation: TypeAlias = Literal["add", "multiply", "min", "max", "mean"]
@@ -53,38 +52,48 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     >>> segment_reduce(np.asarray([1.0, 2.0, 4.0, 8.0]), np.asarray([0, 2, 2, 4]))
     array([ 3.,  0., 12.])
     """
-    xp = checks.namespace_of("segment_reduce", values=values, offsets=offsets)
-    checks.one_device("segment_reduce", values=values, offsets=offsets)
-    checks.choice("segment_reduce", "operation", operation, _OPERATIONS)
-    checks.dtype("segment_reduce", "values", xp, values, _OPERATIONS[operation])
-    checks.dtype("segment_reduce", "offsets", xp, offsets, checks.INTEGERS)
-    axis = checks.axis("segment_reduce", axis, values.ndim)
-    shape = checks.known_shape("segment_reduce", "values", values)
-    _check_offsets(xp, offsets, shape, axis)
-    return segment_reduce.native(values, offsets)(values, offsets, operation=operation, axis=axis)
+    implementation, axis = segment_reduce.planned(_check, (values, offsets), operation, axis)
+    _check_offsets(offsets, values.shape[axis], axis)
+    return implementation(values, offsets, operation=operation, axis=axis)
 
 
-def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: int) -> None:
-    given: tuple[Any, ...] = checks.known_shape("segment_reduce", "offsets", offsets)
+def _check(function: str, values: Array, offsets: Array, operation: Any, axis: Any) -> tuple[int]:
+    xp = checks.namespace_of(function, values=values, offsets=offsets)
+    checks.one_device(function, values=values, offsets=offsets)
+    checks.choice(function, "operation", operation, _OPERATIONS)
+    checks.dtype(function, "values", xp, values, _OPERATIONS[operation])
+    checks.dtype(function, "offsets", xp, offsets, checks.INTEGERS)
+    axis = checks.axis(function, axis, values.ndim)
+    shape = checks.known_shape(function, "values", values)
+    given: tuple[Any, ...] = checks.known_shape(function, "offsets", offsets)
     if not given or given[-1] == 0:
         raise ValueError(
-            f"segment_reduce: offsets must hold one number more than there are segments, got the shape {given}"
+            f"{function}: offsets must hold one number more than there are segments, got the shape {given}"
         )
     if len(given) - 1 > axis or given[:-1] != shape[: len(given) - 1]:
         raise ValueError(
-            f"segment_reduce: offsets of shape {given} must have the batch sizes of values, {shape}, before axis {axis}"
+            f"{function}: offsets of shape {given} must have the batch sizes of values, {shape}, before axis {axis}"
         )
-    if not is_concrete(offsets) or not math.prod(given):
+    return (axis,)
+
+
+def _check_offsets(offsets: Array, size: int, axis: int) -> None:
+    """Check the values of offsets, where they are known."""
+    if not is_concrete(offsets) or not math.prod(offsets.shape):
         return
-    with eager(xp):
-        low, high = int(xp.min(offsets)), int(xp.max(offsets))
-        # As numbers of the usual type: of unsigned ones PyTorch compares few.
-        ends = xp.astype(offsets, index_dtype(xp, checks.device_of(offsets)), copy=False)
-        is_falling = bool(xp.any(ends[..., 1:] < ends[..., :-1]))
-    if low < 0 or high > shape[axis]:
+    with eager(array_namespace(offsets)):
+        lowest, highest, is_falling = offset_facts(offsets)
+        low, high = int(lowest), int(highest)
+    if low < 0 or high > size:
         raise IndexError(
             f"segment_reduce: offset {low if low < 0 else high} is out of bounds for axis {axis} of size "
-            f"{shape[axis]}; takes 0 to {shape[axis]}"
+            f"{size}; takes 0 to {size}"
         )
-    if is_falling:
+    if bool(is_falling):
         raise ValueError("segment_reduce: offsets must not decrease; turn lengths into offsets by a cumulative sum")
+
+
+@pluggable
+def offset_facts(offsets: Array, /) -> tuple[Array, Array, Array]:
+    """Return the smallest and the largest of concrete, non-empty offsets, and whether they decrease anywhere."""
+    return offset_facts.native(offsets)(offsets)

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks
@@ -25,8 +24,7 @@ _COMBINATIONS: Final[dict[str, Combination]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(NamedTuple):
     """The arguments of a kernel in addition to the arrays."""
 
     function: str

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from xpand.extend import describe
 
-from ._fit import broadcast
+from ._shapes import broadcast
 
 ARRAY: Final = "array"
 """The placeholder of an array in a key."""
@@ -41,8 +41,6 @@ def _index(x: Any) -> Any:
 
 def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
     """Build the key from its static part and its arrays."""
-    if not arrays:
-        return key[0] if len(key) == 1 else key
     given = iter(arrays)
     parts = tuple(next(given) if part is ARRAY else part for part in key)
     return parts[0] if len(parts) == 1 else parts

@@ -14,6 +14,8 @@ The time is that of O(log(size)) passes over the array for each windowed axis. S
 cumulative sums: they are as exact as pairwise summation, and NaN and infinities stay within their windows.
 """
 
+from typing import Any
+
 from xpand.extend import Array
 
 from .._dispatch import pluggable
@@ -77,7 +79,14 @@ def sliding_window_view(
            [2., 3.],
            [3., 4.]])
     """
-    function = "sliding_window_view"
+    given = window_shape, axis, strides, window_dilation
+    implementation, window, options = sliding_window_view.planned(_check_view, (x,), *given)
+    return implementation(x, window, **options)
+
+
+def _check_view(
+    function: str, x: Array, window_shape: Any, axis: Any, strides: Any, window_dilation: Any
+) -> tuple[tuple[int, ...], dict[str, Any]]:
     window, options = check_windows(function, None, x, window_shape, axis, strides, "valid", window_dilation)
     del options["padding"]
-    return sliding_window_view.native(x)(x, window, **options)
+    return window, options

@@ -1,9 +1,23 @@
 """Sums, products, extremes and means of windows."""
 
+from typing import Any, Final
+
 from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from ._arguments import Padding, Sizes, check_windows
+
+_KINDS: Final = {
+    "window_sum": checks.NUMERIC,
+    "window_prod": checks.NUMERIC,
+    "window_min": checks.ORDERED,
+    "window_max": checks.ORDERED,
+    "window_mean": checks.FLOATING,
+}
+
+
+def _check(function: str, x: Array, *given: Any) -> tuple[tuple[int, ...], dict[str, Any]]:
+    return check_windows(function, _KINDS[function], x, *given)
 
 
 @pluggable
@@ -49,8 +63,8 @@ def window_sum(
            [10]])
     """
     given = window_shape, axis, strides, padding, window_dilation
-    window, options = check_windows("window_sum", checks.NUMERIC, x, *given)
-    return window_sum.native(x)(x, window, **options)
+    implementation, window, options = window_sum.planned(_check, (x,), *given)
+    return implementation(x, window, **options)
 
 
 @pluggable
@@ -73,8 +87,8 @@ def window_prod(
     array([ 2.,  6., 24., 12.])
     """
     given = window_shape, axis, strides, padding, window_dilation
-    window, options = check_windows("window_prod", checks.NUMERIC, x, *given)
-    return window_prod.native(x)(x, window, **options)
+    implementation, window, options = window_prod.planned(_check, (x,), *given)
+    return implementation(x, window, **options)
 
 
 @pluggable
@@ -98,8 +112,8 @@ def window_min(
     array([1. , 1. , 1.5])
     """
     given = window_shape, axis, strides, padding, window_dilation
-    window, options = check_windows("window_min", checks.ORDERED, x, *given)
-    return window_min.native(x)(x, window, **options)
+    implementation, window, options = window_min.planned(_check, (x,), *given)
+    return implementation(x, window, **options)
 
 
 @pluggable
@@ -123,8 +137,8 @@ def window_max(
     array([3., 4., 4.])
     """
     given = window_shape, axis, strides, padding, window_dilation
-    window, options = check_windows("window_max", checks.ORDERED, x, *given)
-    return window_max.native(x)(x, window, **options)
+    implementation, window, options = window_max.planned(_check, (x,), *given)
+    return implementation(x, window, **options)
 
 
 @pluggable
@@ -163,6 +177,6 @@ def window_mean(
     array([4.5, 6. , 7.5])
     """
     given = window_shape, axis, strides, padding, window_dilation
-    window, options = check_windows("window_mean", checks.FLOATING, x, *given)
     checks.boolean("window_mean", "count_include_pad", count_include_pad)
-    return window_mean.native(x)(x, window, **options, count_include_pad=count_include_pad)
+    implementation, window, options = window_mean.planned(_check, (x,), *given)
+    return implementation(x, window, **options, count_include_pad=count_include_pad)

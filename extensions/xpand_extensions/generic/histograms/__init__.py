@@ -52,6 +52,13 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     return edges
 
 
+def is_ascending(edges: Array, /) -> Array:
+    xp = array_namespace(edges)
+    if edges.shape[-1] == 1:
+        return xp.all(xp.equal(edges, edges))  # NaN is in no order
+    return xp.all(xp.less_equal(edges[..., :-1], edges[..., 1:]))
+
+
 def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
     xp = array_namespace(x, edges)
     side: sorting.Side = "left" if right else "right"

@@ -12,7 +12,7 @@ from xpand_extensions.scatter._at import At
 from xpand_extensions.scatter._segments import Reduction, identity, nothing, reducers
 
 from ._nd import scatter, scatter_nd
-from ._offsets import segment_reduce
+from ._offsets import offset_facts, segment_reduce
 
 
 def at(x: Array, index: Index = ..., /) -> At:

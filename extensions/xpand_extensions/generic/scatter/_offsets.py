@@ -47,6 +47,13 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     return xp.reshape(found, (*batch, *before, number, *after))
 
 
+def offset_facts(offsets: Array, /) -> tuple[Array, Array, Array]:
+    xp = array_namespace(offsets)
+    # As numbers of the usual type: of unsigned ones PyTorch compares few.
+    ends = xp.astype(offsets, index_dtype(xp, checks.device_of(offsets)), copy=False)
+    return xp.min(offsets), xp.max(offsets), xp.any(ends[..., 1:] < ends[..., :-1])
+
+
 def segment_ids(offsets: Array, size: int) -> Array:
     """Say in which segment each of `size` positions is: shape `(lanes, size)`, from -1, before the first segment."""
     xp = array_namespace(offsets)

@@ -14,7 +14,7 @@ from xpand import UnsupportedError, is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.extend import Scalar
 from xpand_extensions._at import GenericAt, binary
-from xpand_extensions._bounds import resolve
+from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._runs import Runs
@@ -47,6 +47,18 @@ class JaxAt(GenericAt):
             return super()._apply_rows(table, rows, function)
         return _one_by_one(table, rows.index, lambda old, n: function(old))
 
+    def _write_positions(self, operation: Any, values: Array, mode: Mode | None) -> Array:
+        if not is_concrete(self.index):
+            return self._write(operation, values, mode)
+        once_checked = mode_once_checked(f"at.{operation}", self.x, self.index, (0,), mode)
+        return _scatter_along(self.x, self.index, values, axis=0, batch_dims=0, operation=operation, mode=once_checked)
+
+    def _read_positions(self) -> Array:
+        if not is_concrete(self.index):
+            return self._read(None, None)
+        mode_once_checked("at.get", self.x, self.index, (0,), None)
+        return _read_within(self.x, self.index)
+
     def _masked(self, selection: Mask) -> Array:
         raise UnsupportedError(
             "at.get: what a boolean mask selects has a size that isn't known under jit and vmap; use "
@@ -56,6 +68,9 @@ class JaxAt(GenericAt):
 
 def at(x: Array, index: Index = ..., /) -> At:
     return JaxAt(x, index)
+
+
+_read_within = jax.jit(lambda x, index: jnp.take(x, index, axis=0, mode="clip"))
 
 
 @partial(jax.jit, static_argnums=(3, 4))
@@ -150,6 +165,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
 
 _scatter_along = jax.jit(generic.scatter, static_argnames=("axis", "batch_dims", "operation", "mode"))
 _scatter_nd = jax.jit(generic.scatter_nd, static_argnames=("batch_dims", "axes", "operation", "mode"))
+offset_facts = jax.jit(generic.offset_facts)
 segment_reduce = jax.jit(generic.segment_reduce, static_argnames=("operation", "axis"))
 
 

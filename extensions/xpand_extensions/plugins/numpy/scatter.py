@@ -67,6 +67,28 @@ class NumpyAt(GenericAt):
             return super()._write(operation, values, mode)
         return out
 
+    def _write_positions(self, operation: Operation, values: Array, mode: Mode | None) -> Array:
+        if self.index.dtype.kind == "i" and not (values.ndim > 1 and values.shape[0] == 1):
+            out = np.array(self.x)
+            try:
+                if operation == "set":
+                    out[self.index] = values
+                else:
+                    _UFUNCS[operation].at(out, self.index, values)
+            except IndexError:
+                pass  # the message of the other way names the argument
+            else:
+                return out
+        return self._write(operation, values, mode)
+
+    def _read_positions(self) -> Array:
+        if self.index.dtype.kind == "i":
+            try:
+                return self.x.take(self.index, 0)
+            except IndexError:
+                pass
+        return self._read(None, None)
+
     def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
         if rows.width != 1 or rows.dropped:
             return super()._read_rows(table, rows, fill)

@@ -14,7 +14,7 @@ from xpand.extend import Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._at import GenericAt, binary
-from xpand_extensions._bounds import out_of_bounds, resolve
+from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._runs import Runs
@@ -104,6 +104,25 @@ class TorchAt(GenericAt):
         count = rows.count + rows.dropped
         wider = Rows(_plain(rows.index), count, rows.width, rows.shape, unique=rows.unique, dropped=False)
         return super()._apply_rows(table, wider, function)[: rows.count]
+
+    def _write_positions(self, operation: Any, values: Array, mode: Mode | None) -> Array:
+        if checks_itself(self.x, self.index):
+            try:
+                index = self.index.reshape(-1).to(torch.int64)
+                return _scatter(self.x, index, values, 1, tuple(self.index.shape), operation)
+            except (IndexError, RuntimeError):
+                pass  # an index that is out of bounds or negative: the other way supports these
+        return self._write(operation, values, mode)
+
+    def _read_positions(self) -> Array:
+        if checks_itself(self.x, self.index):
+            try:
+                found = select(self.x, 0, self.index.reshape(-1))
+            except (IndexError, RuntimeError):
+                pass
+            else:
+                return found.reshape(self.index.shape + self.x.shape[1:])
+        return self._read(None, None)
 
     def _masked(self, selection: Mask) -> Array:
         raise UnsupportedError(

@@ -7,10 +7,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..._dispatch import OPERATIONS
+from ..._plans import Memory
 from .._functions import FUNCTIONS, parsed
 from .._indexing import INDEXING, applied
 from .._signature import Layout, Signature
-from ._derived import Axes, Function, Memory, Params, flattened, is_flat, key_of
+from ._axes import flattened
+from ._derived import Axes, Function, Params, is_flat, key_of
 from ._derived_shapes import check_letters, shapes_of
 
 

@@ -14,7 +14,8 @@ from ... import (
 )
 from ..._dispatch import for_any_library
 from ...extend._derivatives import LINEAR, contribution
-from ._derived import Axes, axes_of, axis_of
+from ._axes import axes_of, axis_of
+from ._derived import Axes
 
 Function = Callable[..., Any]
 

@@ -8,11 +8,13 @@ from typing import Any, Final
 from xpand.extend import device_of
 
 from ..._bounds import index_dtype
-from ..._dtypes import plain_sum
+from ..._sums import plain_sum
 from ...extend._derivatives import LINEAR, First
 from .._core import Aval, Each
-from .._fit import broadcast
-from ._derived import Axes, axes_of, axis_of, flattened, promoted, same, sizes_of
+from .._shapes import broadcast
+from ._axes import axes_of, axis_of, flattened, sizes_of
+from ._derived import Axes
+from ._dtypes import promoted, same
 
 # Operations in terms of others
 

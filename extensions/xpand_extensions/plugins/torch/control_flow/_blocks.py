@@ -11,7 +11,8 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from xpand.extend import Array
-from xpand_extensions.generic.control_flow._loops import looped, steps
+from xpand_extensions.generic.control_flow._loops import looped
+from xpand_extensions.generic.control_flow._scans import steps
 
 from ..autodiff._checkpoint import checkpoint
 from ._known import holds, is_saved

@@ -13,7 +13,7 @@ from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.control_flow._checkpointed import selected
-from xpand_extensions.generic.control_flow import _loops as scans
+from xpand_extensions.generic.control_flow import _scans as scans
 from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.vmap._names import are_bound
 

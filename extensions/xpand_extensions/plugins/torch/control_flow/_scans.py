@@ -7,7 +7,7 @@ import torch
 
 from xpand.extend import Array
 from xpand.torch._concrete import is_traced
-from xpand_extensions.generic.control_flow import _loops as generic
+from xpand_extensions.generic.control_flow import _scans as generic
 
 from ._blocks import is_long, steps_in_blocks
 from ._compiled import compiled_scan

@@ -1,0 +1,82 @@
+"""Plans: what a call needs to know and depends on its signature alone, found once for each signature.
+
+The signature of a call is the type, the data type, the shape and the device of each array, and the static arguments. A
+facade calls `facade.planned(check, arrays, *options)`: on the first call of a signature `check` checks the arguments
+and returns what follows from them, such as an axis counted from the front; later calls find that, with the
+implementation, by one look-up. What depends on values stays in the facade: bounds of indices, and whether values are
+known, which the types of PyTorch's tensors do not tell.
+"""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+from xpand.extend import Array
+
+T = TypeVar("T")
+
+_SIMPLE: Final = frozenset({bool, int, str, type(None)})
+"""The types of static arguments that a key may hold as they are, next to their types: 1 equals True."""
+
+
+class Memory(dict[Any, Any]):
+    """A dictionary that forgets everything when it gets too long."""
+
+    most = 1024
+
+    def add(self, key: Any, value: T) -> T:
+        """Enter a value, and return it."""
+        if len(self) >= self.most:
+            self.clear()
+        self[key] = value
+        return value
+
+
+def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the key of a call; None stands for an array that is not given.
+
+    Types come first, since data types of two libraries may have one hash and must not be compared.
+
+    Raises:
+        AttributeError: One of the arrays is none.
+        TypeError: A static argument is of a type that a key cannot stand for.
+    """
+    types = (*map(type, options),)
+    if not _SIMPLE.issuperset(types):
+        options = (*map(_exact, options),)
+    if len(arrays) == 1:
+        x = arrays[0]
+        return type(x), x.dtype, x.shape, options, types
+    described = [None if x is None else (type(x), x.dtype, x.shape, _DEVICE[type(x)](x)) for x in arrays]
+    return *described, options, types
+
+
+class _Devices(dict[type, Callable[[Array], Any]]):
+    """The attribute that says where an array lies, by type."""
+
+    def __missing__(self, cls: type) -> Callable[[Array], Any]:
+        # JAX's `device` is computed from `sharding`, in ten times the time.
+        name = next((name for name in ("sharding", "device") if hasattr(cls, name)), None)
+        found = _no_device if name is None else attrgetter(name)
+        if len(self) < Memory.most:
+            self[cls] = found
+        return found
+
+
+def _no_device(x: Array) -> None:
+    return None
+
+
+_DEVICE: Final = _Devices()
+
+
+def _exact(option: Any) -> Any:
+    """Return a key for a static argument that equals that of no other."""
+    cls = type(option)
+    if cls in _SIMPLE:
+        return cls, option
+    if cls is float or cls is complex:
+        return cls, repr(option)  # 0.0 equals -0.0, and no NaN itself
+    if cls is tuple or cls is list:
+        return cls, *map(_exact, option)
+    raise TypeError(f"{cls.__name__}: may change, so that it cannot be part of a key")

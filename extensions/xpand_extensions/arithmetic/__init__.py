@@ -1,0 +1,158 @@
+"""Arithmetic that the standard leaves out: explicit promotion, division that is defined at zero or truncates.
+
+Where the standard has the operation (`remainder` is floored, `nextafter`, `floor_divide`), use the namespace's.
+"""
+
+from typing import Any
+
+from xpand.extend import Array, Scalar, checks
+
+from .._dispatch import pluggable
+from ._operands import SCALARS, cast, no_array, together
+
+__all__ = ["divide_no_nan", "promote", "quotient", "truncated_remainder"]
+
+
+def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: bool = False) -> tuple[Array, ...]:
+    """Bring arrays and Python scalars to one data type: the explicit form of what operators do.
+
+    Args:
+        *operands: Arrays of one library, of any shapes, and Python scalars; one array at least.
+        bool_to_int: Booleans count as integers: with arrays of numbers they take their type; alone they become the
+            library's default integers.
+        int_to_float: Integers count as floating-point numbers: with floating-point arrays they take their type;
+            alone they become the library's default real floating-point type.
+
+    Returns:
+        A tuple of arrays of one data type, in the order of the operands; scalars become 0-dimensional arrays. The type
+        is the standard's promotion of those of the arrays; Python scalars take it, and don't change it.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or kinds that the standard does not promote and no option allows.
+        ValueError: Arrays on two devices.
+        OverflowError: A Python integer that the data type can't hold.
+
+    Source: the section "Type promotion rules" of the array API standard.
+
+    >>> import numpy as np
+    >>> promote(np.asarray([1, 2], dtype=np.int8), np.asarray([3], dtype=np.int16), 4)
+    (array([1, 2], dtype=int16), array([3], dtype=int16), array(4, dtype=int16))
+    >>> promote(np.asarray([1, 2]), np.asarray([0.5]), int_to_float=True)
+    (array([1., 2.]), array([0.5]))
+    """
+    checks.boolean("promote", "bool_to_int", bool_to_int)
+    checks.boolean("promote", "int_to_float", int_to_float)
+    named: dict[str, Any] = {f"operand {number}": x for number, x in enumerate(operands)}
+    arrays = {name: x for name, x in named.items() if type(x) not in SCALARS}
+    if not arrays:
+        no_array("promote", named)
+    xp = checks.namespace_of("promote", **arrays)
+    checks.one_device("promote", **arrays)
+    device = checks.device_of(next(iter(arrays.values())))
+    rank = {"bool": 0, "unsigned": 1, "signed": 1, "real": 2, "complex": 2}
+    ranks = {name: rank.get(checks.kind(xp, x.dtype) or "", 3) for name, x in arrays.items()}
+    # What an option lets give way to a higher kind takes no part in finding the type.
+    highest = max(ranks.values())
+    lowest = highest
+    if highest == 2 and int_to_float:
+        lowest = 1
+    if bool_to_int and lowest <= 1:
+        lowest = 0
+    leading = {name: x for name, x in arrays.items() if ranks[name] == highest or not lowest <= ranks[name] < highest}
+    named |= zip(leading, checks.promote("promote", xp, **leading))
+    target = named[next(iter(leading))]
+    # The library's default types, asked for in a way that torch.compile takes too.
+    if highest == 0 and bool_to_int:
+        highest, target = 1, xp.arange(0, device=device)
+    if highest == 1 and int_to_float:
+        target = xp.zeros((), device=device)
+
+    def converted(name: str, x: Any) -> Array:
+        return cast("promote", name, xp, int(x) if type(x) is bool and bool_to_int else x, target)
+
+    return tuple(converted(name, x) for name, x in named.items())
+
+
+@pluggable
+def divide_no_nan(x: Array | Scalar, y: Array | Scalar, /) -> Array:
+    """Divide, with 0 wherever the divisor is 0.
+
+    Args:
+        x: The dividend: a floating-point array, or a Python scalar.
+        y: The divisor: a floating-point array whose shape broadcasts with that of `x`, or a Python scalar. One of the
+            two is an array.
+
+    Returns:
+        `x / y`, of the promoted data type. 0 where `y` is 0, whatever `x` is, NaN and infinity too; the derivatives
+        are 0 there.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that aren't floating-point or don't promote.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+
+    Source: `tf.math.divide_no_nan`.
+
+    >>> import numpy as np
+    >>> divide_no_nan(np.asarray([1.0, 2.0, 0.0]), np.asarray([2.0, 0.0, 0.0]))
+    array([0.5, 0. , 0. ])
+    """
+    x, y = together("divide_no_nan", checks.FLOATING, x=x, y=y)
+    return divide_no_nan.native(x, y)(x, y)
+
+
+@pluggable
+def quotient(x: Array | Scalar, y: Array | Scalar, /) -> Array:
+    """Divide integers, truncating toward zero.
+
+    Args:
+        x: The dividend: an integer array, or a Python integer.
+        y: The divisor: an integer array whose shape broadcasts with that of `x`, or a Python integer. One of the two
+            is an array.
+
+    Returns:
+        The quotients, of the promoted data type. 0 where `y` is 0, on every library: no value is looked at to raise.
+        The smallest number divided by -1, which the type can't hold, wraps around to itself. Always
+        `x == quotient(x, y) * y + truncated_remainder(x, y)`.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+
+    Source: `Nx.quotient`; the division of C.
+
+    >>> import numpy as np
+    >>> quotient(np.asarray([7, -7, 7, 7]), np.asarray([2, 2, -2, 0]))
+    array([ 3, -3, -3,  0])
+    """
+    x, y = together("quotient", checks.INTEGERS, x=x, y=y)
+    return quotient.native(x, y)(x, y)
+
+
+@pluggable
+def truncated_remainder(x: Array | Scalar, y: Array | Scalar, /) -> Array:
+    """Take the remainder of division truncated toward zero: it has the sign of the dividend.
+
+    The standard's `remainder` is that of floored division, with the sign of the divisor.
+
+    Args:
+        x: The dividend: an integer or real floating-point array, or a Python number.
+        y: The divisor: an array of the same kind whose shape broadcasts with that of `x`, or a Python number. One of
+            the two is an array.
+
+    Returns:
+        The remainders, of the promoted data type, exact. For integers `x` where `y` is 0, as `quotient` is 0 there.
+        For floating-point numbers as C's fmod: NaN where `y` is 0 or `x` infinite; `x` where `y` is infinite and `x`
+        is not; a zero has the sign of `x`.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that aren't real-valued or don't promote.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+
+    Source: `numpy.fmod`; `Nx.remainder`.
+
+    >>> import numpy as np
+    >>> truncated_remainder(np.asarray([7.5, -7.5]), np.asarray([2.0, 2.0]))
+    array([ 1.5, -1.5])
+    """
+    x, y = together("truncated_remainder", checks.REAL_VALUED, x=x, y=y)
+    return truncated_remainder.native(x, y)(x, y)

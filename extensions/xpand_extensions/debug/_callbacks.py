@@ -1,0 +1,118 @@
+"""Values that functions of the host get to see, whatever transforms the program."""
+
+import builtins
+from collections.abc import Callable
+from string import Formatter
+from typing import Any
+
+from xpand import trees
+from xpand.extend import checks
+
+from .._dispatch import pluggable
+from .._where import clean_tracebacks
+from ..jit._host import prepared
+
+
+@clean_tracebacks
+@pluggable
+def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Call a function with the values of arrays, whatever transforms the program.
+
+    Inside `jit` the function is called each time the compiled program gets there, inside `vmap` once for each lane, and
+    inside derivatives with the values alone: it has no effect on them.
+
+    Args:
+        function: Takes NumPy arrays, in the trees of `args` and `kwargs`. Its result is ignored.
+        *args: Trees of arrays and Python numbers. Other values are passed as they are.
+        ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
+            ordered calls by `vmap`.
+        **kwargs: Keyword arguments of the function, likewise.
+
+    Raises:
+        TypeError: `function` is not callable, `ordered` is no boolean, or arrays of two libraries.
+        UnsupportedError: Lazy arrays of Dask, whose values would have to be computed.
+
+    Without array arguments the library is the default one.
+
+    Source: `jax.debug.callback`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.autodiff import grad
+    >>> seen = []
+    >>> float(grad(lambda x: (callback(seen.append, x), x * x)[1])(np.asarray(3.0))), float(seen[0])
+    (6.0, 3.0)
+    """
+    if not callable(function):
+        raise TypeError(f"callback: takes a function, got {checks.describe(function)}")
+    _call("callback", function, args, kwargs, ordered, None)
+
+
+@clean_tracebacks
+def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Print the values of arrays, whatever transforms the program.
+
+    Args:
+        fmt: A format string, as of `str.format`: "x = {}", "{x}".
+        *args: The values to format: arrays, Python numbers and trees of such, as NumPy arrays; other values as they
+            are.
+        ordered: As in `callback`.
+        **kwargs: The same by name.
+
+    Lazy arrays of Dask are not computed: their description is printed.
+
+    Raises:
+        TypeError: `fmt` is no string, or arrays of two libraries.
+        ValueError: A field of `fmt` without an argument.
+
+    Source: `jax.debug.print`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.jit import jit
+    >>> double = jit(lambda x: (print("x = {x}", x=x), 2 * x)[1])
+    >>> double(np.asarray([1, 2]))
+    x = [1 2]
+    array([2, 4])
+    """
+    if not isinstance(fmt, str):
+        raise TypeError(f"print: fmt must be a format string such as 'x = {{}}', got {checks.describe(fmt)}")
+    _check_fields(fmt, args, kwargs)
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        builtins.print(fmt.format(*args, **kwargs))  # noqa: T201 (what it is for)
+
+    _call("print", show, args, kwargs, ordered, lambda: show(*args, **kwargs))
+
+
+def _call(
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    ordered: bool,
+    lazily: Callable[[], None] | None,
+) -> None:
+    checks.boolean(name, "ordered", ordered)
+    leaves, structure = trees.flatten((args, kwargs))
+    is_value = [checks.is_array(x) or isinstance(x, (bool, int, float, complex)) for x in leaves]
+    others = [x for x, each in zip(leaves, is_value) if not each]
+
+    def called(*values: Any) -> None:
+        known, rest = iter(values), iter(others)
+        given, named = trees.unflatten(structure, [next(known if each else rest) for each in is_value])
+        function(*given, **named)
+
+    values = tuple([x for x, each in zip(leaves, is_value) if each])
+    host, _, arrays, _ = prepared(name, called, None, values, {})
+    callback.native(*arrays)(host, *arrays, ordered=ordered, **({} if lazily is None else {"lazily": lazily}))
+
+
+def _check_fields(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    position = 0
+    for _, field, _, _ in Formatter().parse(fmt):
+        if field is None:
+            continue
+        first = field.partition(".")[0].partition("[")[0]
+        if not first:
+            first, position = str(position), position + 1
+        if int(first) >= len(args) if first.isdigit() else first not in kwargs:
+            raise ValueError(f"print: fmt={fmt!r} has the field {first!r}, for which there is no argument")

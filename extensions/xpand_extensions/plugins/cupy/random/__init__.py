@@ -1,0 +1,3 @@
+"""Random numbers on CuPy: its own source."""
+
+from ._native import native_generator

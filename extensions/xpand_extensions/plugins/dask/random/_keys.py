@@ -1,0 +1,112 @@
+"""Keys, random bits and numbers on Dask, made by NumPy: each chunk those of its counters, or of its keys."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from xpand.extend import DType
+from xpand.extend import LibraryArray as Array
+from xpand_extensions.generic.random import _uniform as generic
+from xpand_extensions.generic.random._scaled import scaled
+
+from ...numpy.random import _blocks as blocks
+from ...numpy.random import _keys as host
+from ...numpy.random._uniform import NORMAL, UNIFORM
+
+_WORD = np.dtype(np.uint32)
+
+
+def split(key: Array, /, num: Any = 2) -> Array:
+    return _of_keys(key, num, _WORD, blocks.both_words, (2,))
+
+
+def fold_in(key: Array, /, data: Array | int) -> Array:
+    key = key.rechunk({key.ndim - 1: -1})
+    if not isinstance(data, da.Array):
+        return key.map_blocks(partial(host.fold_in, data=int(data)), dtype=_WORD, meta=key._meta)
+    lead = range(max(key.ndim - 1, data.ndim))
+    word = len(lead)
+    axes = (*lead, word)
+    return da.blockwise(
+        host.fold_in,
+        axes,
+        key,
+        (*lead[word - (key.ndim - 1) :], word),
+        data,
+        tuple(lead[word - data.ndim :]),
+        dtype=_WORD,
+        meta=np.empty((0,) * len(axes), _WORD),
+    )
+
+
+def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    dtype = np.dtype(dtype)
+    return _chunked(key, shape, dtype, blocks.double_word if dtype.itemsize == 8 else blocks.one_word)
+
+
+def uniform(key: Array, /, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
+    dtype = np.dtype(dtype)
+    if dtype not in UNIFORM:
+        return generic.uniform(key, shape, dtype, minval, maxval)
+    return scaled(key, _chunked(key, shape, dtype, UNIFORM[dtype]), minval, maxval)
+
+
+def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    dtype = np.dtype(dtype)
+    return _chunked(key, shape, dtype, NORMAL[dtype]) if dtype in NORMAL else generic.normal(key, shape, dtype)
+
+
+def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..., None]) -> Array:
+    """Make the numbers of an array's positions in the order of its rows, then give them its shape."""
+    if key.ndim > 1:
+        return _of_keys(key, shape, dtype, finish)
+    size = math.prod(shape)
+    if not size:
+        return da.zeros(shape, dtype=dtype)
+    row = size // shape[0] if shape else 1
+    # Whole rows, so that no chunk is cut by the shape.
+    (sizes,) = da.core.normalize_chunks("auto", shape=(size,), dtype=dtype)
+    length = min(size, max(sizes[0] // row, 1) * row)
+    starts = da.arange(0, size, length, chunks=1, dtype=np.int64)
+    chunks = ((*(length,) * (size // length), *((size % length,) if size % length else ())),)
+    flat = da.map_blocks(
+        _chunk,
+        starts,
+        key.rechunk(-1),
+        length,
+        size,
+        dtype,
+        finish,
+        chunks=chunks,
+        dtype=dtype,
+        meta=np.empty(0, dtype),
+    )
+    return flat.reshape(shape)
+
+
+def _of_keys(key: Array, shape: Any, dtype: Any, finish: Callable[..., None], each: tuple[int, ...] = ()) -> Array:
+    """Make the numbers of each key: all of a key's in one chunk, and no more keys in a chunk than fit in one."""
+    lead, new = key.shape[:-1], (*shape, *each)
+    chunks = da.core.normalize_chunks((*("auto" for _ in lead), *((n,) for n in new)), (*lead, *new), dtype=dtype)
+    axis = len(lead)
+    return da.map_blocks(
+        partial(host.made, shape=tuple(shape), dtype=dtype, finish=finish, each=each),
+        key.rechunk((*chunks[:axis], -1)),
+        drop_axis=axis,
+        new_axis=list(range(axis, axis + len(new))),
+        chunks=chunks,
+        dtype=dtype,
+        meta=np.empty((0,) * (axis + len(new)), dtype),
+    )
+
+
+def _chunk(start: Any, key: Any, length: int, size: int, dtype: Any, finish: Callable[..., None]) -> Any:
+    first = int(start[0])
+    out = np.empty(min(length, size - first), dtype=dtype)
+    low, high = key.tolist()
+    blocks.fill((low, high), out, finish, first)
+    return out

@@ -1,0 +1,114 @@
+"""Linear algebra on JAX: each function compiled as a whole, with derivatives that stay finite."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+import xpand.jax as xp
+from xpand.extend import LibraryArray as Array
+from xpand_extensions.generic.linalg import _factorizations as generic
+from xpand_extensions.generic.linalg import _products as products
+from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone
+from xpand_extensions.linalg import _checks as checks
+from xpand_extensions.linalg import _lstsq_results as lstsq
+from xpand_extensions.linalg._factorizations import LUFactors
+from xpand_extensions.linalg._lstsq import LstsqResult
+from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
+
+from ._exponential import expm
+from ._logarithm import logm
+
+cho_solve = jax.jit(generic.cho_solve, static_argnames=("lower",))
+diagonal = jax.jit(jnp.diagonal, static_argnames=("offset", "axis1", "axis2"))
+kron = jax.jit(products.kron)
+lu = jax.jit(generic.lu)
+lu_solve = jax.jit(generic.lu_solve, static_argnames=("transpose", "conjugate"))
+matvec = jax.jit(products.matvec)
+
+
+def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+    return _execute(plan_of(subscripts, tuple([x.shape for x in operands]), optimize), *operands)
+
+
+@partial(jax.jit, static_argnums=0)
+def _execute(plan: Plan, *operands: Array) -> Array:
+    return execute(plan, operands, _single, _pair)
+
+
+def _single(step: Single, x: Array) -> Array:
+    return reduce_alone(xp, step, x)
+
+
+def _pair(step: Pair, x1: Array, x2: Array) -> Array:
+    x = jax.lax.dot_general(x1, x2, (step.axes, step.batch_axes))
+    return x if step.order is None else x.transpose(step.order)
+
+
+def dot_general(x1: Array, x2: Array, /, *, axes: Axes, batch_axes: Axes = ((), ())) -> Array:
+    return jax.lax.dot_general(x1, x2, (axes, batch_axes))
+
+
+@partial(jax.jit, static_argnames=("lower", "transpose", "conjugate", "unit_diagonal", "left_side"))
+def triangular_solve(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+    left_side: bool = True,
+) -> Array:
+    vector = b.ndim == 1
+    if vector:
+        b = b[:, None] if left_side else b[None, :]
+    a, b = checks.broadcast_stacks(xp, a, b)
+    if conjugate and not transpose:
+        a = a.conj()  # JAX conjugates transposed operands only
+    x = jax.lax.linalg.triangular_solve(
+        a,
+        b,
+        left_side=left_side,
+        lower=lower,
+        transpose_a=transpose,
+        conjugate_a=conjugate and transpose,
+        unit_diagonal=unit_diagonal,
+    )
+    if vector:
+        return x[..., 0] if left_side else x[..., 0, :]
+    return x
+
+
+@jax.jit  # type: ignore[untyped-decorator]
+def lu_factor(x: Array, /) -> LUFactors:
+    factors, _, permutation = jax.lax.linalg.lu(x)
+    return LUFactors(factors, permutation.astype(jnp.arange(0).dtype))
+
+
+@partial(jax.jit, static_argnames=("rtol",))
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
+    a, b, finite = lstsq.finite_matrices(xp, a, b)
+    if 0 in a.shape[-2:]:
+        return lstsq.no_values(xp, a, b, finite)
+    tolerance = lstsq.cutoff(xp, a, rtol)
+    x, s = _by_singular_values(a, b, tolerance)
+    return lstsq.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _by_singular_values(a: Array, b: Array, tolerance: float) -> tuple[Array, Array]:
+    return generic.by_singular_values(xp, a, b, tolerance)
+
+
+@_by_singular_values.defjvp  # type: ignore[untyped-decorator]
+def _by_singular_values_jvp(
+    tolerance: float, primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    # The derivative of the singular vectors is infinite where singular values are equal; that of the pseudo-inverse
+    # isn't.
+    def by_inverse(a: Array, b: Array) -> tuple[Array, Array]:
+        return jnp.linalg.pinv(a, rtol=tolerance) @ b, jnp.linalg.svd(a, compute_uv=False)
+
+    return jax.jvp(by_inverse, primals, tangents)

@@ -1,0 +1,244 @@
+"""Precision: the data types that new arrays get where none is named, and how exact products of matrices are.
+
+A setting holds for all libraries alike, and for defaults alone: existing arrays keep their data types, and promotion
+follows the standard.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, get_args
+
+from xpand import default_namespace
+from xpand._defaults import _as_namespace
+from xpand._precision import MATMUL, PRECISION, DefaultKind, Precision, current, precision_of
+from xpand.extend import Device, DType, Namespace, checks, describe
+from xpand.extend import default_dtype as _default_dtype
+
+from ._casts import to_complex, to_float, to_int
+
+__all__ = [
+    "MatmulPrecision",
+    "PrecisionBlock",
+    "default_dtype",
+    "get_matmul_precision",
+    "get_precision",
+    "matmul_precision",
+    "precision",
+    "set_matmul_precision",
+    "set_precision",
+    "to_complex",
+    "to_float",
+    "to_int",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MatmulPrecision: TypeAlias = Literal["highest", "high", "medium"]
+"""How exact products of float32 matrices are: all 24 bits, about half of them, or about a third."""
+
+_BITS: Final = (16, 32, 64)
+_REAL: Final = ("float16", "bfloat16", "float32", "float64")
+_INTEGERS: Final = ("int32", "int64")
+
+
+class PrecisionBlock(Protocol):
+    """A setting inside a `with` block, or, as a decorator, in the calls of a function."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, cls: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
+    ) -> bool | None: ...
+
+    def __call__(self, function: F, /) -> F: ...
+
+
+def precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> PrecisionBlock:
+    """Set the data types of new arrays inside a `with` block, on every library.
+
+    They are those of the creation functions of the standard (`zeros`, `ones`, `empty`, `full`, `arange`, `linspace`,
+    `eye`, `asarray` of Python numbers, `fft.fftfreq`, `fft.rfftfreq`) in xpand's namespaces, of random numbers, and of
+    whatever else in xpand makes arrays out of nothing. Where `dtype=` is given, that holds. A library that xpand
+    doesn't wrap makes arrays as it always does: give it `dtype=default_dtype(xp=xp)`.
+
+    The block is one of this thread, or of this asynchronous task; others aren't affected. What is compiled in it, by
+    `jit`, `jax.jit` or `torch.compile`, is compiled for it. JAX has 64-bit types only where they are switched on: the
+    block does so, in its thread, and turns the switch back.
+
+    Args:
+        real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
+            None: each library's own defaults, whatever is set around the block (PyTorch's own is
+            `torch.get_default_dtype()`, which `set_precision` sets).
+        integer: 32 or 64 bits, or one of these data types. By default: 64 where `real` has 64, else 32.
+
+    Returns:
+        The context manager, which serves as a decorator too. Complex numbers get two parts of 64 bits where `real` has
+        64, else two of 32: no library has complex numbers of half precision that can be calculated with.
+
+    Raises:
+        TypeError: Something that is no such data type.
+        ValueError: Another number of bits.
+
+    Functions that make arrays raise `UnsupportedError` where the library, or the device, lacks the data type: NumPy has
+    no bfloat16, Apple's GPUs no float64. No other type replaces it.
+
+    Source: PhiML's `precision`; 64-bit types on JAX are `jax.enable_x64`.
+
+    >>> from xpand import namespace
+    >>> xp = namespace("numpy")
+    >>> with precision(32):
+    ...     print(xp.zeros(3).dtype, xp.asarray([1, 2]).dtype, xp.asarray(1j).dtype)
+    float32 int32 complex64
+    >>> print(xp.zeros(3).dtype)
+    float64
+    """
+    return PRECISION.block(_setting("precision", real, integer))
+
+
+def set_precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> None:
+    """Set the data types of new arrays for the process: for all that runs outside of `precision` blocks.
+
+    In addition to xpand's defaults, PyTorch's own default data type becomes `real`, and JAX's 64-bit types are switched
+    on where they are needed; both are turned back when another precision is set, or None.
+
+    Args:
+        real: As for `precision`. None: each library's own defaults again.
+        integer: As for `precision`.
+
+    Raises:
+        TypeError, ValueError: As `precision`.
+
+    Source: PhiML's `set_global_precision`.
+
+    >>> set_precision(32)
+    >>> get_precision()
+    32
+    >>> set_precision(None)
+    """
+    PRECISION.set(_setting("set_precision", real, integer))
+
+
+def get_precision(xp: Namespace | str | None = None) -> int:
+    """Return the bits of a new array of real numbers: those that are set, else those of a library's own default.
+
+    Args:
+        xp: The namespace of the library, or its name; the default one if omitted.
+
+    Raises:
+        TypeError, ValueError, ModuleNotFoundError: No namespace, and no library of that name.
+
+    >>> get_precision("numpy")
+    64
+    """
+    setting = current()
+    if setting is not None:
+        return setting.bits
+    found = _namespace("get_precision", xp)
+    return int(found.finfo(_default_dtype(found)).bits)
+
+
+def default_dtype(
+    kind: DefaultKind = "real floating", /, *, xp: Namespace | str | None = None, device: Device | None = None
+) -> DType:
+    """Return the data type that a new array gets where none is named.
+
+    Args:
+        kind: "real floating", "complex floating", "integral" or "indexing", as the standard's `default_dtypes` has
+            them. Of the last, that of indices which functions return, no precision has a say.
+        xp: The namespace of the library, or its name; the default one if omitted.
+        device: The device on which the array shall be.
+
+    Raises:
+        TypeError, ValueError, ModuleNotFoundError: No namespace, and no library of that name; or no such kind.
+        UnsupportedError: The library, or the device, lacks the data type of the precision that is set.
+
+    >>> default_dtype(xp="numpy")
+    dtype('float64')
+    >>> with precision(32):
+    ...     default_dtype("complex floating", xp="numpy")
+    dtype('complex64')
+    """
+    checks.choice("default_dtype", "kind", kind, get_args(DefaultKind))
+    return _default_dtype(_namespace("default_dtype", xp), kind, device)
+
+
+def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
+    """Set how exact products of float32 matrices are inside a `with` block.
+
+    GPUs and TPUs have units that multiply matrices of short numbers, several times as fast as float32: "high" permits
+    products of TensorFloat32, or of two or three bfloat16 numbers for one of float32, "medium" those of bfloat16. The
+    sums, and the results, are float32 all the same. Other data types are not affected, nor is a processor that has no
+    such units. It is `jax.default_matmul_precision` ("high", and "default" for "medium"),
+    `torch.set_float32_matmul_precision`, and CuPy's type of computation. Other libraries calculate with all bits.
+
+    On JAX the block is one of its thread. PyTorch and CuPy have one switch for the whole process: it stands as the
+    block asks that was entered last, by any thread, and is turned back when the last block is left.
+
+    Args:
+        level: "highest", "high" or "medium"; None: that of the process.
+
+    Raises:
+        TypeError, ValueError: Not one of them.
+
+    >>> with matmul_precision("high"):
+    ...     get_matmul_precision()
+    'high'
+    """
+    return MATMUL.block(checks.choice("matmul_precision", "level", level, (*get_args(MatmulPrecision), None)))
+
+
+def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
+    """Set how exact products of float32 matrices are, for the process: outside of `matmul_precision` blocks.
+
+    Args:
+        level: As for `matmul_precision`; None: the earlier values of the libraries' own switches.
+
+    Raises:
+        TypeError, ValueError: Not one of them.
+
+    >>> set_matmul_precision("high")
+    >>> set_matmul_precision(None)
+    """
+    MATMUL.set(checks.choice("set_matmul_precision", "level", level, (*get_args(MatmulPrecision), None)))
+
+
+def get_matmul_precision() -> MatmulPrecision | None:
+    """Return how exact products of float32 matrices are; None where each library's own switch says.
+
+    >>> get_matmul_precision() is None
+    True
+    """
+    return MATMUL.current() or MATMUL.value  # type: ignore[return-value]
+
+
+def _namespace(function: str, xp: Namespace | str | None) -> Namespace:
+    return default_namespace() if xp is None else _as_namespace(xp, function)
+
+
+def _setting(function: str, real: Any, integer: Any) -> Precision | None:
+    if real is None:
+        if integer is not None:
+            raise TypeError(
+                f"{function}: integer={integer!r} is set together with a precision of real numbers, not None"
+            )
+        return None
+    name = _name(function, "the precision", real, _BITS, _REAL, "a real floating-point data type")
+    if integer is None:
+        return precision_of(name)
+    found = _name(function, "integer", integer, _BITS[1:], _INTEGERS, "int32 or int64")
+    return precision_of(name, found if isinstance(found, str) else f"int{found}")
+
+
+def _name(function: str, what: str, value: Any, bits: tuple[int, ...], names: tuple[str, ...], takes: str) -> int | str:
+    listed = f"{', '.join(map(str, bits[:-1]))} or {bits[-1]}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value not in bits:
+            raise ValueError(f"{function}: {what} must have {listed} bits, got {value}")
+        return value
+    # Data types of libraries are written in different ways: `torch.float32`, `<class 'numpy.float32'>`, `float32`.
+    name = value.__name__ if hasattr(value, "__name__") else str(value).rpartition(".")[2]
+    if name not in names or isinstance(value, (bool, float, complex)):
+        raise TypeError(
+            f"{function}: {what} must be a number of bits, {listed}, or {takes}, got {value!r} of {describe(value)}"
+        )
+    return name
