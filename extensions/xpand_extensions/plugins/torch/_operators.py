@@ -1,7 +1,11 @@
-"""Elementwise operations of our own that PyTorch's dispatcher knows: one node in any graph, also with derivatives."""
+"""Operations of our own that PyTorch's dispatcher knows: one node in any graph.
+
+Elementwise operations have derivatives. Programs run in compiled code as they are: loops, branches and host functions.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from itertools import count
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import torch
 
@@ -80,3 +84,47 @@ def _without_values(*args: Any) -> Array:
 
 def _moved(x: Array, axis: int | None, size: int) -> Array:
     return x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
+
+
+class Program(NamedTuple):
+    """A function of a sequence of arrays, and the shapes and data types of its results."""
+
+    run: Callable[[Sequence[Array]], Sequence[Array]]
+    like: Sequence[tuple[tuple[int, ...], Any]]
+
+
+# An operation takes only tensors and numbers, so programs have numbers. A graph may live as long as the process.
+_PROGRAMS: Final[dict[int, Program]] = {}
+_NUMBERS: Final = count()
+
+
+def program_operation(name: str, **options: Any) -> Any:
+    """Define an operation that runs the program with a given number."""
+
+    def run(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+        given = [x.contiguous() for x in arrays]
+        there = {x.untyped_storage().data_ptr() for x in (*arrays, *given)}
+        found: list[Array] = []
+        for x in _PROGRAMS[number].run(given):
+            y = x.clone() if x.untyped_storage().data_ptr() in there else x  # an operation must return new arrays
+            there.add(y.untyped_storage().data_ptr())
+            found.append(y)
+        return found
+
+    def without_values(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+        return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _PROGRAMS[number].like]
+
+    operation: Any = torch.library.custom_op(f"xpand::{name}", run, mutates_args=(), **options)
+    operation.register_fake(without_values)
+    return operation
+
+
+def numbered(program: Program) -> int:
+    """Give a program a number."""
+    number = next(_NUMBERS)
+    _PROGRAMS[number] = program
+    return number
+
+
+run_program: Final = program_operation("program")
+"""Runs the program with a given number, below all levels of torch.func: takes a list of arrays and the number."""

@@ -6,11 +6,11 @@ from typing import Any
 
 from xpand.extend import Array
 
-from .jit._host import effect
+from .jit._host import host_call
 
 
 def callback(function: Callable[..., Any], /, *args: Array, ordered: bool = False, **kwargs: Any) -> None:
-    effect(function, (), args)
+    host_call("callback", function, (), tuple([x.detach() for x in args]))
 
 
 def leaks_checked(*, xp: Any = None) -> AbstractContextManager[None]:

@@ -1,7 +1,8 @@
 """Derivatives on PyTorch: those of torch.func, and additions to them."""
 
+from xpand.torch._differentiated import is_differentiated
+
 from ._checkpoint import checkpoint, checkpoint_name
-from ._levels import is_differentiated
 from ._products import jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals
 from ._rules import closure_convert, custom_jvp, custom_vjp

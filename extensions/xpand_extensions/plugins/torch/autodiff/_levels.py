@@ -8,13 +8,11 @@ attached at that level alone.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch.autograd import forward_ad
-from torch.func import debug_unwrap
 
 from xpand import UnsupportedError, trees
 from xpand.extend import LibraryArray as Array
@@ -74,47 +72,19 @@ def _pulled_without_zeros(
     return back
 
 
-_PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
-"""The level of torch.func whose gradient is being pulled back, or None."""
-
-
-def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function that runs at a new level, which may have the number of a level whose gradient is pulled back."""
+def with_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make PyTorch warn at every `float(x)` in a function, which drops a gradient; by default it warns only once."""
 
     def called(*args: Any) -> Any:
-        if torch.compiler.is_dynamo_compiling():
+        if torch.compiler.is_dynamo_compiling() or torch.is_warn_always_enabled():
             return function(*args)
-        if torch.is_warn_always_enabled():
-            return unpulled(*args)
-        # Make PyTorch warn at every `float(x)`, which drops a gradient: by default it warns once per process.
         torch.set_warn_always(True)
         try:
-            return unpulled(*args)
+            return function(*args)
         finally:
             torch.set_warn_always(False)
 
-    def unpulled(*args: Any) -> Any:
-        if _PULLED.get() is None or _PULLED.get() != private.current_level():
-            return function(*args)
-        token = _PULLED.set(None)
-        try:
-            return function(*args)
-        finally:
-            _PULLED.reset(token)
-
     return called
-
-
-def is_differentiated(x: Array, /) -> bool:
-    """Tell whether functions of an array may be differentiated at any level.
-
-    They are not at the level of a gradient that is being pulled back, which torch.func traces without need.
-    """
-    while private.is_mapped(x):
-        x = debug_unwrap(x, recurse=False)
-    if x.requires_grad and torch.is_grad_enabled() and private.level_of(x) != _PULLED.get():
-        return True
-    return has_tangent(x) or (private.is_wrapped(x) and is_differentiated(debug_unwrap(x, recurse=False)))
 
 
 def call(rule: Rule, xs: Arrays) -> Arrays:
@@ -250,12 +220,7 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
         if ctx.application.interpreter is None and torch.is_grad_enabled():
             # PyTorch's own second derivative, at the same level: the residuals must depend on the arguments.
             residuals = rule.forward(*ctx.xs)[1]
-        interpreter = ctx.application.interpreter
-        token = _PULLED.set(None if interpreter is None else interpreter.level())
-        try:
-            return (None, *_pulled(ctx, rule, residuals, gradients))
-        finally:
-            _PULLED.reset(token)
+        return (None, *_pulled(ctx, rule, residuals, gradients))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:

@@ -13,7 +13,7 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from .._in_place import with_errors
-from ._levels import at_new_level, conjugated, depends, is_floating, merged
+from ._levels import conjugated, depends, is_floating, merged, with_warnings
 
 Arrays: TypeAlias = tuple[Array, ...]
 
@@ -81,7 +81,7 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
-    of_levels = partial(torch.func.vjp, at_new_level(divided), has_aux=True)
+    of_levels = partial(torch.func.vjp, with_warnings(divided), has_aux=True)
     found, pull, (others, aux) = with_errors("reverse mode", of_levels, *primals)
     chosen = tuple(floating)
     outs = merged(chosen, found, others)
@@ -117,7 +117,7 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     numbers = tuple(argnums) if isinstance(argnums, list) else argnums
-    native = torch.func.grad_and_value(at_new_level(function), numbers)
+    native = torch.func.grad_and_value(with_warnings(function), numbers)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         gradient, value = with_errors("reverse mode", native, *arrays)

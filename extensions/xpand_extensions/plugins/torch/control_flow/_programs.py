@@ -6,8 +6,7 @@ if the layout of the carry changes, and under vmap.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
@@ -15,6 +14,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
+from .._operators import Program, numbered, run_program
 from ..jit._trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -68,40 +68,8 @@ def _check_constants(module: Any) -> None:
             )
 
 
-class Program(NamedTuple):
-    """The program of an operation, and the shapes and data types of its results."""
-
-    run: Callable[[Sequence[Array]], Arrays]
-    like: list[tuple[tuple[int, ...], Any]]
-
-
-# An operation takes only tensors and numbers, so programs have numbers. A graph may live as long as the process.
-_PROGRAMS: Final[dict[int, Program]] = {}
-_NUMBERS: Final = count()
-
-
-def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
-    """Apply a program to its arrays, below all levels of torch.func."""
-    number = next(_NUMBERS)
-    _PROGRAMS[number] = program
-    return tuple(_operation(list(arrays), number))
-
-
-@torch.library.custom_op("xpand::program", mutates_args=())  # type: ignore[untyped-decorator]
-def _operation(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    given = [x.contiguous() for x in arrays]
-    there = {x.untyped_storage().data_ptr() for x in (*arrays, *given)}
-    found: list[Array] = []
-    for x in _PROGRAMS[number].run(given):
-        y = x.clone() if x.untyped_storage().data_ptr() in there else x  # an operation must return new arrays
-        there.add(y.untyped_storage().data_ptr())
-        found.append(y)
-    return found
-
-
-@_operation.register_fake  # type: ignore[untyped-decorator]
-def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _PROGRAMS[number].like]
+def _applied(run: Callable[[Sequence[Array]], Arrays], like: Sequence[Any], arrays: Arrays) -> Arrays:
+    return tuple(run_program(list(arrays), numbered(Program(run, like))))
 
 
 def scan(function: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
@@ -129,7 +97,7 @@ def scan(function: Function, arrays: Arrays, carried: int, across: int, reverse:
         return (*carry, *[torch.stack(column) for column in zip(*rows[order])])
 
     like = step.like[:carried] + [((length, *shape), dtype) for shape, dtype in step.like[carried:]]
-    return apply(Program(run, like), arrays)
+    return _applied(run, like, arrays)
 
 
 def repeat(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
@@ -152,7 +120,7 @@ def repeat(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
             carry = tuple(found)
         return carry
 
-    return apply(Program(run, step.like[:-1]), arrays)
+    return _applied(run, step.like[:-1], arrays)
 
 
 def _with_condition(holds: Function, carry: Arrays, same: Arrays) -> Arrays:
@@ -162,4 +130,4 @@ def _with_condition(holds: Function, carry: Arrays, same: Arrays) -> Arrays:
 def choose(chosen: Function, other: Function, arrays: Arrays) -> Arrays:
     """Call one of two functions with all arrays but the first, a bool."""
     first, second = Step(chosen, arrays[1:]), Step(other, arrays[1:])
-    return apply(Program(lambda arrays: (first if arrays[0] else second)(*arrays[1:]), first.like), arrays)
+    return _applied(lambda arrays: (first if arrays[0] else second)(*arrays[1:]), first.like, arrays)

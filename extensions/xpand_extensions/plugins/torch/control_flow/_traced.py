@@ -8,6 +8,7 @@ import torch
 
 from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
+from xpand.torch._differentiated import is_differentiated
 from xpand_extensions._captures import captured, converted, with_own_cells
 from xpand_extensions.control_flow._checkpointed import (
     Primitives,
@@ -20,7 +21,7 @@ from xpand_extensions.control_flow._checkpointed import (
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
-from ..autodiff._levels import Lanes, Rule, call, is_differentiated, is_floating
+from ..autodiff._levels import Lanes, Rule, call, is_floating
 from . import _programs as programs
 from ._blocks import FEW_STEPS, is_long
 from ._known import is_saved
