@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 from .jit._host import host_call
 

@@ -1,23 +1,26 @@
-"""Branches on PyTorch."""
+"""Branches on PyTorch: Python's where the condition can be read, operations where a graph is made."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
-from xpand.extend import Array
-from xpand.torch._concrete import is_traced
+import torch
+from torch.func import debug_unwrap
 
-from ._compiled import compiled_cond, compiled_switch
-from ._known import holds
-from ._traced import of_lanes
+from xpand.extend import LibraryArray as Array
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
+from xpand_extensions.control_flow._checkpointed import selected
+from xpand_extensions.vmap._names import are_bound
+
+from ._traced import either, of_lanes
 
 Arrays: TypeAlias = "tuple[Array, ...]"
-Branch: TypeAlias = Callable[..., Any]
+Function: TypeAlias = Callable[..., Any]
 
 
-def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> Arrays:
+def cond(pred: Array, true_fun: Function, false_fun: Function, *operands: Array) -> Arrays:
     if is_traced():
-        return compiled_cond(pred, true_fun, false_fun, operands)
+        return _compiled_cond(pred, true_fun, false_fun, operands)
     some, mapped = holds(pred)
     if not mapped or not some:
         return tuple((true_fun if some else false_fun)(*operands))
@@ -26,17 +29,63 @@ def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> 
     return of_lanes(pred, true_fun, false_fun, operands)
 
 
-def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
-    if is_traced():
-        return compiled_switch(index, branches, operands)
-    last = len(branches) - 1
-    for number, branch in enumerate(branches[:-1]):
-        before = index <= number
-        some, mapped = holds(before)
-        if not some:
-            continue
-        if not mapped or not holds(~before)[0]:
-            return tuple(branch(*operands))
-        rest = partial(switch, index - number - 1, branches[number + 1 :])
-        return of_lanes(before, branch, rest, operands)
-    return tuple(branches[last](*operands))
+def _compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+    if not torch.compiler.is_dynamo_compiling():
+        return (of_lanes if is_open() else either)(pred, true_fun, false_fun, operands)
+    # The facade records the results' structure at a function's first call, which it can't inside the operator. The
+    # compiler drops what nothing depends on.
+    chosen, other = true_fun(*operands), false_fun(*operands)
+    if is_open():
+        return selected(pred, chosen, other)
+    return tuple(torch.cond(pred, unaliased(true_fun), unaliased(false_fun), operands))
+
+
+def switch(index: Array, branches: Sequence[Function], *operands: Array) -> Arrays:
+    if len(branches) == 1:
+        return tuple(branches[0](*operands))
+    if not is_known(index):  # by halves
+        half = len(branches) // 2
+        return cond(
+            index < half,
+            lambda *xs: switch(index, branches[:half], *xs),
+            lambda *xs: switch(index - half, branches[half:], *xs),
+            *operands,
+        )
+    return tuple(branches[min(max(int(index), 0), len(branches) - 1)](*operands))
+
+
+def is_open() -> bool:
+    """Tell whether a function can't be one operation of a graph: mapped in torch.compile, or with collectives."""
+    return bool(private.are_levels_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
+
+
+def unaliased(function: Function) -> Function:
+    """Make a function return new arrays, as PyTorch's operators of functions require."""
+
+    def copied(*arrays: Array) -> Arrays:
+        return tuple([x.clone() for x in function(*arrays)])
+
+    return copied
+
+
+def holds(active: Array) -> tuple[bool, bool]:
+    """Tell whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
+    if not private.is_wrapped(active):
+        return bool(active), False
+    values, mapped = _below(active)
+    with private.unobserved():
+        return bool(torch.any(values)), mapped
+
+
+def is_known(x: Array) -> bool:
+    """Tell whether a value can be read, as one value for all lanes."""
+    return not is_traced() and not _below(x)[1]
+
+
+def _below(x: Array) -> tuple[Array, bool]:
+    """Return an array below all levels, and whether one of them maps it."""
+    mapped = False
+    while private.is_wrapped(x):
+        mapped = mapped or private.is_mapped(x)
+        x = debug_unwrap(x, recurse=False)
+    return x, mapped

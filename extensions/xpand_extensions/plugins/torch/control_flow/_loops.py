@@ -1,29 +1,76 @@
-"""While-loops and counted loops on PyTorch."""
+"""Loops on PyTorch: Python's, which its transformations trace; operations where a graph is made.
 
+Under `jit` these are xpand's own; in torch.compile they are PyTorch's, which don't support the transformations of
+torch.func. Inside of those, loops with a concrete number of steps are unrolled.
+"""
+
+import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import torch
 
-from xpand.extend import Array
+from xpand import UnsupportedError
+from xpand.extend import LibraryArray as Array
+from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand.torch._differentiated import is_differentiated_in_reverse
+from xpand_extensions.autodiff import checkpoint
+from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan
+from xpand_extensions.generic.control_flow import _scans as scans
 from xpand_extensions.generic.control_flow._loops import counted, looped
 
-from ._blocks import bounded_in_blocks, is_long
-from ._compiled import compiled_while
-from ._known import holds, is_known
-from ._scans import scan
+from ._branches import holds, is_known, is_open, unaliased
+from ._traced import FEW_STEPS, is_long, repeated, saves, scanned
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
 
+# An unrolled step costs the compiler about 35 ms, the operator 0.5 s.
+_FEW_COMPILED_STEPS: Final = 16
 
-def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
+
+def scan(
+    f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
+) -> tuple[Arrays, Arrays]:
     if is_traced():
-        return compiled_while(cond_fun, body_fun, init_val, max_iter)
-    if isinstance(max_iter, int) and is_long(max_iter):
-        return bounded_in_blocks(cond_fun, body_fun, init_val, max_iter)
-    return looped(cond_fun, body_fun, init_val, max_iter, lambda active, bounded: holds(active))
+        return _compiled_scan(f, init, xs, length, reverse)
+    if not is_long(length) or not saves(f, (*init, *xs)):
+        return scans.scan(f, init, xs, length, reverse)
+    run = partial(scans.scan, reverse=reverse)
+    library = Primitives(torch, run, lambda active, function, state: state, FEW_STEPS, checkpoint)
+    return checkpointed_scan(library, f, init, xs, length, reverse)
+
+
+def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
+    if batch_size is not None and xs[0].shape[0]:
+        batches = zip(*[torch.split(x, batch_size) for x in xs])
+        over = torch.func.vmap(f)
+        found = [over(*batch) for batch in batches]
+        return tuple([torch.cat(parts) for parts in zip(*found)])
+    return scan(lambda _, x: ((), f(*x)), (), xs, xs[0].shape[0])[1]
+
+
+def _compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
+    if length <= _FEW_COMPILED_STEPS or is_open():
+        return scans.scan(f, init, xs, length, reverse)
+    if not xs:
+        numbers = torch.arange(length, device=init[0].device)
+        return _compiled_scan(lambda carry, _: f(carry, ()), init, (numbers,), length, reverse)
+    if not torch.compiler.is_dynamo_compiling():
+        return scanned(f, init, xs, reverse)
+    if not init:
+        nothing = (torch.zeros((), device=xs[0].device),)
+        return (), _compiled_scan(lambda carry, x: (carry, f((), x)[1]), nothing, xs, length, reverse)[1]
+    f(init, tuple([x[0] for x in xs]))  # the facade can't record the structure of the results inside of the operator
+
+    def step(carry: Arrays, x: Arrays) -> tuple[list[Array], list[Array]]:
+        carry, y = f(tuple(carry), tuple(x))
+        return [each.clone() for each in carry], [each.clone() for each in y]
+
+    last, ys = private.scan(step, list(init), list(xs), reverse=reverse)
+    return tuple(last), tuple(ys)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
@@ -37,3 +84,61 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
     numbers = torch.arange(first, last, dtype=dtype, device=init_val[0].device)
     carry, _ = scan(lambda carry, i: (body_fun(*i, *carry), ()), init_val, (numbers,), last - first)
     return carry
+
+
+def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
+    if not is_traced():
+        if isinstance(max_iter, int) and is_long(max_iter):
+            return _bounded_in_blocks(cond_fun, body_fun, init_val, max_iter)
+        return looped(cond_fun, body_fun, init_val, max_iter, lambda active, bounded: holds(active))
+    if is_open() and (max_iter is not None or torch.compiler.is_dynamo_compiling()):
+        return looped(cond_fun, body_fun, init_val, max_iter, _undecided)
+    if not isinstance(max_iter, tuple):
+        return _compiled_while(cond_fun, body_fun, init_val, max_iter)
+    carry, rows, before = init_val, {}, 0
+    for stop in sorted(set(max_iter)):
+        carry = rows[stop] = _compiled_while(cond_fun, body_fun, carry, stop - before)
+        before = stop
+    return tuple([torch.stack(each) for each in zip(*[rows[number] for number in max_iter])])
+
+
+def _bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max_iter: int) -> Arrays:
+    """Step as long as a condition holds; in blocks that are computed again in reverse mode, if it saves the carry."""
+
+    def block(carry: Arrays, length: int) -> Arrays:
+        return looped(cond_fun, body_fun, carry, length, lambda active, bounded: holds(active))
+
+    carry = block(carry, 1)
+    if not any(map(is_differentiated_in_reverse, carry)):
+        return block(carry, max_iter - 1)
+    size = math.isqrt(max_iter)
+    for start in range(1, max_iter, size):
+        if not holds(cond_fun(*carry))[0]:
+            break
+        length = min(size, max_iter - start)
+        carry = checkpoint(lambda *carry, length=length: block(carry, length))(*carry)
+    return carry
+
+
+def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
+    if bounded:
+        return True, True
+    raise UnsupportedError(
+        "while_loop: torch.compile can't take a loop without bound that is mapped or differentiated; give max_iter, or "
+        "compile what is inside of vmap or grad alone"
+    )
+
+
+def _compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: int | None) -> Arrays:
+    if not torch.compiler.is_dynamo_compiling():
+        return repeated(cond_fun, body_fun, init_val, max_iter)
+    step = unaliased(body_fun)
+    if max_iter is None:
+        return tuple(torch.while_loop(cond_fun, step, init_val))
+    count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
+    _, *found = torch.while_loop(
+        lambda count, *carry: (count < max_iter) & cond_fun(*carry),
+        lambda count, *carry: (count + 1, *step(*carry)),
+        (count, *init_val),
+    )
+    return tuple(found)

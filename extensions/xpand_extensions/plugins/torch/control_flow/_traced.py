@@ -8,7 +8,7 @@ import torch
 
 from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
-from xpand.torch._differentiated import is_differentiated
+from xpand.torch._differentiated import is_differentiated, is_differentiated_in_reverse
 from xpand_extensions._captures import captured, converted, with_own_cells
 from xpand_extensions.control_flow._checkpointed import (
     Primitives,
@@ -23,24 +23,35 @@ from xpand_extensions.vmap._names import are_bound
 from ..autodiff._checkpoint import pulled_back, pushed_forward
 from ..autodiff._levels import Lanes, Rule, call, is_floating
 from . import _programs as programs
-from ._blocks import FEW_STEPS, is_long
-from ._known import is_saved
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
+
+# Shorter loops save little, so that blocks would only compute each step twice.
+FEW_STEPS: Final = 64
+
+
+def is_long(length: int) -> bool:
+    """Tell whether a loop is split into blocks if it is differentiated."""
+    return length >= FEW_STEPS and torch.is_grad_enabled()
+
+
+def saves(function: Function, arrays: Arrays) -> bool:
+    """Tell whether reverse mode, at any level of torch.func, saves values of a function of arrays."""
+    return any(map(_is_saved, arrays)) or bool(captured(_is_saved, function))
+
+
+def _is_saved(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and is_differentiated_in_reverse(x)
 
 
 def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Arrays, Arrays]:
     """Scan over rows; block by block where many steps would be saved for reverse mode."""
     length = xs[0].shape[0]
     scan = partial(_scan_of, reverse=reverse)
-    if not is_long(length) or not (any(map(is_saved, (*init, *xs))) or captured(_is_saved_tensor, f)):
+    if not is_long(length) or not saves(f, (*init, *xs)):
         return scan(f, init, xs, length)
     return checkpointed_scan(_PRIMITIVES._replace(scan=scan), f, init, xs, length, reverse)
-
-
-def _is_saved_tensor(x: Any) -> bool:
-    return isinstance(x, torch.Tensor) and is_saved(x)
 
 
 def _scan_of(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool = False) -> tuple[Arrays, Arrays]:
@@ -149,7 +160,7 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
     carried = len(init_val)
     body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)))
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
-    if max_iter is not None and any(map(is_saved, (*init_val, *of_body))):
+    if max_iter is not None and any(map(_is_saved, (*init_val, *of_body))):
         limited = counted(cond_fun, body_fun, max_iter)
         safe = (count, *[x.detach() for x in init_val])
         return masked_while(_PRIMITIVES, *limited, (count, *init_val), safe, whole_blocks(max_iter))[1:]
