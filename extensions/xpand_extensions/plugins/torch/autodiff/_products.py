@@ -12,7 +12,7 @@ from torch.func import debug_unwrap
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
-from .._in_place import with_errors
+from .._errors import with_errors
 from ._levels import conjugated, depends, is_floating, merged, with_warnings
 
 Arrays: TypeAlias = tuple[Array, ...]

@@ -15,6 +15,7 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from .._operators import Program, numbered, run_program
+from ..jit._inductor import compiled_graph
 from ..jit._trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -39,8 +40,6 @@ class Step:
         """Call the function, compiled."""
         if self._run is None:
             with tracing():
-                from ..jit._inductor import compiled_graph
-
                 self._run = compiled_graph("a step of a loop", self.module, without_values(), arrays)
         return tuple(self._run(*arrays))
 

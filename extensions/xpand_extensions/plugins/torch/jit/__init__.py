@@ -17,8 +17,10 @@ from xpand_extensions.jit._ahead import Lowering
 from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, lower_with, only, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
+from .._errors import with_errors
 from ._host import io_callback, pure_callback
-from ._trace import Graph, as_tensors, asking_no_values, quietly, stand_ins, tracing, without_values
+from ._inductor import compiled
+from ._trace import Graph, as_tensors, quietly, stand_ins, tracing, without_values
 
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 
@@ -26,12 +28,12 @@ _PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
     modes, current = private.count_modes, private.current_level
     compile_for = partial(_program, function)
-    compiled = by_signature(function, "shapes, data types or strides", _key, compile_for, _compiling)
+    program = by_signature(function, "shapes, data types or strides", _key, compile_for, _compiling)
 
     def call(*leaves: Any) -> Any:
         if modes() or current() is not None:
             return function(*leaves)  # traced or transformed from outside: the call belongs to the outer graph
-        return compiled(*leaves)
+        return program(*leaves)
 
     return call
 
@@ -45,8 +47,6 @@ def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Calla
     is_cached = all(type(x) in _PLAIN for x in tensors)
     run: Callable[..., Any] = function  # a subclass may change each operation
     if is_cached:
-        from ._inductor import compiled  # its import takes seconds, for which only compiling should wait
-
         run = compiled(function, tensors)
     if all(x is y for x, y in zip(leaves, tensors)):
         return run, is_cached
@@ -93,7 +93,7 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
     mode = without_values()
     fakes = stand_ins(mode, args, "eval_shape")
     with tracing(), quietly(), mode:
-        result = asking_no_values("eval_shape", function, *fakes)
+        result = with_errors("eval_shape", function, *fakes)
     mode.ended = "eval_shape"
     return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)
 

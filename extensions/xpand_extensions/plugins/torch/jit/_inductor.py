@@ -14,7 +14,8 @@ from xpand.torch import _private as private
 from xpand_extensions._where import stacklevel
 from xpand_extensions.jit._calls import Flattened, name_of
 
-from ._trace import Graph, asking_no_values, compiled_may_be_called, stand_ins
+from .._errors import with_errors
+from ._trace import Graph, compiled_may_be_called, stand_ins
 
 
 def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
@@ -72,7 +73,7 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
     )
     try:
         with _own_warnings():
-            asking_no_values("jit", run, *leaves)  # it compiles at its first call
+            with_errors("jit", run, *leaves)  # it compiles at its first call
     except private.inductor_error() as error:
         _warn(name, error)
         return private.aot_function()(flat, fw_compiler=private.aot_uncompiled())

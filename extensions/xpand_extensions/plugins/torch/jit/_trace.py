@@ -21,6 +21,8 @@ from xpand.extend import default_dtype
 from xpand.torch import _private as private
 from xpand_extensions.jit._calls import Flattened
 
+from .._errors import with_errors
+
 Arrays: TypeAlias = "tuple[Array, ...]"
 
 _FAKES: Final = logging.getLogger(private.FAKE_LOGGER)
@@ -120,7 +122,7 @@ class Graph:
         self.mode = without_values()
         fakes = stand_ins(self.mode, leaves, name)
         with tracing(), quietly(), self.mode:
-            self.module = asking_no_values(name, graph_of, flat, fakes)
+            self.module = with_errors(name, graph_of, flat, fakes)
         self.structure: Any = flat.structure
 
     def constants(self) -> list[Array]:
@@ -178,30 +180,3 @@ def _as_tensor(name: str, x: Any, dtype: Any, device: Any) -> Array:
 
 def _real(dtype: Any) -> Any:
     return dtype.to_real()
-
-
-def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function, and explain errors if it needs values of tensors without values.
-
-    Raises:
-        TypeError: It needs values.
-    """
-    try:
-        return function(*args)
-    except TypeError as error:
-        if "unsupported format string passed to FakeTensor" in str(error):
-            raise _no_value(name, "a text", error) from error
-        raise
-    except (private.DataDependentOutputException, private.DynamicOutputShapeException) as error:
-        what = "a shape" if isinstance(error, private.DynamicOutputShapeException) else "Python code"
-        raise _no_value(name, what, error) from error
-
-
-def _no_value(name: str, what: str, error: Exception) -> TypeError:
-    from xpand_extensions._where import location_of
-
-    return TypeError(
-        f"{name}: {what} depends on the values of a traced array, at {location_of(error)}; write `xp.where`, or "
-        "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
-        "static_argnums, and use operations whose shapes do not depend on values"
-    )

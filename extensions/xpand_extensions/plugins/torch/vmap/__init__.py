@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import torch
 
@@ -16,7 +16,7 @@ from xpand_extensions.vmap import vmap as vmap_of_trees
 from xpand_extensions.vmap._mapping import placed, spread_axes
 from xpand_extensions.vmap._parallel import devices_of_replicas
 
-from .._in_place import with_errors
+from .._errors import with_errors
 from ._collectives import collective
 from ._custom import custom_vmap
 
@@ -32,7 +32,7 @@ def vmap(
     if axis_size is None:
         if isinstance(in_axes, tuple) and in_axes and in_axes[0] is not None and len(set(in_axes)) == 1:
             in_axes = in_axes[0]  # PyTorch expands it in half the time
-        return partial(_without_values, torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
+        return partial(with_errors, "vmap", torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
     size = axis_size
 
     # The positions are mapped too: they identify the axis for `collective`, and so there is always a mapped array.
@@ -48,35 +48,10 @@ def vmap(
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        found = _without_values(torch.func.vmap(at_position, in_dims=(0, *in_axes)), positions, *arrays)
+        found = with_errors("vmap", torch.func.vmap(at_position, in_dims=(0, *in_axes)), positions, *arrays)
         return found if out_axes == 0 else (found, tuple(same))
 
     return mapped
-
-
-_VALUE_ERRORS: Final = {
-    "vmap: It looks like you're": "Python code",
-    "vmap: We do not support batching operators that can support dynamic shape": "a shape",
-}
-"""Operations that need values of mapped arrays, by the start of PyTorch's message."""
-
-
-def _without_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
-    if torch.compiler.is_dynamo_compiling():
-        return mapped(*arrays)
-    try:
-        return with_errors("vmap", mapped, *arrays)
-    except RuntimeError as error:
-        what = next((what for text, what in _VALUE_ERRORS.items() if str(error).startswith(text)), None)
-        if what is None:
-            raise
-        from xpand_extensions._where import location_of
-
-        raise TypeError(
-            f"vmap: {what} depends on the values of an array that is mapped over, at {location_of(error)}; write "
-            "`xp.where`, or `control_flow.cond` and `while_loop`, in place of `if` and `while`, and use operations "
-            "whose shapes do not depend on values, such as those of xpand with `size`"
-        ) from error
 
 
 def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: Any, axis: names.Axis) -> Any:

@@ -1,0 +1,82 @@
+"""Errors of PyTorch's transformations, in terms of the user's code."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+from xpand.torch import _private as private
+
+_WRITES: Final = {
+    "modified by an inplace operation": "an element that is needed for the derivative is overwritten",
+    "leaf Variable that requires grad is being used in an in-place operation": "into the argument itself",
+    "would mutate a captured Tensor": "into an array from outside of the function",
+    "vmap: inplace arithmetic": "into an array that all lanes share",
+}
+"""Causes of failing writes in place, by a part of PyTorch's error message."""
+
+_MAPPED_VALUES: Final = {
+    "vmap: It looks like you're": "Python code",
+    "vmap: We do not support batching operators that can support dynamic shape": "a shape",
+}
+"""Operations that need values of mapped arrays, by the start of PyTorch's message."""
+
+
+def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
+    """Call a function made by a transformation, called `name` in errors.
+
+    Raises:
+        TracedError: It writes in place where PyTorch's transformations can't.
+        TypeError: It needs values of tensors that have none.
+    """
+    if torch.compiler.is_dynamo_compiling():
+        return transformed(*args)
+    try:
+        return transformed(*args)
+    except (
+        RuntimeError,
+        TypeError,
+        private.DataDependentOutputException,
+        private.DynamicOutputShapeException,
+    ) as error:
+        explained = _written(name, error) or _without_value(name, error)
+        if explained is None:
+            raise
+        raise explained from error
+
+
+def _written(name: str, error: Exception) -> Exception | None:
+    cause = next((cause for text, cause in _WRITES.items() if text in str(error)), None)
+    if cause is None:
+        return None
+    from xpand_extensions._where import location_of
+    from xpand_extensions.tracing._core import TracedError
+
+    position = location_of(error)
+    position = f", at {position}" if position else ""
+    return TracedError(
+        f"PyTorch's {name} can't trace a write in place: {cause}{position}; write into a copy (`y = y.clone()` before "
+        "`y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, `xp.stack` or `xp.where`"
+    )
+
+
+def _without_value(name: str, error: Exception) -> TypeError | None:
+    array, advice = "a traced array", "declare what is no array with static_argnums, and "
+    what = next((what for text, what in _MAPPED_VALUES.items() if str(error).startswith(text)), None)
+    if what is not None:
+        name, array, advice = "vmap", "an array that is mapped over", "and "
+    elif isinstance(error, private.DynamicOutputShapeException):
+        what = "a shape"
+    elif isinstance(error, private.DataDependentOutputException):
+        what = "Python code"
+    elif "unsupported format string passed to FakeTensor" in str(error):
+        what = "a text"
+    else:
+        return None
+    from xpand_extensions._where import location_of
+
+    return TypeError(
+        f"{name}: {what} depends on the values of {array}, at {location_of(error)}; write `xp.where`, or "
+        f"`control_flow.cond` and `while_loop`, in place of `if` and `while`, {advice}use operations whose shapes do "
+        "not depend on values, such as those of xpand with `size`"
+    )
