@@ -1,6 +1,7 @@
 """A test for each row of docs/coverage/haliax.toml, on every library, against NumPy on the wrapped arrays."""
 
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -540,3 +541,18 @@ def test_what_the_table_names_exists() -> None:
         owner, _, method = name.partition(" ")[0].partition(".")
         if owner in ("NamedArray", "NamedRef") and method and not method.startswith(("at.", "operators")):
             assert hasattr(getattr(hax, owner), method), name
+
+
+def test_arguments_can_be_given_by_name() -> None:
+    positional = []
+    for name in TABLE:
+        function: Any = hax
+        for part in name.split("."):
+            function = getattr(function, part, None)
+        if inspect.isfunction(function) and name != "einsum":  # whose keywords are names of axes
+            kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+            positional += [name] if inspect.Parameter.POSITIONAL_ONLY in kinds else []
+    assert not positional
+    x = hax.named(a=A, axis=AB)
+    assert hax.add(x1=x, x2=hax.abs(a=x)).names == AB
+    assert x.var("a", None, 1).shape == {"b": 4}

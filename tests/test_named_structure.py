@@ -194,6 +194,10 @@ def test_updates(library: Library) -> None:
     check(library, x.at["a", beyond].set(0.0, mode="drop").rearrange(NAMES)["a", 1:], NAMES, values[1:])
     with pytest.raises(ValueError, match="which the selection lacks"):
         x.at["a", 0].set(of(library, [1.0], "q"))
+    hinted = x.at[{"a": 0}].set(1.0, indices_are_sorted=True, unique_indices=True)
+    assert library.to_numpy(hinted["a", 0].array).max() == 1.0
+    with pytest.raises(TypeError, match=r"at.add: unknown arguments \['sorted'\]"):
+        x.at[{"a": 0}].add(1.0, sorted=True)
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)

@@ -47,6 +47,7 @@ from . import (
     _converted as _converted,
 )
 from ._array import NamedArray, named
+from ._at import NamedAt
 from ._axis import *  # noqa: F403
 from ._binary import *  # noqa: F403
 from ._by_name import *  # noqa: F403
@@ -54,7 +55,7 @@ from ._collectives import *  # noqa: F403
 from ._created import *  # noqa: F403
 from ._derivatives import *  # noqa: F403
 from ._einops import *  # noqa: F403
-from ._index import NamedAt, dblock, ds, dslice
+from ._index import dblock, ds, dslice
 from ._mapping import *  # noqa: F403
 from ._reduced import *  # noqa: F403
 from ._refs import *  # noqa: F403

@@ -1,13 +1,14 @@
 """Arrays with named axes."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from xpand.extend import Array, DType, Scalar, describe, is_array
+from xpand.extend import Array, DType, describe, is_array
 
 from . import _axis
-from ._axis import Axis, AxisSelection, AxisSelector, AxisSpec
+from ._axis import Axis, AxisSelection
 from ._calls import call
+from ._methods import Methods, Operators
 from ._trees import register_nodes
 
 _MAX_NAMES: Final = 4096
@@ -21,7 +22,7 @@ def interned(names: tuple[str, ...]) -> tuple[str, ...]:
     return _NAMES.setdefault(names, names)
 
 
-class NamedArray:
+class NamedArray(Methods, Operators):
     """An array of any library whose axes have names.
 
     Args:
@@ -46,7 +47,6 @@ class NamedArray:
     """
 
     __slots__ = ("__weakref__", "array", "names")
-    __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None  # NumPy's operators leave those with named arrays to these
     __array_priority__ = 1000
 
@@ -97,12 +97,12 @@ class NamedArray:
         """The sizes of the axes by name."""
         return dict(zip(self.names, self.array.shape))
 
-    def has_axis(self, axis: AxisSelection, /) -> bool:
+    def has_axis(self, axis: AxisSelection) -> bool:
         """Tell whether the array has an axis, or all of several, of the size given if there is one."""
         own = self.shape
         return all(name in own and (size is None or size == own[name]) for name, size in _axis.pairs("has_axis", axis))
 
-    def axis_size(self, axis: AxisSelection, /) -> Any:
+    def axis_size(self, axis: AxisSelection) -> Any:
         """Return the size of an axis, or a tuple with the sizes of several.
 
         Raises:
@@ -111,7 +111,7 @@ class NamedArray:
         found = [each.size for each in self._resolved("axis_size", axis)]
         return found[0] if isinstance(axis, (str, Axis)) else tuple(found)
 
-    def resolve_axis(self, axis: AxisSelection, /) -> Any:
+    def resolve_axis(self, axis: AxisSelection) -> Any:
         """Return an axis with its size; several as a tuple, those of a dictionary as one.
 
         Raises:
@@ -122,7 +122,7 @@ class NamedArray:
             return found[0]
         return {each.name: each.size for each in found} if isinstance(axis, Mapping) else tuple(found)
 
-    def axis_indices(self, axis: AxisSelection, /) -> Any:
+    def axis_indices(self, axis: AxisSelection) -> Any:
         """Return the position of an axis, or a tuple with those of several; None where there is no such axis.
 
         Raises:
@@ -251,302 +251,6 @@ class NamedArray:
         """Updates of parts, out of place: `x.at[{"a": 0}].set(1.0)`. See `named.at`."""
         return call.at(self)
 
-    # --- functions of the package as methods; there they are documented ----------------------------------------------
-
-    def rearrange(self, *args: Any, **bindings: AxisSelector | int) -> "NamedArray":
-        """Order, merge and split axes: see `named.rearrange`."""
-        return call.rearrange(self, *args, **bindings)
-
-    def rename(self, renames: Mapping[Any, AxisSelector]) -> "NamedArray":
-        """Rename axes: see `named.rename`."""
-        return call.rename(self, renames)
-
-    def broadcast_to(self, axes: AxisSpec) -> "NamedArray":
-        """Repeat along new axes, and order all: see `named.broadcast_to`."""
-        return call.broadcast_to(self, axes)
-
-    def broadcast_axis(self, axis: AxisSpec) -> "NamedArray":
-        """Add the axes that are missing: see `named.broadcast_axis`."""
-        return call.broadcast_axis(self, axis)
-
-    def split(self, axis: AxisSelector, new_axes: Sequence[Axis]) -> "list[NamedArray]":
-        """Cut along an axis: see `named.split`."""
-        return call.split(self, axis, new_axes)
-
-    def flatten_axes(self, old_axes: AxisSelection, new_axis: AxisSelector) -> "NamedArray":
-        """Merge axes: see `named.flatten_axes`."""
-        return call.flatten_axes(self, old_axes, new_axis)
-
-    def unflatten_axis(self, axis: AxisSelector, new_axes: AxisSpec) -> "NamedArray":
-        """Make several axes of one: see `named.unflatten_axis`."""
-        return call.unflatten_axis(self, axis, new_axes)
-
-    def ravel(self, new_axis_name: AxisSelector) -> "NamedArray":
-        """Merge all axes: see `named.ravel`."""
-        return call.ravel(self, new_axis_name)
-
-    def flatten(self, new_axis_name: AxisSelector) -> "NamedArray":
-        """Merge all axes: see `named.ravel`."""
-        return call.flatten(self, new_axis_name)
-
-    def unbind(self, axis: AxisSelector) -> "list[NamedArray]":
-        """Return the parts along an axis: see `named.unbind`."""
-        return call.unbind(self, axis)
-
-    def slice(self, *args: Any, **kwargs: Any) -> "NamedArray":
-        """Cut out a part: see `named.slice`."""
-        return call.slice(self, *args, **kwargs)
-
-    def updated_slice(self, start: Mapping[Any, Any], update: "NamedArray") -> "NamedArray":
-        """Replace a part: see `named.updated_slice`."""
-        return call.updated_slice(self, start, update)
-
-    def take(self, axis: AxisSelector, index: "int | NamedArray") -> "NamedArray":
-        """Select along an axis: see `named.take`."""
-        return call.take(self, axis, index)
-
-    def dot(self, *args: Any, **kwargs: Any) -> "NamedArray":
-        """Multiply and sum over axes: see `named.dot`."""
-        return call.dot(self, *args, **kwargs)
-
-    def all(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
-        """Reduce axes: see `named.all`."""
-        return call.all(self, axis, where=where)
-
-    def any(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
-        """Reduce axes: see `named.any`."""
-        return call.any(self, axis, where=where)
-
-    def max(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
-        """Reduce axes: see `named.max`."""
-        return call.max(self, axis, where=where)
-
-    def min(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
-        """Reduce axes: see `named.min`."""
-        return call.min(self, axis, where=where)
-
-    def ptp(self, axis: AxisSelection | None = None, *, where: "NamedArray | None" = None) -> "NamedArray":
-        """Reduce axes: see `named.ptp`."""
-        return call.ptp(self, axis, where=where)
-
-    def mean(
-        self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
-    ) -> "NamedArray":
-        """Reduce axes: see `named.mean`."""
-        return call.mean(self, axis, where=where, dtype=dtype)
-
-    def prod(
-        self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
-    ) -> "NamedArray":
-        """Reduce axes: see `named.prod`."""
-        return call.prod(self, axis, where=where, dtype=dtype)
-
-    def product(
-        self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
-    ) -> "NamedArray":
-        """Reduce axes: see `named.prod`."""
-        return call.product(self, axis, where=where, dtype=dtype)
-
-    def sum(
-        self, axis: AxisSelection | None = None, *, dtype: DType | None = None, where: "NamedArray | None" = None
-    ) -> "NamedArray":
-        """Reduce axes: see `named.sum`."""
-        return call.sum(self, axis, where=where, dtype=dtype)
-
-    def std(
-        self,
-        axis: AxisSelection | None = None,
-        *,
-        dtype: DType | None = None,
-        ddof: float = 0,
-        where: "NamedArray | None" = None,
-    ) -> "NamedArray":
-        """Reduce axes: see `named.std`."""
-        return call.std(self, axis, where=where, ddof=ddof, dtype=dtype)
-
-    def var(
-        self,
-        axis: AxisSelection | None = None,
-        *,
-        dtype: DType | None = None,
-        ddof: float = 0,
-        where: "NamedArray | None" = None,
-    ) -> "NamedArray":
-        """Reduce axes: see `named.var`."""
-        return call.var(self, axis, where=where, ddof=ddof, dtype=dtype)
-
-    def argmax(self, axis: AxisSelector | None = None) -> "NamedArray":
-        """Return positions along an axis: see `named.argmax`."""
-        return call.argmax(self, axis)
-
-    def argmin(self, axis: AxisSelector | None = None) -> "NamedArray":
-        """Return positions along an axis: see `named.argmin`."""
-        return call.argmin(self, axis)
-
-    def argsort(self, axis: AxisSelector | None = None, *, stable: bool = False) -> "NamedArray":
-        """Return the order along an axis: see `named.argsort`."""
-        return call.argsort(self, axis, stable=stable)
-
-    def sort(self, axis: AxisSelector) -> "NamedArray":
-        """Sort along an axis: see `named.sort`."""
-        return call.sort(self, axis)
-
-    def cumsum(self, axis: AxisSelector, *, dtype: DType | None = None) -> "NamedArray":
-        """Accumulate along an axis: see `named.cumsum`."""
-        return call.cumsum(self, axis, dtype=dtype)
-
-    def cumprod(self, axis: AxisSelector, *, dtype: DType | None = None) -> "NamedArray":
-        """Accumulate along an axis: see `named.cumprod`."""
-        return call.cumprod(self, axis, dtype=dtype)
-
-    def astype(self, dtype: DType) -> "NamedArray":
-        """Convert to another data type."""
-        return call.astype(self, dtype=dtype)
-
-    def clip(
-        self, a_min: "NamedArray | Scalar | None" = None, a_max: "NamedArray | Scalar | None" = None
-    ) -> "NamedArray":
-        """Limit the values: see `named.clip`."""
-        return call.clip(self, a_min, a_max)
-
-    def conj(self) -> "NamedArray":
-        """Return the complex conjugate."""
-        return call.conj(self)
-
-    def conjugate(self) -> "NamedArray":
-        """Return the complex conjugate."""
-        return call.conjugate(self)
-
-    def copy(self) -> "NamedArray":
-        """Return a copy of the elements."""
-        return call.copy(self)
-
-    def round(self, decimals: int = 0) -> "NamedArray":
-        """Round to a number of decimals: see `named.round`."""
-        return call.round(self, decimals=decimals)
-
-    def trace(
-        self, axis1: AxisSelector, axis2: AxisSelector, offset: int = 0, dtype: DType | None = None
-    ) -> "NamedArray":
-        """Sum a diagonal: see `named.trace`."""
-        return call.trace(self, axis1, axis2, offset, dtype)
-
-    # --- operators ---------------------------------------------------------------------------------------------------
-
-    def __add__(self, other: "Operand") -> "NamedArray":
-        return call.add(self, other)
-
-    def __radd__(self, other: "Operand") -> "NamedArray":
-        return call.add(other, self)
-
-    def __sub__(self, other: "Operand") -> "NamedArray":
-        return call.subtract(self, other)
-
-    def __rsub__(self, other: "Operand") -> "NamedArray":
-        return call.subtract(other, self)
-
-    def __mul__(self, other: "Operand") -> "NamedArray":
-        return call.multiply(self, other)
-
-    def __rmul__(self, other: "Operand") -> "NamedArray":
-        return call.multiply(other, self)
-
-    def __truediv__(self, other: "Operand") -> "NamedArray":
-        return call.divide(self, other)
-
-    def __rtruediv__(self, other: "Operand") -> "NamedArray":
-        return call.divide(other, self)
-
-    def __floordiv__(self, other: "Operand") -> "NamedArray":
-        return call.floor_divide(self, other)
-
-    def __rfloordiv__(self, other: "Operand") -> "NamedArray":
-        return call.floor_divide(other, self)
-
-    def __mod__(self, other: "Operand") -> "NamedArray":
-        return call.remainder(self, other)
-
-    def __rmod__(self, other: "Operand") -> "NamedArray":
-        return call.remainder(other, self)
-
-    def __pow__(self, other: "Operand") -> "NamedArray":
-        return call.power(self, other)
-
-    def __rpow__(self, other: "Operand") -> "NamedArray":
-        return call.power(other, self)
-
-    def __and__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_and(self, other)
-
-    def __rand__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_and(other, self)
-
-    def __or__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_or(self, other)
-
-    def __ror__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_or(other, self)
-
-    def __xor__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_xor(self, other)
-
-    def __rxor__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_xor(other, self)
-
-    def __lshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_left_shift(self, other)
-
-    def __rlshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_left_shift(other, self)
-
-    def __rshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_right_shift(self, other)
-
-    def __rrshift__(self, other: "Operand") -> "NamedArray":
-        return call.bitwise_right_shift(other, self)
-
-    def __lt__(self, other: "Operand") -> "NamedArray":
-        return call.less(self, other)
-
-    def __le__(self, other: "Operand") -> "NamedArray":
-        return call.less_equal(self, other)
-
-    def __gt__(self, other: "Operand") -> "NamedArray":
-        return call.greater(self, other)
-
-    def __ge__(self, other: "Operand") -> "NamedArray":
-        return call.greater_equal(self, other)
-
-    def __eq__(self, other: "Operand") -> "NamedArray":  # type: ignore[override]
-        return call.equal(self, other)
-
-    def __ne__(self, other: "Operand") -> "NamedArray":  # type: ignore[override]
-        return call.not_equal(self, other)
-
-    def __divmod__(self, other: "Operand") -> "tuple[NamedArray, NamedArray]":
-        return call.divmod(self, other)
-
-    def __rdivmod__(self, other: "Operand") -> "tuple[NamedArray, NamedArray]":
-        return call.divmod(other, self)
-
-    def __matmul__(self, other: "NamedArray") -> "NamedArray":
-        return call.matmul(self, other)
-
-    def __neg__(self) -> "NamedArray":
-        return call.negative(self)
-
-    def __pos__(self) -> "NamedArray":
-        return call.positive(self)
-
-    def __abs__(self) -> "NamedArray":
-        return call.abs(self)
-
-    def __invert__(self) -> "NamedArray":
-        return call.bitwise_invert(self)
-
-
-Operand: TypeAlias = NamedArray | Scalar | Array
-"""A named array, or a number: a Python scalar or an array of no axes."""
 
 _new: Final = object.__new__
 
@@ -583,7 +287,7 @@ def no_axis(function: str, x: NamedArray, name: str, size: int | None = None) ->
     )
 
 
-def named(a: Any, axis: AxisSelection, /) -> NamedArray:
+def named(a: Any, axis: AxisSelection) -> NamedArray:
     """Name the axes of an array.
 
     Args:

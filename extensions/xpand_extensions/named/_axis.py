@@ -154,7 +154,7 @@ def make_axes(**sizes: int) -> tuple[Axis, ...]:
     return tuple([Axis(name, operator.index(size)) for name, size in sizes.items()])
 
 
-def axis_name(axis: AxisSelection, /) -> Any:
+def axis_name(ax: AxisSelection) -> Any:
     """Return the name of an axis, or a tuple with the names of several.
 
     Raises:
@@ -163,12 +163,12 @@ def axis_name(axis: AxisSelection, /) -> Any:
     >>> axis_name(Axis("a", 3)), axis_name(["a", Axis("b", 2)])
     ('a', ('a', 'b'))
     """
-    if isinstance(axis, (str, Axis)):
-        return _pair("axis_name", axis)[0]
-    return tuple([name for name, _ in pairs("axis_name", axis)])
+    if isinstance(ax, (str, Axis)):
+        return _pair("axis_name", ax)[0]
+    return tuple([name for name, _ in pairs("axis_name", ax)])
 
 
-def concat_axes(a1: AxisSelection, a2: AxisSelection, /) -> Any:
+def concat_axes(a1: AxisSelection, a2: AxisSelection) -> Any:
     """Return the axes of both, those of the first in front: a dictionary if the first is one, otherwise a tuple.
 
     Raises:
@@ -182,7 +182,7 @@ def concat_axes(a1: AxisSelection, a2: AxisSelection, /) -> Any:
     return _like(a1, found)
 
 
-def union_axes(a1: AxisSelection, a2: AxisSelection, /) -> Any:
+def union_axes(a1: AxisSelection, a2: AxisSelection) -> Any:
     """Return the axes of both, in this order, each of them once: a dictionary if one of the two is, otherwise a tuple.
 
     Raises:
@@ -199,7 +199,7 @@ def union_axes(a1: AxisSelection, a2: AxisSelection, /) -> Any:
     return _like(a2 if isinstance(a2, Mapping) else a1, tuple(found.items()))
 
 
-def intersect_axes(ax1: AxisSelection, ax2: AxisSelection, /) -> Any:
+def intersect_axes(ax1: AxisSelection, ax2: AxisSelection) -> Any:
     """Return the axes of the first that the second has, too: a dictionary if the first is one, otherwise a tuple.
 
     Raises:
@@ -217,7 +217,7 @@ def intersect_axes(ax1: AxisSelection, ax2: AxisSelection, /) -> Any:
     return _like(ax1, tuple(found))
 
 
-def eliminate_axes(axis_spec: AxisSelection, to_remove: AxisSelection, /) -> Any:
+def eliminate_axes(axis_spec: AxisSelection, to_remove: AxisSelection) -> Any:
     """Return axes without some of them: a dictionary if the first argument is one, otherwise a tuple.
 
     Raises:
@@ -235,7 +235,7 @@ def eliminate_axes(axis_spec: AxisSelection, to_remove: AxisSelection, /) -> Any
     return _without("eliminate_axes", axis_spec, to_remove, allow_mismatched_sizes=False)
 
 
-def without_axes(axis_spec: AxisSelection, to_remove: AxisSelection, /, allow_mismatched_sizes: bool = False) -> Any:
+def without_axes(axis_spec: AxisSelection, to_remove: AxisSelection, allow_mismatched_sizes: bool = False) -> Any:
     """Return axes without those of some names, if they are there: in a dictionary if the first is one, else a tuple.
 
     Raises:
@@ -258,7 +258,7 @@ def _without(function: str, axes: AxisSelection, to_remove: AxisSelection, *, al
     return _like(axes, tuple(found))
 
 
-def selects_axis(selector: AxisSelection, selected: AxisSelection, /) -> bool:
+def selects_axis(selector: AxisSelection, selected: AxisSelection) -> bool:
     """Tell whether the first has every axis of the second, with the same size where both give one.
 
     >>> selects_axis((Axis("a", 2), "b"), {"b": 3}), selects_axis("a", "c")
@@ -271,7 +271,7 @@ def selects_axis(selector: AxisSelection, selected: AxisSelection, /) -> bool:
     )
 
 
-def is_axis_compatible(ax1: AxisSelector, ax2: AxisSelector, /) -> bool:
+def is_axis_compatible(ax1: AxisSelector, ax2: AxisSelector) -> bool:
     """Tell whether two axes have one name, and one size where both give it.
 
     >>> is_axis_compatible("a", Axis("a", 2)), is_axis_compatible(Axis("a", 3), Axis("a", 2))

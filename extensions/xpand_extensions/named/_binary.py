@@ -52,186 +52,186 @@ __all__ = [
 ]
 
 
-def add(x1: Any, x2: Any, /) -> Any:
+def add(x1: Any, x2: Any) -> Any:
     """Add two arrays."""
     return call.add(x1, x2)
 
 
-def arctan2(x1: Any, x2: Any, /) -> Any:
+def arctan2(x1: Any, x2: Any) -> Any:
     """Compute the angle of the point (x2, x1), from -pi to pi."""
     return call.arctan2(x1, x2)
 
 
-def bitwise_and(x1: Any, x2: Any, /) -> Any:
+def bitwise_and(x1: Any, x2: Any) -> Any:
     """Compute the bitwise and of integers or booleans."""
     return call.bitwise_and(x1, x2)
 
 
-def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
+def bitwise_left_shift(x1: Any, x2: Any) -> Any:
     """Shift the bits of integers to the left."""
     return call.bitwise_left_shift(x1, x2)
 
 
-def bitwise_or(x1: Any, x2: Any, /) -> Any:
+def bitwise_or(x1: Any, x2: Any) -> Any:
     """Compute the bitwise or of integers or booleans."""
     return call.bitwise_or(x1, x2)
 
 
-def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
+def bitwise_right_shift(x1: Any, x2: Any) -> Any:
     """Shift the bits of integers to the right."""
     return call.bitwise_right_shift(x1, x2)
 
 
-def bitwise_xor(x1: Any, x2: Any, /) -> Any:
+def bitwise_xor(x1: Any, x2: Any) -> Any:
     """Compute the bitwise exclusive or of integers or booleans."""
     return call.bitwise_xor(x1, x2)
 
 
-def divide(x1: Any, x2: Any, /) -> Any:
+def divide(x1: Any, x2: Any) -> Any:
     """Divide two arrays."""
     return call.divide(x1, x2)
 
 
-def equal(x1: Any, x2: Any, /) -> Any:
+def equal(x1: Any, x2: Any) -> Any:
     """Tell where two arrays are equal."""
     return call.equal(x1, x2)
 
 
-def float_power(x1: Any, x2: Any, /) -> Any:
+def float_power(x1: Any, x2: Any) -> Any:
     """Compute powers in double precision or better."""
     return call.float_power(x1, x2)
 
 
-def floor_divide(x1: Any, x2: Any, /) -> Any:
+def floor_divide(x1: Any, x2: Any) -> Any:
     """Divide two arrays and round down."""
     return call.floor_divide(x1, x2)
 
 
-def fmax(x1: Any, x2: Any, /) -> Any:
+def fmax(x1: Any, x2: Any) -> Any:
     """Return the larger of two elements; where one is NaN, the other."""
     return call.fmax(x1, x2)
 
 
-def fmin(x1: Any, x2: Any, /) -> Any:
+def fmin(x1: Any, x2: Any) -> Any:
     """Return the smaller of two elements; where one is NaN, the other."""
     return call.fmin(x1, x2)
 
 
-def fmod(x1: Any, x2: Any, /) -> Any:
+def fmod(x1: Any, x2: Any) -> Any:
     """Compute the remainder of a division, with the sign of the dividend."""
     return call.fmod(x1, x2)
 
 
-def greater(x1: Any, x2: Any, /) -> Any:
+def greater(x1: Any, x2: Any) -> Any:
     """Tell where the first is greater."""
     return call.greater(x1, x2)
 
 
-def greater_equal(x1: Any, x2: Any, /) -> Any:
+def greater_equal(x1: Any, x2: Any) -> Any:
     """Tell where the first is greater or equal."""
     return call.greater_equal(x1, x2)
 
 
-def hypot(x1: Any, x2: Any, /) -> Any:
+def hypot(x1: Any, x2: Any) -> Any:
     """Compute the length of the hypotenuse."""
     return call.hypot(x1, x2)
 
 
-def left_shift(x1: Any, x2: Any, /) -> Any:
+def left_shift(x1: Any, x2: Any) -> Any:
     """Shift the bits of integers to the left."""
     return call.left_shift(x1, x2)
 
 
-def less(x1: Any, x2: Any, /) -> Any:
+def less(x1: Any, x2: Any) -> Any:
     """Tell where the first is less."""
     return call.less(x1, x2)
 
 
-def less_equal(x1: Any, x2: Any, /) -> Any:
+def less_equal(x1: Any, x2: Any) -> Any:
     """Tell where the first is less or equal."""
     return call.less_equal(x1, x2)
 
 
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: Any, x2: Any) -> Any:
     """Compute log(exp(x1) + exp(x2))."""
     return call.logaddexp(x1, x2)
 
 
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: Any, x2: Any) -> Any:
     """Compute log2(2**x1 + 2**x2)."""
     return call.logaddexp2(x1, x2)
 
 
-def logical_and(x1: Any, x2: Any, /) -> Any:
+def logical_and(x1: Any, x2: Any) -> Any:
     """Compute the logical and of booleans."""
     return call.logical_and(x1, x2)
 
 
-def logical_or(x1: Any, x2: Any, /) -> Any:
+def logical_or(x1: Any, x2: Any) -> Any:
     """Compute the logical or of booleans."""
     return call.logical_or(x1, x2)
 
 
-def logical_xor(x1: Any, x2: Any, /) -> Any:
+def logical_xor(x1: Any, x2: Any) -> Any:
     """Compute the logical exclusive or of booleans."""
     return call.logical_xor(x1, x2)
 
 
-def maximum(x1: Any, x2: Any, /) -> Any:
+def maximum(x1: Any, x2: Any) -> Any:
     """Return the larger of two elements; NaN where one is."""
     return call.maximum(x1, x2)
 
 
-def minimum(x1: Any, x2: Any, /) -> Any:
+def minimum(x1: Any, x2: Any) -> Any:
     """Return the smaller of two elements; NaN where one is."""
     return call.minimum(x1, x2)
 
 
-def mod(x1: Any, x2: Any, /) -> Any:
+def mod(x1: Any, x2: Any) -> Any:
     """Compute the remainder of a division, with the sign of the divisor."""
     return call.mod(x1, x2)
 
 
-def multiply(x1: Any, x2: Any, /) -> Any:
+def multiply(x1: Any, x2: Any) -> Any:
     """Multiply two arrays."""
     return call.multiply(x1, x2)
 
 
-def nextafter(x1: Any, x2: Any, /) -> Any:
+def nextafter(x1: Any, x2: Any) -> Any:
     """Return the next number after x1 in the direction of x2."""
     return call.nextafter(x1, x2)
 
 
-def not_equal(x1: Any, x2: Any, /) -> Any:
+def not_equal(x1: Any, x2: Any) -> Any:
     """Tell where two arrays are different."""
     return call.not_equal(x1, x2)
 
 
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: Any, x2: Any) -> Any:
     """Compute powers."""
     return call.power(x1, x2)
 
 
-def remainder(x1: Any, x2: Any, /) -> Any:
+def remainder(x1: Any, x2: Any) -> Any:
     """Compute the remainder of a division, with the sign of the divisor."""
     return call.remainder(x1, x2)
 
 
-def right_shift(x1: Any, x2: Any, /) -> Any:
+def right_shift(x1: Any, x2: Any) -> Any:
     """Shift the bits of integers to the right."""
     return call.right_shift(x1, x2)
 
 
-def subtract(x1: Any, x2: Any, /) -> Any:
+def subtract(x1: Any, x2: Any) -> Any:
     """Subtract the second array from the first."""
     return call.subtract(x1, x2)
 
 
-def true_divide(x1: Any, x2: Any, /) -> Any:
+def true_divide(x1: Any, x2: Any) -> Any:
     """Divide two arrays."""
     return call.true_divide(x1, x2)
 
 
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Return the quotient, rounded down, and the remainder of a division."""
     return call.divmod(x1, x2)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, NamedTuple
 
 from xpand import trees
 from xpand.extend import Array, describe, is_array
@@ -28,7 +28,6 @@ from ._plans import (
 
 __all__ = ["by_name"]
 
-P = ParamSpec("P")
 Names = tuple[str, ...]
 _LAYOUTS = Memory()
 
@@ -44,12 +43,12 @@ class Layout(NamedTuple):
 
 
 def by_name(
-    function: Callable[P, Any],
+    function: Callable[..., Any],
     core: Any = (),
     out: Any = None,
     *,
     broadcasts: bool = False,
-) -> Callable[P, Any]:
+) -> Callable[..., Any]:
     """Lift a positional function to named arrays.
 
     Args:
@@ -86,7 +85,7 @@ def by_name(
     name = getattr(function, "__name__", "by_name")
 
     @wraps(function)
-    def lifted(*args: P.args, **options: P.kwargs) -> Any:
+    def lifted(*args: Any, **options: Any) -> Any:
         arrays = [x for x in args if isinstance(x, NamedArray)]
         for x in args:
             if is_array(x):
@@ -101,7 +100,7 @@ def by_name(
 
         def positional(*values: Array) -> Any:
             parts = iter(values)
-            given: Any = [next(parts) if isinstance(x, NamedArray) else x for x in args]
+            given = [next(parts) if isinstance(x, NamedArray) else x for x in args]
             found = function(*given, **options)
             names[:] = [_result_names(name, outs, cores, found, len(layout.batch) if broadcasts else 0)]
             return found

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..convert import pointer
 from ._array import NamedArray
+from ._at import NamedAt
 from ._axis import Axis, AxisSelector
 from ._calls import call
-from ._index import NamedAt, entries
+from ._index import entries
 from ._plans import check_named
 
 __all__ = ["NamedRef", "freeze", "new_ref", "swap"]
@@ -80,7 +81,7 @@ class NamedRef:
         """The number of axes."""
         return self.value().ndim
 
-    def resolve_axis(self, axis: AxisSelector, /) -> Axis:
+    def resolve_axis(self, axis: AxisSelector) -> Axis:
         """Return an axis with its size.
 
         Raises:
@@ -89,7 +90,7 @@ class NamedRef:
         found: Axis = self.value().resolve_axis(axis)
         return found
 
-    def slice(self, selector: Mapping[Any, Any], /) -> "NamedRef":
+    def slice(self, selector: Mapping[Any, Any]) -> "NamedRef":
         """Return a view of a part, which is read and written as the whole is."""
         return NamedRef(self._cell, (*self._prefix, dict(selector)))
 

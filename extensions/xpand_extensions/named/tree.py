@@ -21,7 +21,7 @@ def _is_leaf(is_leaf: IsLeaf) -> Callable[[Any], bool]:
     return lambda x: isinstance(x, NamedArray) or is_leaf(x)
 
 
-def map(fn: Callable[..., Any], tree: Any, /, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+def map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """Call a function with each leaf of a tree, and those at the same positions of others; named arrays are leaves.
 
     >>> import numpy as np
@@ -31,26 +31,26 @@ def map(fn: Callable[..., Any], tree: Any, /, *rest: Any, is_leaf: IsLeaf = None
     return trees.map(fn, tree, *rest, is_leaf=_is_leaf(is_leaf))
 
 
-def scan_aware_map(fn: Callable[..., Any], tree: Any, /, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+def scan_aware_map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """Call a function with each leaf, as `map` does: there are no stacked modules here, whose layers count each."""
     return map(fn, tree, *rest, is_leaf=is_leaf)
 
 
-def flatten(tree: Any, /, *, is_leaf: IsLeaf = None) -> tuple[list[Any], trees.Structure]:
+def flatten(tree: Any, *, is_leaf: IsLeaf = None) -> tuple[list[Any], trees.Structure]:
     """Take a tree apart into its leaves, named arrays among them, and its structure."""
     return trees.flatten(tree, is_leaf=_is_leaf(is_leaf))
 
 
-def unflatten(treedef: trees.Structure, leaves: Iterable[Any], /) -> Any:
+def unflatten(treedef: trees.Structure, leaves: Iterable[Any]) -> Any:
     """Make the tree of a structure and as many leaves as it has."""
     return trees.unflatten(treedef, leaves)
 
 
-def leaves(tree: Any, /, *, is_leaf: IsLeaf = None) -> list[Any]:
+def leaves(tree: Any, *, is_leaf: IsLeaf = None) -> list[Any]:
     """List the leaves of a tree, named arrays among them."""
     return trees.leaves(tree, is_leaf=_is_leaf(is_leaf))
 
 
-def structure(tree: Any, /, *, is_leaf: IsLeaf = None) -> trees.Structure:
+def structure(tree: Any, *, is_leaf: IsLeaf = None) -> trees.Structure:
     """Return the structure of a tree whose leaves are named arrays."""
     return trees.structure(tree, is_leaf=_is_leaf(is_leaf))
