@@ -43,7 +43,7 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     """
     types = (*map(type, options),)
     if not _SIMPLE.issuperset(types):
-        options = (*map(_exact, options),)
+        options = tuple([option if type(option) in _SIMPLE else _exact(option) for option in options])
     if len(arrays) == 1:
         x = arrays[0]
         return type(x), x.dtype, x.shape, options, types
@@ -73,10 +73,11 @@ _DEVICE: Final = _Devices()
 def _exact(option: Any) -> Any:
     """Return a key for a static argument that equals that of no other."""
     cls = type(option)
-    if cls in _SIMPLE:
-        return cls, option
     if cls is float or cls is complex:
         return cls, repr(option)  # 0.0 equals -0.0, and no NaN itself
     if cls is tuple or cls is list:
-        return cls, *map(_exact, option)
+        types = (*map(type, option),)
+        if not _SIMPLE.issuperset(types):
+            option = [part if type(part) in _SIMPLE else _exact(part) for part in option]
+        return cls, *option, types
     raise TypeError(f"{cls.__name__}: may change, so that it cannot be part of a key")

@@ -55,16 +55,12 @@ def dynamic_slice(
     >>> dynamic_slice(np.arange(6), (4,), (4,), mode="wrap")
     array([4, 5, 0, 1])
     """
-    name = "dynamic_slice"
-    _check_starts(name, x, starts, mode)
-    shape = checks.known_shape(name, "x", x)
-    sizes = _one_for_each_axis(name, "sizes", sizes, x.ndim, minimum=0)
-    steps = (1,) * x.ndim if strides is None else _one_for_each_axis(name, "strides", strides, x.ndim, minimum=1)
-    spans = tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps)])
-    if mode != "wrap" or 0 in shape:
-        _check_spans(name, shape, spans)
-    starts = [_resolve_start(name, start, axis, shape[axis], spans[axis], mode) for axis, start in enumerate(starts)]
-    return dynamic_slice.native(x, *_traced(starts))(x, tuple(starts), sizes, strides=steps, mode=mode)
+    implementation, sizes, steps, spans = dynamic_slice.planned(_check_read, (x,), sizes, strides, mode)
+    resolved = _resolved("dynamic_slice", x, starts, spans, mode)
+    unknown = _traced(resolved)
+    if unknown:  # one may be traced, and `x` not
+        implementation = dynamic_slice.native(x, *unknown)
+    return implementation(x, resolved, sizes, strides=steps, mode=mode)
 
 
 @pluggable
@@ -97,18 +93,12 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     >>> put_slice(np.zeros(5), np.asarray([1.0, 2.0]), (-3,))
     array([0., 0., 1., 2., 0.])
     """
-    name = "put_slice"
-    xp = checks.namespace_of(name, x=x, values=values)
-    checks.one_device(name, x=x, values=values)
-    checks.castable(name, "values", xp, values, x, "x")
-    _check_starts(name, x, starts, mode)
-    shape = checks.known_shape(name, "x", x)
-    spans = checks.known_shape(name, "values", values)
-    if len(spans) != x.ndim:
-        raise ValueError(f"{name}: values must have as many axes as x, {x.ndim}, got {len(spans)}; reshape them")
-    _check_spans(name, shape, spans)
-    starts = [_resolve_start(name, start, axis, shape[axis], spans[axis], mode) for axis, start in enumerate(starts)]
-    return put_slice.native(x, values, *_traced(starts))(x, values, tuple(starts), mode=mode)
+    implementation, spans = put_slice.planned(_check_written, (x, values), mode)
+    resolved = _resolved("put_slice", x, starts, spans, mode)
+    unknown = _traced(resolved)
+    if unknown:
+        implementation = put_slice.native(x, values, *unknown)
+    return implementation(x, values, resolved, mode=mode)
 
 
 @pluggable
@@ -165,9 +155,43 @@ def _traced(starts: Sequence[int | Array]) -> list[Array]:
     return [start for start in starts if not isinstance(start, int)]
 
 
-def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
-    xp = checks.namespace_of(function, x=x)
+def _check_read(
+    function: str, x: Array, sizes: Any, strides: Any, mode: Any
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Check the arguments of a slice that is read, without the starts; return its sizes, steps and spans."""
+    checks.namespace_of(function, x=x)
     checks.choice(function, "mode", mode, _MODES)
+    shape = checks.known_shape(function, "x", x)
+    sizes = _one_for_each_axis(function, "sizes", sizes, x.ndim, minimum=0)
+    steps = (1,) * x.ndim if strides is None else _one_for_each_axis(function, "strides", strides, x.ndim, minimum=1)
+    spans = tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps)])
+    if mode != "wrap" or 0 in shape:
+        _check_spans(function, shape, spans)
+    return sizes, steps, spans
+
+
+def _check_written(function: str, x: Array, values: Array, mode: Any) -> tuple[tuple[int, ...]]:
+    """Check the arguments of a slice that is written, without the starts; return its spans."""
+    xp = checks.namespace_of(function, x=x, values=values)
+    checks.one_device(function, x=x, values=values)
+    checks.castable(function, "values", xp, values, x, "x")
+    checks.choice(function, "mode", mode, _MODES)
+    shape = checks.known_shape(function, "x", x)
+    spans = checks.known_shape(function, "values", values)
+    if len(spans) != x.ndim:
+        raise ValueError(f"{function}: values must have as many axes as x, {x.ndim}, got {len(spans)}; reshape them")
+    _check_spans(function, shape, spans)
+    return (spans,)
+
+
+def _resolved(function: str, x: Array, starts: Any, spans: tuple[int, ...], mode: SliceMode | None) -> tuple[Any, ...]:
+    """Check the starts of a slice, and bring them within the array."""
+    _check_starts(function, x, starts, mode)
+    each = zip(starts, x.shape, spans)
+    return tuple([_resolve_start(function, start, k, size, span, mode) for k, (start, size, span) in enumerate(each)])
+
+
+def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
     if not isinstance(starts, Sequence):
         raise TypeError(
             f"{function}: starts must be a sequence of integers and integer arrays of shape (), got {starts!r}"
@@ -177,11 +201,13 @@ def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
             f"{function}: starts must hold one start for each of the {x.ndim} axes of x, got {len(starts)}"
         )
     for i, start in enumerate(starts):
+        if type(start) is int:
+            continue
         if not hasattr(start, "dtype"):
             checks.integer(function, f"starts[{i}]", start)
             continue
         name = f"starts[{i}]"
-        checks.namespace_of(function, **{"x": x, name: start})
+        xp = checks.namespace_of(function, **{"x": x, name: start})
         checks.one_device(function, **{"x": x, name: start})
         checks.dtype(function, name, xp, start, checks.INTEGERS)
         if tuple(start.shape) != ():

@@ -60,6 +60,12 @@ def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
     return xp, key
 
 
+def check_key(function: str, key: Array, shape: Any) -> tuple[tuple[int, ...]]:
+    """Check a key and the shape of samples without parameters; return the shape."""
+    key_of(function, key)
+    return (checks.shape(function, "shape", shape),)
+
+
 def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
     """Check the shape of samples, to which parameters (arrays, or numbers) broadcast; None: their common shape.
 

@@ -3,11 +3,11 @@
 from numbers import Integral
 from typing import Any
 
-from xpand import to_device
+from xpand import array_namespace, to_device
 from xpand.extend import Array, Device, DType, Namespace, checks, describe, namespace_or_default
 
 from .._dispatch import pluggable
-from ._arguments import is_typed, key_of, unsigned_dtype
+from ._arguments import check_key, is_typed, key_of, unsigned_dtype
 
 
 def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Array:
@@ -155,9 +155,8 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     >>> bits(key(0), (2,), np.uint32)
     array([4070199207, 4202968722], dtype=uint32)
     """
-    xp, key = key_of("bits", key)
-    shape = checks.shape("bits", "shape", shape)
-    return bits.native(key)(key, shape, unsigned_dtype("bits", xp, dtype, key))
+    implementation, shape = bits.planned(check_key, (key,), shape)
+    return implementation(key, shape, unsigned_dtype("bits", array_namespace(key), dtype, key))
 
 
 @pluggable

@@ -2,13 +2,14 @@
 
 from typing import Any, Final, Literal
 
-from xpand import check
+from xpand import array_namespace, check
 from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
 from ._arguments import (
     arrays_of,
     as_array,
+    check_key,
     float_dtype,
     inexact_dtype,
     integer_dtype,
@@ -54,6 +55,10 @@ def uniform(
     >>> random.uniform(random.key(0), (2,)).round(4)
     array([0.4185, 0.2163])
     """
+    if type(minval) is float and type(maxval) is float and shape is not None:  # which need no checks
+        implementation, shape = uniform.planned(check_key, (key,), shape)
+        dtype = float_dtype("uniform", array_namespace(key), dtype, key)
+        return implementation(key, shape, dtype, minval, maxval)
     xp, key = key_of("uniform", key)
     dtype = float_dtype("uniform", xp, dtype, key)
     minval, maxval = as_array("uniform", xp, key, dtype, {"minval": minval, "maxval": maxval}, checks.REAL_VALUED)
@@ -85,9 +90,8 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     >>> random.normal(random.key(0), (2,)).round(4)
     array([-0.2058, -0.7848])
     """
-    xp, key = key_of("normal", key)
-    dtype = inexact_dtype("normal", xp, dtype, key)
-    return normal.native(key)(key, checks.shape("normal", "shape", shape), dtype)
+    implementation, shape = normal.planned(check_key, (key,), shape)
+    return implementation(key, shape, inexact_dtype("normal", array_namespace(key), dtype, key))
 
 
 @pluggable
@@ -189,6 +193,5 @@ def rademacher(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Ar
     >>> random.rademacher(random.key(0), (5,))
     array([ 1,  1, -1, -1, -1])
     """
-    xp, key = key_of("rademacher", key)
-    dtype = number_dtype("rademacher", xp, dtype, key)
-    return rademacher.native(key)(key, checks.shape("rademacher", "shape", shape), dtype)
+    implementation, shape = rademacher.planned(check_key, (key,), shape)
+    return implementation(key, shape, number_dtype("rademacher", array_namespace(key), dtype, key))
