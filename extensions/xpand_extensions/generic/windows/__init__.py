@@ -9,6 +9,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.windows._arguments import passes, reducers
 from xpand_extensions.windows._pieces import inside, reduce, reduce_by, scatter_to_extremes
 
@@ -34,25 +35,14 @@ def sliding_window_view(
 window_sum, window_prod, window_min, window_max = reducers(reduce_by)
 
 
-def window_mean(
-    x: Array,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-    window_dilation: Any = 1,
-    count_include_pad: bool = True,
-) -> Array:
+@forwards_to(windows.window_mean)
+def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     xp = array_namespace(x)
-    total = windows.window_sum.native(x)(
-        x, window_shape, axis=axis, strides=strides, padding=padding, window_dilation=window_dilation
-    )
+    total = windows.window_sum.native(x)(x, window_shape, padding=padding, **where)
     if count_include_pad or not any(map(any, padding)):
         return total / math.prod(window_shape)
     nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
-    for each in passes(window_shape, axis, strides, padding, window_dilation):
+    for each in passes(window_shape, padding=padding, **where):
         number = inside(xp, each, x.shape[each.axis], checks.device_of(x))
         number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(x.ndim)]))
         # Divided by one where there is nothing: 0 / 0 would warn, and its gradient would be NaN.
@@ -61,17 +51,9 @@ def window_mean(
     return total
 
 
+@forwards_to(windows.window_reduce)
 def window_reduce(
-    x: Array,
-    function: Callable[[Array, Array], Array],
-    initial: Array | Scalar,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-    window_dilation: Any = 1,
+    x: Array, function: Callable[[Array, Array], Array], initial: Array | Scalar, window_shape: Any, /, **where: Any
 ) -> Array:
     xp = array_namespace(x, initial)
     if isinstance(initial, (bool, int, float, complex)):
@@ -82,8 +64,7 @@ def window_reduce(
     def combine(a: Array, b: Array) -> Array:
         return _checked(function(a, b), a)
 
-    steps = passes(window_shape, axis, strides, padding, window_dilation)
-    reduced = reduce(xp, x, combine, initial, steps, idempotent=False)
+    reduced = reduce(xp, x, combine, initial, passes(window_shape, **where), idempotent=False)
     return combine(xp.broadcast_to(initial, reduced.shape), reduced)
 
 

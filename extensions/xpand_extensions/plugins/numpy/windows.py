@@ -9,6 +9,8 @@ from numpy.lib.stride_tricks import as_strided
 
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
+from xpand_extensions import windows
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
 from xpand_extensions.windows._passes import pad_axis, reduce_axis
@@ -52,19 +54,10 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
 window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
-def window_mean(
-    x: Array,
-    window_shape: Any,
-    /,
-    *,
-    axis: Any = None,
-    strides: Any = 1,
-    padding: Any = "valid",
-    window_dilation: Any = 1,
-    count_include_pad: bool = True,
-) -> Array:
+@forwards_to(windows.window_mean)
+def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     no_mask("window_mean", x)
-    steps = passes(window_shape, axis, strides, padding, window_dilation)
+    steps = passes(window_shape, padding=padding, **where)
     total = _reduce("add", x, steps)
     # Both parts alone: a complex infinity divided by a number would be NaN in one.
     parts = (total.real, total.imag) if total.dtype.kind == "c" else (total,)

@@ -28,103 +28,56 @@ def _taps(kernel: Any, n: int) -> tuple[int, ...]:
     return tuple(kernel.shape[len(kernel.shape) - n :])
 
 
+def _geometry(
+    strides: Any, padding: Any, kernel_dilation: Any, feature_groups: int, input_dilation: Any = None, **_: Any
+) -> Geometry:
+    return Geometry(strides, padding, input_dilation or (1,) * len(strides), kernel_dilation, feature_groups)
+
+
 # Transposed in the input
 
 
-def _input_of_conv(
-    xp: Any,
-    ct: Any,
-    x: Any,
-    kernel: Any,
-    strides: Any,
-    padding: Any,
-    input_dilation: Any,
-    kernel_dilation: Any,
-    feature_groups: int,
-    batch_groups: int = 1,
-) -> Any:
-    what = Geometry(strides, padding, input_dilation, kernel_dilation, feature_groups)
+def _input_of_conv(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any:
+    what = _geometry(**options)
     if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
         return _zeros(xp, ct, x)
-    spans = what.spans(_taps(kernel, len(strides)))
-    wholes = [span(size, step) for size, step in zip(x.shape[2:], input_dilation)]
+    spans = what.spans(_taps(kernel, len(what.strides)))
+    wholes = [span(size, step) for size, step in zip(x.shape[2:], what.input_dilation)]
     ends = [
         (low, (points - 1) * stride + covered - low - whole)
-        for (low, _), points, stride, covered, whole in zip(padding, ct.shape[2:], strides, spans, wholes)
+        for (low, _), points, stride, covered, whole in zip(what.padding, ct.shape[2:], what.strides, spans, wholes)
     ]
     found = native(
         convolution.conv_transpose,
         ct,
         kernel,
-        strides=strides,
+        strides=what.strides,
         padding=tuple(ends),
-        output_padding=(0,) * len(strides),
-        kernel_dilation=kernel_dilation,
-        feature_groups=feature_groups,
+        output_padding=(0,) * len(what.strides),
+        kernel_dilation=what.kernel_dilation,
+        feature_groups=what.groups,
     )
-    if all(step == 1 for step in input_dilation):
+    if all(step == 1 for step in what.input_dilation):
         return found
-    return found[(..., *[slice(None, None, step) for step in input_dilation])]
+    return found[(..., *[slice(None, None, step) for step in what.input_dilation])]
 
 
-def _input_of_transposed(
-    xp: Any,
-    ct: Any,
-    x: Any,
-    kernel: Any,
-    strides: Any,
-    padding: Any,
-    output_padding: Any,
-    kernel_dilation: Any,
-    feature_groups: int,
-) -> Any:
+def _input_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, output_padding: Any, **options: Any) -> Any:
     if 0 in ct.shape:
         return _zeros(xp, ct, x)
-    return native(
-        convolution.conv,
-        ct,
-        kernel,
-        strides=strides,
-        padding=padding,
-        input_dilation=(1,) * len(strides),
-        kernel_dilation=kernel_dilation,
-        feature_groups=feature_groups,
-        batch_groups=1,
-    )
+    one = (1,) * len(options["strides"])
+    return native(convolution.conv, ct, kernel, input_dilation=one, batch_groups=1, **options)
 
 
 # Transposed in the kernel
 
 
-def _kernel_of_conv(
-    xp: Any,
-    ct: Any,
-    x: Any,
-    kernel: Any,
-    strides: Any,
-    padding: Any,
-    input_dilation: Any,
-    kernel_dilation: Any,
-    feature_groups: int,
-    batch_groups: int = 1,
-) -> Any:
-    what = Geometry(strides, padding, input_dilation, kernel_dilation, feature_groups)
-    return _kernel(xp, what, x, ct, kernel)
+def _kernel_of_conv(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any:
+    return _kernel(xp, _geometry(**options), x, ct, kernel)
 
 
-def _kernel_of_transposed(
-    xp: Any,
-    ct: Any,
-    x: Any,
-    kernel: Any,
-    strides: Any,
-    padding: Any,
-    output_padding: Any,
-    kernel_dilation: Any,
-    feature_groups: int,
-) -> Any:
-    what = Geometry(strides, padding, (1,) * len(strides), kernel_dilation, feature_groups)
-    return _kernel(xp, what, ct, x, kernel)
+def _kernel_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any:
+    return _kernel(xp, _geometry(**options), ct, x, kernel)
 
 
 def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
@@ -305,38 +258,19 @@ BATCHING: Final[dict[str, Any]] = {
 # Shapes
 
 
-def _conv_shape(
-    namespace: Any,
-    x: Any,
-    kernel: Any,
-    strides: Any,
-    padding: Any,
-    input_dilation: Any,
-    kernel_dilation: Any,
-    feature_groups: int,
-    batch_groups: int = 1,
-) -> Aval:
-    n = len(strides)
-    sizes = Geometry(strides, padding, input_dilation, kernel_dilation).sizes(x.shape[2:], _taps(kernel, n))
+def _conv_shape(namespace: Any, x: Any, kernel: Any, batch_groups: int = 1, **options: Any) -> Aval:
+    n = len(options["strides"])
+    sizes = _geometry(**options).sizes(x.shape[2:], _taps(kernel, n))
     channels = kernel.shape[kernel.ndim - n - 2]
     return Aval((x.shape[0] // batch_groups, channels, *sizes), x.dtype, device_of(x, kernel))
 
 
-def _transposed_shape(
-    namespace: Any,
-    x: Any,
-    kernel: Any,
-    strides: Any,
-    padding: Any,
-    kernel_dilation: Any,
-    feature_groups: int,
-    **options: Any,
-) -> Aval:
-    n = len(strides)
-    what = Geometry(strides, padding, (1,) * n, kernel_dilation)
-    channels = kernel.shape[kernel.ndim - n - 1] * feature_groups
-    sizes = transposed_sizes(what, x.shape[2:], _taps(kernel, n))
-    return Aval((x.shape[0], channels, *sizes), x.dtype, device_of(x, kernel))
+def _transposed_shape(namespace: Any, x: Any, kernel: Any, output_padding: Any, **options: Any) -> Aval:
+    n, what = len(options["strides"]), _geometry(**options)
+    channels = kernel.shape[kernel.ndim - n - 1] * what.groups
+    return Aval(
+        (x.shape[0], channels, *transposed_sizes(what, x.shape[2:], _taps(kernel, n))), x.dtype, device_of(x, kernel)
+    )
 
 
 def _signal_shape(namespace: Any, x: Any, kernel: Any, mode: Any, axes: Any, **options: Any) -> Aval:

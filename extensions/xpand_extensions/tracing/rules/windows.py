@@ -49,15 +49,13 @@ def _touches(each: Pass) -> bool:
     return each.stride == each.size and each.dilation == 1
 
 
-def _sum_transposed(
-    xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any
-) -> Any:
+def _sum_transposed(xp: Any, ct: Any, x: Any, **where: Any) -> Any:
     """Add up for each element what the windows have that it is in: windows that slide over the windows."""
     if 0 in ct.shape or 0 in x.shape:
         return _zeros(xp, ct, x)
     widths, interior = [(0, 0)] * x.ndim, [0] * x.ndim
     over = []
-    for each in passes(window_shape, axis, strides, padding, window_dilation):
+    for each in passes(**where):
         k, size, length = each.axis, x.shape[each.axis], ct.shape[each.axis]
         if _touches(each):
             ct = _repeated(xp, ct, k, each.size)
@@ -96,18 +94,9 @@ def _repeated(xp: Any, x: Any, axis: int, times: int) -> Any:
 
 
 def _mean(
-    xp: Any,
-    t: Any,
-    out: Any,
-    x: Any,
-    window_shape: Any,
-    axis: Any,
-    strides: Any,
-    padding: Any,
-    window_dilation: Any,
-    count_include_pad: bool,
+    xp: Any, t: Any, out: Any, x: Any, window_shape: Any, padding: Any, count_include_pad: bool, **options: Any
 ) -> Any:
-    where = {"axis": axis, "strides": strides, "padding": padding, "window_dilation": window_dilation}
+    where = {"padding": padding, **options}
     total = native(windows.window_sum, t, window_shape, **where)
     if count_include_pad or not any(map(any, padding)):
         return total / math.prod(window_shape)
@@ -125,24 +114,12 @@ def _mean(
 def _extreme(largest: bool) -> contribution:
     """Make the rule of minima or maxima: the first of equal elements is the one that is taken."""
 
-    def rule(
-        xp: Any,
-        t: Any,
-        out: Any,
-        x: Any,
-        window_shape: Any,
-        axis: Any,
-        strides: Any,
-        padding: Any,
-        window_dilation: Any,
-    ) -> Any:
+    def rule(xp: Any, t: Any, out: Any, x: Any, padding: Any, **where: Any) -> Any:
         if 0 in x.shape or 0 in out.shape:
             return None
         mine = array_namespace(x)
         x = applied(mine, "stop_gradient", (x,), {})
-        positions = extreme_positions(
-            mine, x, passes(window_shape, axis, strides, padding, window_dilation), largest=largest
-        )
+        positions = extreme_positions(mine, x, passes(padding=padding, **where), largest=largest)
         index = mine.reshape(positions, (-1,))
         if not any(map(any, padding)):
             return xp.reshape(xp.take(xp.reshape(t, (-1,)), index, axis=0), tuple(out.shape))
