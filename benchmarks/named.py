@@ -1,4 +1,7 @@
-"""Small named arrays, compared with the positional calls, and with xarray."""
+"""Small named arrays, compared with the positional calls, and with xarray, PhiML and Haliax where they are installed.
+
+Haliax 1.3 can't be imported with current JAX; its development release 1.4.dev453 can.
+"""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -14,7 +17,7 @@ from ._measure import Budget, Call, Row
 from .namespaces import Library, libraries
 
 TOPIC: Final = "named axes, arrays of shape (4, 3)"
-PEER: Final = "named axes and xarray, NumPy arrays of shape (4, 3)"
+PEERS: Final = "named axes and other libraries, arrays of shape (4, 3)"
 SMALL: Final[dict[str, int]] = {}
 """The sizes at which the tests run every row."""
 _NAMES: Final = ("row", "column")
@@ -24,8 +27,9 @@ def rows() -> Iterator[Row]:
     for library in libraries():
         if library.name in {"numpy", "torch", "jax"}:
             yield from _rows(library)
-    if find_spec("xarray") is not None:
-        yield from _beside_xarray()
+    for peer, make in (("xarray", _xarray), ("PhiML", _phiml), ("Haliax", _haliax)):
+        if find_spec(peer.lower()) is not None:
+            yield from make(peer)
 
 
 def _rows(library: Library) -> Iterator[Row]:
@@ -54,20 +58,54 @@ def _rows(library: Library) -> Iterator[Row]:
     yield row("rearrange", Call(lambda x: hax.rearrange(x, "row column -> (all: column row)"), x), merged, 5, 6)
 
 
-def _beside_xarray() -> Iterator[Row]:
+def _beside(peer: str, xp: Any, ratio: float, make: Any, functions: dict[str, Any]) -> Iterator[Row]:
+    """Yield rows beside a library: `make(array, names)` makes its arrays, `functions` has those without operators."""
+    array = xp.ones((4, 3))
+    given = {"": (array, _NAMES), "turned": (array.T, _NAMES[::-1]), "vector": (array[0], _NAMES[1:])}
+    ours = {key: hax.named(*each) for key, each in given.items()}
+    theirs = {key: make(*each) for key, each in given.items()}
+    add = lambda x, y: x + y
+    own = {"exp": hax.exp, "sum": lambda x: x.sum("row"), "dot": lambda x, y: hax.dot(x, y, axis="column")}
+    for name, operands in (
+        ("exp", [""]),
+        ("add", ["", ""]),
+        ("add, broadcast", ["", "vector"]),
+        ("add, reordered", ["", "turned"]),
+        ("sum", [""]),
+        ("dot", ["", ""]),
+    ):
+        call = Call(own.get(name, add), *[ours[each] for each in operands])
+        reference = Call(functions.get(name.partition(",")[0], add), *[theirs[each] for each in operands])
+        yield Row(PEERS, f"{peer}: {name}", call, {peer: reference}, Budget(ratio=ratio))
+
+
+def _xarray(peer: str) -> Iterator[Row]:
     import xarray
 
-    values = np.ones((4, 3))
-    x, theirs = hax.named(values, _NAMES), xarray.DataArray(values, dims=_NAMES)
-    x_turned, theirs_turned = x.rearrange(("column", "row")), theirs.transpose()
-    budget = Budget(ratio=0.2)
+    functions = {"exp": np.exp, "sum": lambda x: x.sum("row"), "dot": lambda x, y: xarray.dot(x, y, dim="column")}
+    yield from _beside(peer, np, 0.1, lambda x, names: xarray.DataArray(x, dims=names), functions)
 
-    def row(name: str, function: Any, ours: tuple[Any, ...], given: tuple[Any, ...], peer: Any = None) -> Row:
-        return Row(PEER, name, Call(function, *ours), {"xarray": Call(peer or function, *given)}, budget)
 
-    add = lambda x, y: x + y
-    yield row("add", add, (x, x), (theirs, theirs))
-    yield row("add, reordered", add, (x, x_turned), (theirs, theirs_turned))
-    yield row("sum", lambda x: x.sum("row"), (x,), (theirs,))
-    dot = lambda x, y: hax.dot(x, y, axis="column")
-    yield row("dot", dot, (x, x), (theirs, theirs), lambda x, y: xarray.dot(x, y, dim="column"))
+def _phiml(peer: str) -> Iterator[Row]:
+    from phiml import math
+
+    # Nothing is returned: PhiML's arrays raise a TypeError where a result is asked for attributes.
+    functions = {
+        "exp": lambda x: (math.exp(x), None)[1],
+        "sum": lambda x: (math.sum(x, "row"), None)[1],
+        "dot": lambda x, y: (math.dot(x, "column", y, "column"), None)[1],
+        "add": lambda x, y: (x + y, None)[1],
+    }
+    make = lambda x, names: math.wrap(x, math.spatial(",".join(names)))
+    yield from _beside(peer, np, 1.0, make, functions)
+
+
+def _haliax(peer: str) -> Iterator[Row]:
+    try:
+        import haliax
+    except ImportError:
+        return
+    import jax.numpy
+
+    functions = {"exp": haliax.exp, "sum": lambda x: x.sum("row"), "dot": lambda x, y: haliax.dot(x, y, axis="column")}
+    yield from _beside(peer, jax.numpy, 1.0, haliax.named, functions)

@@ -10,6 +10,9 @@ sys.path.insert(0, str(EXAMPLES))
 import gallery  # noqa: E402 - found once the folder is on the path
 from _tables import name_of, sources  # noqa: E402 - found by who imports this module
 
+PROGRAMS: Final = {name: gallery.load(name) for name in gallery.PROGRAMS}
+"""Loaded here: MkDocs takes the folder off the path again."""
+
 NEEDS_MORE: Final = {"attention": EXAMPLES / "named_attention.py"}
 """Programs with a part of their source elsewhere."""
 
@@ -49,8 +52,7 @@ def files() -> dict[str, str]:
     """Return the pages of the gallery and their pictures, by path."""
     found: dict[str, str] = {}
     cards = []
-    for name in gallery.PROGRAMS:
-        program = gallery.load(name)
+    for name, program in PROGRAMS.items():
         results = gallery.run(name, program.LIBRARIES[0])
         for theme in ("light", "dark"):
             found[f"gallery/{name}-{theme}.svg"] = gallery.picture(name, results, dark=theme == "dark")
@@ -63,16 +65,16 @@ def files() -> dict[str, str]:
             text=text,
             summary=summary,
             libraries=", ".join(map(name_of, program.LIBRARIES)),
-            sources="\n".join(sources(path) for path in _source_files(name)),
+            sources=_source(name),
         )
         cards.append(f"[{_picture(name, '')}\n{title}]({name}.md)\n")
     found["gallery/index.md"] = _INDEX.format(cards="\n".join(cards))
     return found
 
 
-def _source_files(name: str) -> list[Path]:
-    more = [NEEDS_MORE[name]] if name in NEEDS_MORE else []
-    return [EXAMPLES / "gallery" / f"{name}.py", *more]
+def _source(name: str) -> str:
+    text = (EXAMPLES / "gallery" / f"{name}.py").read_text(encoding="utf-8")
+    return f"## Source\n\n```python\n{text}```\n\n" + (sources(NEEDS_MORE[name]) if name in NEEDS_MORE else "")
 
 
 def _picture(name: str, text: str) -> str:

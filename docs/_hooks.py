@@ -9,6 +9,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
@@ -20,6 +21,8 @@ DOCS: Final = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import _gallery  # noqa: E402 - found once the folder is on the path
+import _names  # noqa: E402
+import _summaries  # noqa: E402
 import _tables  # noqa: E402
 
 import xpand  # noqa: E402
@@ -41,6 +44,9 @@ _MARKER: Final = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
+    "benchmark_summary": _summaries.summary,
+    "comparison": _summaries.comparison,
+    "solver_steps": _summaries.solver_steps,
     "capabilities": _tables.capability_table,
     "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
     "conforming": lambda: _tables.conforming(DOCS / "conforming.json"),
@@ -54,7 +60,12 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
+    **{f"standard_{name}": partial(_names.standard, name) for name in _names.PAIRS},
+    **{f"beyond_{name}": partial(_names.beyond, name) for name in _names.PAIRS},
+    **{f"renamed_{name}": partial(_names.renamed, name) for name in ("numpy", "torch")},
     "named_attention": lambda: _tables.sources(DOCS / "examples" / "named_attention.py"),
+    "named_climate": lambda: _tables.sources(DOCS / "examples" / "named_climate.py"),
+    "named_peers": lambda: _tables.named_peers(DOCS / "benchmarks.json"),
     "singular_points": lambda: _tables.singular_points(DOCS / "singular_points.json"),
     "corrections": lambda: _tables.corrections(Path(xpand.__file__).parent),
 }
@@ -70,7 +81,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Make the reference pages and the gallery."""
-    for path, content in (reference_pages() | _gallery.files()).items():
+    for path, content in (reference_pages() | _gallery.files() | charts()).items():
         files.append(File.generated(config, path, content=content))
     return files
 
@@ -110,6 +121,11 @@ def reference_pages() -> dict[str, str]:
     for name in filter(lambda name: inspect.ismodule(getattr(named, name)), named.__all__):
         pages["reference/named.md"] += f"\n## named.{name}\n\n::: xpand_extensions.named.{name}\n{options}"
     return pages
+
+
+def charts() -> dict[str, str]:
+    """Draw the chart of the benchmarks."""
+    return {f"benchmarks-{theme}.svg": _summaries.chart(theme == "dark") for theme in ("light", "dark")}
 
 
 _NO_TOPICS: Final = frozenset({"common", "extend"})

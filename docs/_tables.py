@@ -164,7 +164,7 @@ def coverage(path: Path) -> str:
     done = {name: row for name, row in rows.items() if "open" not in row}
     entries = table(
         ["there", "here", "what differs"],
-        ([f"`{name}`", _reference(row["xpand"]), row.get("differs", "")] for name, row in done.items()),
+        ([f"`{name}`", reference(row["xpand"]), row.get("differs", "")] for name, row in done.items()),
     )
     text = f'{len(done)} of {len(rows)} names.\n\n<div class="coverage" markdown>\n\n{entries}\n</div>\n'
     waiting: dict[str, list[str]] = {}
@@ -175,7 +175,7 @@ def coverage(path: Path) -> str:
     return text + ("\n## Not here yet\n\n" + "".join(lines) if lines else "")
 
 
-def _reference(name: str) -> str:
+def reference(name: str) -> str:
     """Write a name as code, with a link where this site describes it."""
     module, _, function = name.rpartition(".")
     if module.startswith("xp.") or module in ("xp", "x"):
@@ -273,6 +273,24 @@ def benchmarks(path: Path) -> str:
     return "\n".join(parts)
 
 
+def named_peers(path: Path) -> str:
+    """Show the time of each operation of named axes beside other libraries, in a column each."""
+    topics = json.loads(path.read_text(encoding="utf-8"))["topics"]
+    (rows,) = [topic["rows"] for topic in topics if topic["topic"].startswith("named axes and other libraries")]
+    times: dict[str, dict[str, str]] = {}
+    for row in rows:
+        peer, _, name = row["row"].partition(": ")
+        times.setdefault(name, {}).update({peer: row["reference_us"], f"here, beside {peer}": row["ours_us"]})
+    columns = ("xarray", "PhiML", "here, beside PhiML", "Haliax", "here, beside Haliax")
+    return "\n".join(
+        [
+            "| | xarray | PhiML | here | Haliax | here, on JAX |",
+            "| --- | --- | --- | --- | --- | --- |",
+            *(f"| {name} | {' | '.join(str(own.get(each, '')) for each in columns)} |" for name, own in times.items()),
+        ]
+    )
+
+
 _WORST: Final = 5
 _WHOLE: Final = 12
 
@@ -310,8 +328,8 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
         (
             [
                 f"`{row['row']}`" if row["row"].isidentifier() or "." in row["row"] else row["row"],
-                _time(row.get("ours_us")),
-                _time(row.get("reference_us")),
+                time_of(row.get("ours_us")),
+                time_of(row.get("reference_us")),
                 row["reference"],
                 f"{row['ratio']:.2f}",
                 row["budget"].replace(" ", "&nbsp;"),
@@ -323,8 +341,10 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
     )
 
 
-def _time(microseconds: float | None) -> str:
+def time_of(microseconds: float | None) -> str:
     if microseconds is None:
         return "—"
-    value, unit = (microseconds, "µs") if microseconds < 1000 else (microseconds / 1000, "ms")
-    return f"{value:.3g}&nbsp;{unit}"
+    for factor, unit in ((1e6, "s"), (1e3, "ms")):
+        if microseconds >= factor:
+            return f"{microseconds / factor:.3g}&nbsp;{unit}"
+    return f"{microseconds:.3g}&nbsp;µs"

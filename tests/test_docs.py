@@ -50,9 +50,12 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def run_blocks(name: str, blocks: list[Block]) -> None:
-    """Run the Python of a page; what a `print` is followed by as a comment must be what it prints."""
+    """Run the Python of a page; it prints what stands in the comments after `print`, or in the next block of output."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    printed: list[str] = []
     for block in blocks:
+        if block.language == "output":
+            assert printed == block.code.splitlines(), f"{name}:{block.line}: printed {printed}"
         if block.language == "python":
             # Leading empty lines make a traceback name the page's own line.
             code = compile("\n" * block.line + block.code, name, "exec")
@@ -98,7 +101,7 @@ def run_alone(*arguments: str) -> subprocess.CompletedProcess[str]:
     ours = ("JAX_ENABLE_X64", "SCIPY_ARRAY_API")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     environment |= {"JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-W", "error", str(Path(__file__).resolve()), *arguments]
+    command = [sys.executable, "-P", "-W", "error", str(Path(__file__).resolve()), *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
@@ -186,6 +189,19 @@ def test_blocks_share_a_namespace_and_a_wrong_comment_fails():
         run_blocks("page", blocks_of("```python\nprint(2)  # 1\n```\n"))
     with contextlib.redirect_stdout(io.StringIO()), pytest.raises(AssertionError, match="page:1"):
         run_blocks("page", blocks_of("```pycon\n>>> 2\n1\n```\n"))
+    with pytest.raises(AssertionError, match="page:4"):
+        run_blocks("page", blocks_of("```python\nprint(2)\n```\n```output\n1\n```\n"))
+    run_blocks("page", blocks_of("```python\nprint(2)\n```\n```output\n2\n```\n"))
+
+
+def test_getting_started_runs_on_each_library():
+    """The page itself runs with the arrays of its last tab; here, with those of each other one."""
+    text = (ROOT / "docs" / "start.md").read_text(encoding="utf-8").partition("## Arrays of several libraries")[0]
+    tabs = re.findall(r'^=== "(\w+)"', text, re.MULTILINE)
+    assert tabs == ["NumPy", "JAX", "PyTorch"]
+    blocks = [block for block in blocks_of(text) if block.language == "python"]
+    for i in range(len(tabs) - 1):
+        run_blocks(tabs[i], [blocks[i], *blocks[len(tabs) :]])
 
 
 def test_examples_in_docstrings_are_fenced():

@@ -101,6 +101,8 @@ def test_xarray_and_back(library: Library) -> None:
     assert back.array is x.array
     assert back.names == NAMES
     assert hax.to_xarray(back, coords=coords, name="values").identical(there)
+    assert not hax.to_xarray(back.sum("row"), coords=coords).coords
+    assert hax.to_xarray(back.sum(), coords=coords).shape == ()
 
 
 def test_bad_arguments_of_xarray_conversions() -> None:

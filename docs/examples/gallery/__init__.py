@@ -9,6 +9,7 @@ arrays; `LIBRARIES`, on which the tests run it; and `SMALL`, the sizes that the 
 import importlib
 import io
 import re
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import matplotlib
@@ -71,6 +72,11 @@ def run(name: str, library: str) -> Results:
 
 def picture(name: str, results: Results, *, dark: bool = False) -> str:
     """Draw the picture of a program as SVG, for a light or a dark page."""
+    return drawn(lambda figure: load(name).draw(figure, results), name, dark=dark)
+
+
+def drawn(draw: Callable[[Figure], None], name: str, *, dark: bool) -> str:
+    """Return what a function draws as SVG; its name makes the identifiers within reproducible."""
     colours = _DARK if dark else _LIGHT
     settings = {
         **dict.fromkeys(("text.color", "axes.labelcolor"), colours["text"]),
@@ -90,7 +96,7 @@ def picture(name: str, results: Results, *, dark: bool = False) -> str:
     }
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(7.2, 2.7), dpi=144, layout="constrained", facecolor="none")
-        load(name).draw(figure, results)
+        draw(figure)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
     # Without a size of its own, the picture takes the width that the page has.

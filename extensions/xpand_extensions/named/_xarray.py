@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from xpand import array_namespace
 from xpand.extend import describe
 
 from .._optional import import_optional
@@ -17,7 +18,8 @@ def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name
 
     Args:
         x: The named array. Its library must be one that xarray can wrap, such as NumPy, Dask, JAX or CuPy.
-        coords: Coordinates, as `xarray.DataArray` takes them: those that `from_xarray` returned, for example.
+        coords: Coordinates, as `xarray.DataArray` takes them: those that `from_xarray` returned, for example. Of these,
+            those along axes that the array doesn't have are not used: xarray, too, drops them with a dimension.
         name: The name of the `DataArray`.
 
     Returns:
@@ -36,8 +38,9 @@ def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name
     """
     check_named("to_xarray", "x", x)
     xarray = import_optional("xarray", "named.to_xarray")
-    found = xarray.DataArray(x.array, dims=x.names, coords=None if coords is None else dict(coords), name=name)
-    if not isinstance(found.data, type(x.array)):
+    fitting = {key: each for key, each in (coords or {}).items() if set(getattr(each, "dims", ())) <= set(x.names)}
+    found = xarray.DataArray(x.array, dims=x.names, coords=fitting, name=name)
+    if array_namespace(found.data) is not array_namespace(x.array):
         raise TypeError(
             f"to_xarray: xarray can't wrap {describe(x.array)}; convert it to another library first, such as "
             'convert(x, "numpy")'
