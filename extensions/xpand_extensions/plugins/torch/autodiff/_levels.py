@@ -136,8 +136,8 @@ def is_floating(x: Array) -> bool:
 
 def merged(chosen: Sequence[bool], some: Iterable[Array], others: Iterable[Array]) -> Arrays:
     """Merge two sequences of arrays: take from `some` where `chosen` is true, from `others` elsewhere."""
-    sources = iter(others), iter(some)
-    return tuple([next(sources[each]) for each in chosen])
+    some, others = iter(some), iter(others)
+    return tuple([next(some) if each else next(others) for each in chosen])
 
 
 def conjugated(x: Array) -> Array:

@@ -142,7 +142,7 @@ run_program.register_autograd(partial(_no_derivative, "pure_callback"))  # for t
 
 # Without the tag PyTorch would run it once, while it traces, if its arguments are constants.
 _run_effect: Final = program_operation("host_effect", tags=(torch.Tag.nondeterministic_seeded,))
-# So that compilers neither drop it nor change the order of calls. PyTorch 2.11 has no public function for that.
-_HAS_EFFECTS: Final = hasattr(_run_effect, "register_effect")
+# So that compilers neither drop it nor change the order of calls. In PyTorch 2.11, TorchInductor fails on it.
+_HAS_EFFECTS: Final = torch.__version__ >= "2.13"  # not a comparison of strings: PyTorch's is one of versions
 if _HAS_EFFECTS:
     _run_effect.register_effect(torch.library.EffectType.ORDERED)
