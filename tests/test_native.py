@@ -13,7 +13,7 @@ import pytest
 import xpand
 from tests.test_control_flow_compiled import CASES as LOOPS
 from xpand import trees
-from xpand_extensions import control_flow
+from xpand_extensions import control_flow, scatter
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.jit import jit, lower, make_graph
 from xpand_extensions.tracing._functions import BINARY, UNARY
@@ -301,7 +301,7 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
     xp, arrays = of(x), [x, y]
     for _ in range(choose.randint(3, 8)):
         a, b = choose.choice(arrays), choose.choice(arrays)
-        kind = choose.randrange(12 if depth else 10)
+        kind = choose.randrange(17 if depth else 15)
         if kind == 0:
             found = getattr(xp, choose.choice(["add", "subtract", "multiply", "divide", "maximum", "minimum"]))(a, b)
         elif kind == 1:
@@ -325,6 +325,20 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
         elif kind == 9:
             found = xp.astype(xp.astype(a > b, xp.int32) * 3 - 1, xp.float64) * a
         elif kind == 10:
+            statistic = choose.choice([xp.mean, xp.var, xp.std])
+            found = a - statistic(b, axis=choose.choice([0, 1, None]), keepdims=True)
+        elif kind == 11:
+            found = xp.clip(a, -0.5, choose.choice([0.5, b]))
+        elif kind == 12:
+            rows = xp.argmax(xp.where(a > b, a, b), axis=1)
+            found = xp.take(a, rows % a.shape[0], axis=0) + b[rows % a.shape[0], rows][:, None]
+        elif kind == 13:
+            indices = xp.asarray([choose.randrange(a.shape[0]) for _ in range(a.shape[0])])
+            found = scatter.at(a)[indices].add(b) if choose.random() < 0.5 else b + 0.0
+            found[indices, ...] = a
+        elif kind == 14:
+            found = xp.where(xp.any(a > b, axis=1, keepdims=True), a, xp.diff(xp.concat([a, b[:, :1]], axis=1)))
+        elif kind == 15:
             inner = partial(random_program, random.Random(choose.random()), y=b, depth=depth - 1)
             step = lambda c, row, inner=inner: (inner(x=c) * 0.5, c + row)
             last, rows = control_flow.scan(step, a, xp.stack([a, b, a]))

@@ -38,6 +38,8 @@ POINTER: Final = ir.PointerType()
 STATUS: Final = ir.IntType(32)
 _EXCEPTIONS: Final = 0x3F
 """The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
+AGAIN: Final = 1 << 9
+"""The status of a program that NumPy has to run again: an index is out of bounds, for example."""
 _LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGER])
 
 Place: TypeAlias = tuple[Index, ...]
@@ -54,6 +56,8 @@ class Emitter:
         """The bytes of each slot of the workspace."""
         self.scopes: list[dict[Any, Node]] = []
         self.pinned: list[int] = []
+        self.counted: set[int] = set()
+        """The `id` of the equations of loops that need a step."""
         self.block: tuple[Any, dict[int, Any]] | None = None
         self.entry = ir.IRBuilder(function.append_basic_block("entry"))
         self.b = ir.IRBuilder(function.append_basic_block("start"))
@@ -110,6 +114,13 @@ class Emitter:
         elif offset:
             total = self.b.add(total, constant(offset))
         return self.b.gep(buffer.pointer, [total], inbounds=True, source_etype=stored_type_of(buffer.dtype))
+
+    def part(self, buffer: Buffer, place: Sequence[Index]) -> Buffer:
+        """Return the part of an array at positions on its first axes."""
+        n = len(place)
+        lead = Buffer(buffer.shape[:n], buffer.dtype, buffer.pointer, buffer.strides[:n], buffer.offset)
+        pointer = self.address(lead, place)
+        return Buffer(buffer.shape[n:], buffer.dtype, pointer, buffer.strides[n:], slots=buffer.slots)
 
     def read(self, pointer: Any, dtype: np.dtype[Any]) -> Any:
         """Load an element."""
@@ -239,6 +250,33 @@ class Emitter:
         if isinstance(node, (Elementwise, Call, Pieces)):  # computed once, and not again for each row
             node = self.in_memory(node)
         return self.viewed(node, lambda x: np.broadcast_to(x, shape))
+
+    def stretched(self, node: Node, shape: Shape) -> Node:
+        """Broadcast an array to a shape, also in registers."""
+        if node.shape == shape:
+            return node
+        node = node if isinstance(node, Small) else self.in_memory(node)
+        lead = len(node.shape) - len(shape)
+        if lead > 0:
+            node = self.viewed(node, lambda x: x.reshape(x.shape[lead:]))
+        return self.viewed(node, lambda x: np.broadcast_to(x, shape))
+
+    def dense(self, node: Node) -> Buffer:
+        """Return an array in memory whose elements are adjacent, row by row."""
+        buffer = self.in_memory(node)
+        if buffer.is_contiguous:
+            return buffer
+        copy = self.allocated(buffer.shape, buffer.dtype)
+        self.store(buffer, copy)
+        return copy
+
+    def cast(self, node: Node, dtype: np.dtype[Any]) -> Node:
+        """Convert the elements of an array."""
+        if node.dtype == dtype:
+            return node
+        source = node.dtype
+        found = Elementwise(node.shape, dtype, lambda b, _, x: converted(b, x, source, dtype), [source], [node])
+        return self.small(found) if found.size <= SMALL else found
 
     def store(self, node: Node, target: Buffer) -> None:
         """Write an array to memory."""

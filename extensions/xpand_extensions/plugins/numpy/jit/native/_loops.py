@@ -9,8 +9,9 @@ from llvmlite import ir
 from .....tracing._branches import given_to
 from .....tracing._flow import split
 from .....tracing._graph import Equation, Graph, Variable
-from ._emit import INTEGER, POINTER, Emitter
+from ._emit import AGAIN, INTEGER, POINTER, Emitter
 from ._equations import RULES
+from ._expansions import expanded
 from ._scalars import literal, stored_type_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, slots_of
 
@@ -36,7 +37,10 @@ def lowered(emitter: Emitter, graph: Graph, given: Sequence[Node], constants: Ca
     for number, equation in enumerate(graph.equations):
         inputs = [values[x] if isinstance(x, Variable) else None for x in equation.inputs]
         with emitter.equation():
-            if equation.op.name in _FLOW:
+            steps = expanded(equation)
+            if steps is not None:
+                found = lowered(emitter, steps, [x for x in inputs if x is not None], constants)
+            elif equation.op.name in _FLOW:
                 found = _FLOW[equation.op.name](emitter, equation, inputs, constants)
             else:
                 found = RULES[equation.op.name].lower(emitter, equation, inputs)
@@ -141,7 +145,7 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
         for each, x in zip(cells, found):
             each.set(x)
         for target, x in zip(stacked, found[carry:]):
-            emitter.store(x, _row(emitter, target, index, True))
+            emitter.store(x, emitter.part(target, (index,)))
         for each in cells:
             each.turn()
 
@@ -155,19 +159,16 @@ def _in_registers(emitter: Emitter, found: Sequence[Node]) -> list[Node]:
     return [emitter.small(x) if x.size <= SMALL else x for x in found]
 
 
-def _row(emitter: Emitter, node: Buffer, index: Index, is_target: bool = False) -> Any:
-    stride, shape = node.strides[0], node.shape[1:]
-    moved = emitter.b.add(emitter.b.mul(index.value, constant(stride)), constant(node.offset))
-    pointer = emitter.b.gep(node.pointer, [moved], inbounds=True, source_etype=stored_type_of(node.dtype))
-    row = Buffer(shape, node.dtype, pointer, node.strides[1:], slots=node.slots)
-    return emitter.small(row) if row.size <= SMALL and not is_target else row
+def _row(emitter: Emitter, node: Buffer, index: Index) -> Node:
+    row = emitter.part(node, (index,))
+    return emitter.small(row) if row.size <= SMALL else row
 
 
 def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], constants: Any) -> list[Node]:
     params, b = equation.params, emitter.b
     given = _resolved(emitter, equation, inputs)
     of_test, of_body, init = split(given, params["tested"], params["constants"])
-    limit = params["limit"]
+    limit, counts = params["limit"], id(equation) in emitter.counted
     cells = [_Cells(emitter, x) for x in equation.outputs]
     for each, x in zip(cells, init):
         each.init(x)
@@ -181,9 +182,10 @@ def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], 
     if limit is not None:
         number = b.load(count, typ=INTEGER)
         running = b.and_(running, b.icmp_signed("<", number, constant(limit)))
-        b.store(b.add(number, constant(1)), count)
     b.cbranch(running, body, end)
     b.position_at_end(body)
+    if limit is not None or counts:
+        b.store(b.add(b.load(count, typ=INTEGER), constant(1)), count)
     found = lowered(emitter, params["body"].graph, [*of_body, *[x.get() for x in cells]], constants)
     found = _in_registers(emitter, found)
     for each, x in zip(cells, found):
@@ -192,6 +194,8 @@ def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], 
         each.turn()
     b.branch(head)
     b.position_at_end(end)
+    if counts:  # without a step the results are the first values, in whatever order NumPy has them
+        emitter.fail(b.icmp_signed("==", b.load(count, typ=INTEGER), constant(0)), AGAIN)
     return [each.get() for each in cells]
 
 

@@ -12,13 +12,13 @@ from llvmlite import ir
 
 from .....tracing._compile import compiled
 from .....tracing._graph import Graph, Variable, graphs_within
-from ._emit import POINTER, STATUS, Emitter
-from ._equations import OUT_OF_BOUNDS, Order
+from ._emit import AGAIN, POINTER, STATUS, Emitter
+from ._expansions import expanded
 from ._loops import lowered
 from ._scalars import literal
 from ._support import order_of, support_of
 from ._ufuncs import HEAD
-from ._values import SMALL, Buffer, Node, Small
+from ._values import SMALL, Buffer, Node, Order, Small
 
 _DATA: Final = HEAD
 _FLAGS: Final = HEAD + 48
@@ -64,8 +64,9 @@ class Program:
         given = [np.require(x, requirements=("C", "A")) for x in graph.constants.values()]
         self.graph = Graph(graph.namespace, arguments, {}, graph.equations, graph.outputs)
         self.results = [(x.shape, np.dtype(x.dtype)) for x in graph.outputs]
+        self._loops = support_of(self.graph).loops
         with _LOCK:
-            self.text, self.size, loops, self.constants = _written(self.graph)
+            self.text, self.size, loops, self.constants = _written(self.graph, self._loops)
             self._engine = _engine(self.text)
         self.constants = [*given, *self.constants]
         self.addresses = np.asarray([x for loop in loops for x in loop] or [0], dtype=np.int64)
@@ -86,7 +87,7 @@ class Program:
         if status:
             if status & MISPLACED:
                 return self._rearranged(arrays)
-            if status & OUT_OF_BOUNDS or self._reacts(status):
+            if status & AGAIN or self._reacts(status):
                 return self.by_library(*arrays)
         return [x if x.shape else x[()] for x in results]
 
@@ -101,7 +102,8 @@ class Program:
         given = list(map(np.asarray, arrays))
         orders = tuple(map(order_of, given))
         if orders not in self._copies:
-            self._copies[orders] = not support_of(self.graph, orders).reasons
+            support = support_of(self.graph, orders)
+            self._copies[orders] = not support.reasons and support.loops <= self._loops
         if self._copies[orders]:
             return self(*[np.require(x, requirements=("C", "A")) for x in given])
         return self.by_library(*arrays)
@@ -119,7 +121,10 @@ def _engine(text: str) -> Any:
     module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_vectorization = True
+    # Straight-line code is not vectorized: LLVM 22.1 moves a gather before the store whose values it reads. It gains
+    # nothing on the benchmarks, and takes up to half of the time of compilation.
+    options.slp_vectorization = False
     passes = llvm.create_pass_builder(target, options)
     passes.getModulePassManager().run(module, passes)
     engine = llvm.create_mcjit_compiler(module, target)
@@ -133,7 +138,8 @@ def _large_constants(graph: Graph) -> list[Any]:
 
     def visit(each: Graph) -> None:
         for equation in each.equations:
-            for _, inner in graphs_within(equation.params):
+            step = expanded(equation)
+            for inner in (*(each for _, each in graphs_within(equation.params)), *([] if step is None else [step])):
                 found.update((id(x), x) for x in inner.constants.values() if np.size(x) > SMALL)
                 visit(inner)
 
@@ -141,7 +147,7 @@ def _large_constants(graph: Graph) -> list[Any]:
     return list(found.values())
 
 
-def _written(graph: Graph) -> tuple[str, int, list[Any], list[Any]]:
+def _written(graph: Graph, counted: set[int]) -> tuple[str, int, list[Any], list[Any]]:
     """Return the program's text, the bytes of its workspace, NumPy's loops, and its large constants."""
     large = _large_constants(graph)
     module = ir.Module(name="program", context=ir.Context())
@@ -155,6 +161,7 @@ def _written(graph: Graph) -> tuple[str, int, list[Any], list[Any]]:
     for x in body.args:
         x.add_attribute("noalias")
     emitter = Emitter(module, body, body.args[-2], body.args[-1])
+    emitter.counted = counted
     emitter.clear_flags()
     given = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.inputs, body.args)]
     inputs: list[Node] = [emitter.small(x) if x.size <= SMALL else x for x in given]
@@ -172,7 +179,7 @@ def _written(graph: Graph) -> tuple[str, int, list[Any], list[Any]]:
         emitter.store(node, Buffer(x.shape, x.dtype, pointer))
     emitter.keep_flags()
     b = emitter.b
-    b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED | OUT_OF_BOUNDS)))
+    b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED | AGAIN)))
     emitter.entry.branch(body.blocks[1])
     _write_entry(module, body, len(graph.inputs))
     return str(module), sum(emitter.sizes), list(emitter.loops), [np.ascontiguousarray(x) for x in large]

@@ -176,6 +176,13 @@ _INSTRUCTIONS: Final[dict[str, dict[str, Instructions]]] = {
     "subtract": {"f": _one_of_each("fsub"), "i": _one_of_each("sub")},
     "trunc": {"f": lambda b, dtype, x: _intrinsic(b, "trunc", x)},
 }
+
+
+def instructions_of(name: str, dtype: np.dtype[Any]) -> Instructions:
+    """Return the instructions of an operation on elements of one data type."""
+    return _INSTRUCTIONS[name]["i" if dtype.kind == "u" else dtype.kind]
+
+
 _CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
 """Functions of real numbers that are ufuncs of NumPy, though xpand corrects them for complex numbers."""
 
@@ -222,6 +229,10 @@ def plan_of(equation: Equation) -> Plan | str:
     if name == "where":
         wanted = [np.dtype(bool), out, out]
         return _checked(Plan(tuple(wanted), _where), inputs, given)
+    if name == "clip":
+        if out.kind not in "fiu" or any(dtype != out for dtype in given if dtype is not None) or None in inputs:
+            return "data types"
+        return _checked(Plan((out,) * 3, _clip), inputs, given)
     ufunc = _CALLED.get(name, equation.op.function)
     if not isinstance(ufunc, np.ufunc) or equation.params:
         return "no native code for it"
@@ -260,6 +271,11 @@ def _checked(plan: Plan, inputs: Any, given: Any) -> Plan | str:
 
 def _conversion_to(out: np.dtype[Any]) -> Instructions:
     return lambda b, dtype, x: converted(b, x, dtype, out)
+
+
+def _clip(b: Any, dtype: Any, x: Any, least: Any, most: Any) -> Any:
+    kind = "f" if dtype.kind == "f" else "i"
+    return _extreme("<")[kind](b, dtype, _extreme(">")[kind](b, dtype, x, least), most)
 
 
 def _square(b: Any, dtype: Any, x: Any, y: Any) -> Any:

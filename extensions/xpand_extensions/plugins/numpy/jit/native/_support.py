@@ -8,8 +8,12 @@ import numpy as np
 from .....tracing._branches import given_to
 from .....tracing._flow import split
 from .....tracing._graph import Equation, Graph, Variable
-from ._equations import RULES, VIEWS, Order
+from .....tracing._keys import ARRAY
+from ._equations import RULES, VIEWS
+from ._expansions import expanded
+from ._indexing import words_of
 from ._scalars import is_compiled
+from ._values import Order
 
 FLOW: Final = frozenset({"cond", "scan", "while_loop"})
 
@@ -21,6 +25,8 @@ class Support(NamedTuple):
     """Why operations are not compiled, by the `id` of their equation."""
     orders: dict[Variable, Order]
     """The order of arrays in memory, as NumPy makes them."""
+    loops: set[int]
+    """The `id` of each equation of a loop whose results are `DENSE` only if there is a step."""
 
 
 def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
@@ -30,15 +36,16 @@ def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
     if given is not None:
         orders.update((x, max(each, _least(x))) for x, each in zip(graph.inputs, given, strict=True))
     reasons: dict[int, str] = {}
+    loops: set[int] = set()
     for equation in graph.equations:
         of_inputs = [orders[x] if isinstance(x, Variable) else Order.DENSE for x in equation.inputs]
-        found = _order(equation, of_inputs)
+        found = _order(equation, of_inputs, loops)
         if isinstance(found, str):
             reasons[id(equation)] = found
             moves = equation.op.name in VIEWS
             found = Order.OTHER if moves else Order.DENSE
         orders.update((x, max(found, _least(x))) for x in equation.outputs)
-    return Support(reasons, orders)
+    return Support(reasons, orders, loops)
 
 
 def order_of(x: Any) -> Order:
@@ -57,7 +64,7 @@ def _least(x: Variable) -> Order:
     return Order.ROWS if sum(length > 1 for length in x.shape) == 1 else Order.OTHER
 
 
-def _order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+def _order(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
     name = equation.op.name
     if equation.effects:
         return "side effects"
@@ -66,8 +73,13 @@ def _order(equation: Equation, orders: Sequence[Order]) -> Order | str:
             return "data type"
         if not all(isinstance(x, (Variable, bool, int, float)) for x in equation.inputs):
             return "number"
-        found: Order | str = _flow[name](equation, orders)
+        found: Order | str = _flow[name](equation, orders, loops)
         return found
+    graph = expanded(equation)
+    if graph is not None:
+        given = [order for order, x in zip(orders, equation.inputs) if isinstance(x, Variable)]
+        within = _within("steps", graph, given, loops)
+        return within if isinstance(within, str) else min(within)
     if name not in RULES:
         return "no native code for it"
     if len(equation.outputs) != 1:
@@ -75,9 +87,10 @@ def _order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     return RULES[name].order(equation, orders)
 
 
-def _within(name: str, graph: Graph, given: Sequence[Order]) -> list[Order] | str:
+def _within(name: str, graph: Graph, given: Sequence[Order], loops: set[int]) -> list[Order] | str:
     """Return the order of the results of a body, or the first reason why it isn't compiled."""
     found = support_of(graph, given)
+    loops |= found.loops
     for equation in graph.equations:
         if id(equation) in found.reasons:
             reason = found.reasons[id(equation)]
@@ -87,11 +100,11 @@ def _within(name: str, graph: Graph, given: Sequence[Order]) -> list[Order] | st
     return [found.orders[x] for x in graph.outputs]
 
 
-def _scan(equation: Equation, orders: Sequence[Order]) -> Order | str:
+def _scan(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
     params = equation.params
     fixed, init, rows = split(list(orders), params["constants"], params["carry"])
     while True:
-        found = _within("body", params["body"].graph, [*fixed, *init, *rows])
+        found = _within("body", params["body"].graph, [*fixed, *init, *rows], loops)
         if isinstance(found, str):
             return found
         lower = [min(x, y) for x, y in zip(init, found)]
@@ -103,33 +116,37 @@ def _scan(equation: Equation, orders: Sequence[Order]) -> Order | str:
     return Order.DENSE if is_known else "order of the elements in memory"
 
 
-def _while(equation: Equation, orders: Sequence[Order]) -> Order | str:
+def _while(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
     params = equation.params
     of_test, of_body, init = split(list(orders), params["tested"], params["constants"])
     if not (params["limit"] is None or type(params["limit"]) is int):
         return "several limits"
     while True:
-        found = _within("body", params["body"].graph, [*of_body, *init])
+        found = _within("body", params["body"].graph, [*of_body, *init], loops)
         if isinstance(found, str):
             return found
         lower = [min(x, y) for x, y in zip(init, found)]
         if lower == init:
             break
         init = lower
-    test = _within("condition", params["test"].graph, [*of_test, *init])
+    test = _within("condition", params["test"].graph, [*of_test, *init], loops)
     if isinstance(test, str):
         return test
     if np.dtype(params["test"].graph.outputs[0].dtype).kind != "b" or params["test"].graph.outputs[0].shape:
         return "condition that is no boolean"
-    return Order.DENSE if all(x == Order.DENSE for x in init) else "order of the elements in memory"
+    if not all(x == Order.DENSE for x in found):
+        return "order of the elements in memory"
+    if not all(x == Order.DENSE for x in init):
+        loops.add(id(equation))
+    return Order.DENSE
 
 
-def _cond(equation: Equation, orders: Sequence[Order]) -> Order | str:
+def _cond(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
     index = equation.inputs[0]
     if not isinstance(index, Variable) or np.dtype(index.dtype).kind not in "bi":
         return "index that is neither a boolean nor a signed integer"
     for i, body in enumerate(equation.params["bodies"]):
-        found = _within("branch", body.graph, given_to(i, equation.params["counts"], list(orders[1:])))
+        found = _within("branch", body.graph, given_to(i, equation.params["counts"], list(orders[1:])), loops)
         if isinstance(found, str):
             return found
         if not all(x == Order.DENSE for x in found):
@@ -150,7 +167,7 @@ def left(graph: Graph) -> dict[int, str]:
                 users.setdefault(x, []).append(user)
     for equation in reversed(graph.equations):
         using = [user for x in equation.outputs for user in users.get(x, ())]
-        is_view = equation.op.name in VIEWS and id(equation) not in reasons
+        is_view = equation.op.name in VIEWS and ARRAY not in words_of(equation) and id(equation) not in reasons
         if is_view and any(user is None or id(user) in reasons for user in using):
             reasons[id(equation)] = "a view that the library makes without a copy"
     return reasons

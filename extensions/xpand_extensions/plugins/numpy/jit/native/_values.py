@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,17 @@ SMALL: Final = 8
 Shape: TypeAlias = tuple[int, ...]
 View: TypeAlias = Callable[[Any], Any]
 """A function of a NumPy array that returns a view of it, or a rearranged copy."""
+
+
+class Order(IntEnum):
+    """The order of the elements of a NumPy array in memory, as far as it is known; NumPy adds them up in this order."""
+
+    OTHER = 0
+    """Any order."""
+    ROWS = 1
+    """The strides decrease from the first axis to the last: elementwise operations on it return `DENSE` arrays."""
+    DENSE = 2
+    """The elements are adjacent, row by row."""
 
 
 class Index(NamedTuple):

@@ -1,0 +1,127 @@
+"""Operations that are compiled as several others, which give the same values."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from .....tracing._core import Aval, Op
+from .....tracing._graph import Equation, Graph, Variable
+from .....tracing._staging import stage
+
+
+def _count(x: Any, axis: Any) -> int:
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return math.prod(x.shape[i] for i in axes)
+
+
+def _quotient(xp: Any, total: Any, count: float) -> Any:
+    """Divide as NumPy's mean does, which divides sums in single precision by an integer of 64 bits."""
+    wide = xp.divide(xp.astype(total, xp.float64), float(count))
+    return xp.astype(wide, total.dtype)
+
+
+def _mean(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    count = _count(x, axis)
+    if not count or not xp.isdtype(x.dtype, "real floating"):
+        return None
+    return _quotient(xp, xp.sum(x, axis=axis, keepdims=keepdims), count)
+
+
+def _var(xp: Any, x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
+    count = _count(x, axis)
+    if count <= correction or not xp.isdtype(x.dtype, "real floating"):
+        return None
+    distance = xp.subtract(x, _mean(xp, x, axis=axis, keepdims=True))
+    return _quotient(xp, xp.sum(xp.square(distance), axis=axis, keepdims=keepdims), count - correction)
+
+
+def _std(xp: Any, x: Any, **params: Any) -> Any:
+    found = _var(xp, x, **params)
+    return None if found is None else xp.sqrt(found)
+
+
+def _diff(xp: Any, x: Any, prepend: Any, append: Any, *, axis: int, n: int) -> Any:
+    if n != 1 or prepend is not None or append is not None or xp.isdtype(x.dtype, "bool"):
+        return None
+    before = (slice(None),) * (axis % x.ndim)
+    return xp.subtract(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
+
+
+def _outer(xp: Any, x: Any, y: Any) -> Any:
+    return xp.multiply(x[:, None], y[None, :])
+
+
+def _tile(xp: Any, x: Any, *, repetitions: tuple[int, ...]) -> Any:
+    ndim = max(x.ndim, len(repetitions))
+    lengths, counts = (1,) * (ndim - x.ndim) + x.shape, (1,) * (ndim - len(repetitions)) + tuple(repetitions)
+    pairs = xp.reshape(x, tuple(n for length in lengths for n in (1, length)))
+    stretched = xp.broadcast_to(pairs, tuple(n for pair in zip(counts, lengths) for n in pair))
+    return xp.reshape(stretched, tuple(a * b for a, b in zip(counts, lengths)))
+
+
+def _repeat(xp: Any, x: Any, repeats: Any, *, axis: int | None) -> Any:
+    if type(repeats) is not int:
+        return None
+    x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis % x.ndim)
+    shape = (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :])
+    stretched = xp.broadcast_to(xp.expand_dims(x, axis=axis + 1), shape)
+    return xp.reshape(stretched, (*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :]))
+
+
+def _unstack(xp: Any, x: Any, *, axis: int) -> Any:
+    before = (slice(None),) * (axis % x.ndim)
+    return tuple(x[(*before, i)] for i in range(x.shape[axis]))
+
+
+def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
+    """Limit numbers on one side; a bound of another data type is left to the library."""
+    if (least is None) == (most is None):
+        return None
+    bound = most if least is None else least
+    if getattr(bound, "dtype", x.dtype) != x.dtype or (type(bound) is int and not xp.isdtype(x.dtype, "real floating")):
+        return None
+    return xp.minimum(x, bound) if least is None else xp.maximum(x, bound)
+
+
+_EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
+    "clip": _clip,
+    "diff": _diff,
+    "linalg.outer": _outer,
+    "mean": _mean,
+    "repeat": _repeat,
+    "std": _std,
+    "tile": _tile,
+    "unstack": _unstack,
+    "var": _var,
+}
+_DECOMPOSED: Final = frozenset({"safe_values"})
+"""Operations whose decomposition gives the same values."""
+
+
+def expanded(equation: Equation) -> Graph | None:
+    """Return an operation as a graph of others, with the arrays among its inputs as inputs; None if it has none."""
+    name = equation.op.name
+    if name not in _EXPANSIONS and name not in _DECOMPOSED:
+        return None
+    inputs = tuple((x.shape, x.dtype) if isinstance(x, Variable) else x for x in equation.inputs)
+    try:
+        return _expanded(equation.op, inputs, tuple(map(type, inputs)), tuple(sorted(equation.params.items())))
+    except TypeError:  # a parameter that can't be hashed
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _expanded(op: Op, inputs: Sequence[Any], types: Sequence[type], params: Sequence[tuple[str, Any]]) -> Graph | None:
+    expand = _EXPANSIONS.get(op.name) or op.decomposition
+    is_known = True
+
+    def function(*arrays: Any) -> tuple[tuple[Any, ...], tuple[()]]:
+        nonlocal is_known
+        given = iter(arrays)
+        found = expand(op.namespace, *(next(given) if isinstance(x, tuple) else x for x in inputs), **dict(params))
+        is_known = found is not None
+        return (found if isinstance(found, tuple) else (found,)) if is_known else (), ()
+
+    graph, _ = stage(op.namespace, "jit", function, [Aval(x[0], x[1], None) for x in inputs if isinstance(x, tuple)])
+    return graph if is_known else None

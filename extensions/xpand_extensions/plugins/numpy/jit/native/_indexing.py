@@ -1,0 +1,313 @@
+"""Indexing: static keys, which select views, and integers in arrays, which are read when the program runs."""
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....._optional import import_if_usable
+from .....tracing._graph import Equation, Variable
+from .....tracing._keys import ARRAY
+from ._emit import AGAIN, Emitter, Place
+from ._scalars import converted, instructions_of, is_compiled, literal
+from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Small, constant
+
+
+def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    if ARRAY not in words_of(equation):
+        return [emitter.viewed(given[0], itemgetter(_key(equation)))]
+    buffer, indices = emitter.in_memory(given[0]), given[1:]
+    if indices[0].shape:
+        found = emitter.allocated(equation.outputs[0].shape, buffer.dtype)
+        indices = list(map(emitter.in_memory, indices))
+
+        def read(place: Place) -> None:
+            selected = [_position(emitter, x, place, size) for x, size in zip(indices, buffer.shape)]
+            emitter.store(emitter.part(buffer, selected), emitter.part(found, place))
+
+        emitter.nest(indices[0].shape, read)
+    else:
+        found = _indexed(emitter, equation, buffer, indices)
+    return [emitter.small(found) if found.size <= SMALL else found]
+
+
+def words_of(equation: Equation) -> list[str]:
+    """Return the parts of a key that stand for arrays, or others that are no indices; none without a key."""
+    return [part for part in equation.params.get("key", ()) if isinstance(part, str)]
+
+
+def _takes_rows(equation: Equation, arrays: Sequence[Any]) -> bool:
+    """Tell whether a key is integers of no axes, in arrays or known, and nothing else."""
+    key = [part for part in equation.params["key"] if part is not Ellipsis]
+    ends = all(part is not Ellipsis for part in equation.params["key"][:-1])
+    return (
+        ends
+        and all(isinstance(part, (int, str)) and not isinstance(part, bool) for part in key)
+        and all(isinstance(x, Variable) and not x.shape and np.dtype(x.dtype).kind in "iu" for x in arrays)
+    )
+
+
+def _takes_several(equation: Equation, arrays: Sequence[Any]) -> bool:
+    """Tell whether a key is integers in arrays of one shape, with whole axes after them."""
+    key = [part for part in equation.params["key"] if part is not Ellipsis]
+    count = len(arrays)
+    return (
+        all(isinstance(part, str) for part in key[:count])
+        and all(part == slice(None) for part in key[count:])
+        and equation.params["key"][0] is not Ellipsis
+        and len({x.shape for x in arrays if isinstance(x, Variable)}) == 1
+        and all(isinstance(x, Variable) and x.shape and _is_index(x.dtype) for x in arrays)
+    )
+
+
+def _is_index(dtype: Any) -> bool:
+    return is_compiled(dtype) and np.dtype(dtype).kind in "iu"
+
+
+def _position(emitter: Emitter, indices: Node, place: Place, size: int) -> Index:
+    """Return an integer of an array as a position on an axis; out of bounds, NumPy computes again and raises."""
+    b = emitter.b
+    index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
+    if indices.dtype.kind == "i":
+        index = b.select(b.icmp_signed("<", index, constant(0)), b.add(index, constant(size)), index)
+    is_outside = b.icmp_unsigned(">=", index, constant(size))
+    emitter.fail(is_outside, AGAIN)
+    return Index(b.select(is_outside, constant(0), index), 0, size)
+
+
+def _indexed(emitter: Emitter, equation: Equation, buffer: Buffer, indices: Sequence[Node]) -> Buffer:
+    """Return the part of an array at integers, some of which are computed."""
+    arrays = iter(indices)
+    place = []
+    for part, size in zip((part for part in equation.params["key"] if part is not Ellipsis), buffer.shape):
+        if isinstance(part, int):
+            place.append(Index(constant(part % size), part % size, part % size + 1))
+        else:
+            place.append(_position(emitter, emitter.small(next(arrays)), (), size))
+    return emitter.part(buffer, place)
+
+
+def item_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    if ARRAY not in words_of(equation):
+        return _static_key(equation, orders)
+    x, arrays = equation.inputs[0], equation.inputs[1:]
+    if not (_takes_rows(equation, arrays) or _takes_several(equation, arrays)) or not x.aval.size:
+        return "index that is not static"
+    if not is_compiled(equation.outputs[0].dtype):
+        return "data type"
+    if _takes_several(equation, arrays):
+        return Order.DENSE if min(orders) == Order.DENSE else "order of the elements in memory"
+    return Order.DENSE if orders[0] else "order of the elements in memory"
+
+
+def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    key = equation.params["key"]
+    if any(part is ARRAY or isinstance(part, bool) for part in key):
+        return "index that is not static"
+    if not is_compiled(equation.outputs[0].dtype):
+        return "data type"
+    leading = all(isinstance(part, int) for part in key if part is not Ellipsis) and Ellipsis not in key[:-1]
+    return orders[0] if leading else min(orders[0], Order.ROWS)
+
+
+def _key(equation: Equation) -> tuple[Any, ...]:
+    """Return a key with which NumPy returns views, also of no axes."""
+    key: tuple[Any, ...] = equation.params["key"]
+    return key if Ellipsis in key else (*key, Ellipsis)
+
+
+def set_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    is_static = ARRAY not in words_of(equation)
+    arrays = equation.inputs[2:]
+    is_known = is_static or _takes_rows(equation, arrays) or _takes_several(equation, arrays)
+    if not is_known or not (is_static or equation.outputs[0].aval.size):
+        return "index that is not static"
+    found = _static_key(equation, orders) if is_static else Order.DENSE
+    if isinstance(found, str):
+        return found
+    x, value, out = *equation.inputs[:2], equation.outputs[0]
+    if not isinstance(x, Variable) or x.dtype != out.dtype:
+        return "data type"
+    if isinstance(value, Variable):
+        if not is_compiled(value.dtype) or (np.dtype(value.dtype).kind == "f") > (np.dtype(out.dtype).kind == "f"):
+            return "cast"
+    elif not isinstance(value, (bool, int, float)) or (isinstance(value, float) and np.dtype(out.dtype).kind != "f"):
+        return "cast"
+    return Order.DENSE if orders[0] else "order of the elements in memory"
+
+
+def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    key, out = _key(equation), equation.outputs[0]
+    x, value, dtype = given[0], given[1], np.dtype(out.dtype)
+    if value is None:
+        value = Small((), dtype, [literal(equation.inputs[1], dtype)])
+    value = emitter.cast(value, dtype)
+    if ARRAY in words_of(equation):
+        return [_set_computed(emitter, equation, x, value, given[2:])]
+    if out.aval.size <= SMALL:
+        positions = np.arange(out.aval.size).reshape(out.shape)[key]
+        values = list(emitter.small(x).values)
+        new = emitter.small(value)
+        which = np.broadcast_to(
+            np.arange(new.size).reshape(_without_leading(new.shape, positions.ndim)), positions.shape
+        )
+        for i, j in zip(positions.ravel(), which.ravel()):
+            values[i] = new.values[j]
+        return [Small(out.shape, dtype, values)]
+    found = emitter.allocated(out.shape, dtype)
+    emitter.store(x, found)
+    part = found.viewed(lambda x: x[key])
+    if part.size:
+        emitter.store(emitter.stretched(value, part.shape), part)
+    return [found]
+
+
+def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, indices: Sequence[Node]) -> Node:
+    """Set the parts of a copy at integers that are computed, one after the other."""
+    if isinstance(x, Small):
+        copy = emitter.in_memory(x)
+    else:
+        copy = emitter.allocated(x.shape, x.dtype)
+        emitter.store(x, copy)
+    if not indices[0].shape:
+        row = _indexed(emitter, equation, copy, indices)
+        emitter.store(emitter.stretched(value, row.shape), row)
+    else:
+        arrays = list(map(emitter.in_memory, indices))
+        values = emitter.in_memory(emitter.stretched(value, (*arrays[0].shape, *copy.shape[len(arrays) :])))
+
+        def write(place: Place) -> None:
+            selected = [_position(emitter, each, place, size) for each, size in zip(arrays, copy.shape)]
+            emitter.store(emitter.part(values, place), emitter.part(copy, selected))
+
+        emitter.nest(arrays[0].shape, write)
+    return emitter.small(copy) if copy.size <= SMALL else copy
+
+
+def _without_leading(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    return shape[max(0, len(shape) - ndim) :]
+
+
+# Functions that take indices
+
+
+def taken_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    x, indices = equation.inputs
+    if not isinstance(x, Variable) or not isinstance(indices, Variable) or not x.aval.size:
+        return "arguments"
+    return Order.DENSE if is_compiled(x.dtype) and _is_index(indices.dtype) else "data type"
+
+
+def taken(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    """Read rows along an axis."""
+    axis, out, indices = equation.params["axis"], equation.outputs[0], emitter.in_memory(given[1])
+    if axis is None:
+        axis, buffer = 0, emitter.dense(given[0]).viewed(lambda x: x.reshape(-1))
+    else:
+        axis, buffer = axis % len(given[0].shape), emitter.in_memory(given[0])
+    found, count = emitter.allocated(out.shape, buffer.dtype), len(indices.shape)
+
+    def read(place: Place) -> None:
+        index = _position(emitter, indices, place[axis:], buffer.shape[axis])
+        emitter.store(emitter.part(buffer, (*place[:axis], index)), emitter.part(found, place))
+
+    emitter.nest(out.shape[: axis + count], read)
+    return [emitter.small(found) if found.size <= SMALL else found]
+
+
+def taken_along_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    found = taken_order(equation, orders)
+    if isinstance(found, str):
+        return found
+    axis, shapes = equation.params["axis"], [list(x.shape) for x in equation.inputs]
+    if len(shapes[0]) != len(shapes[1]):
+        return "arguments"
+    for shape in shapes:
+        del shape[axis]
+    if shapes[0] != shapes[1]:
+        return "axes that broadcast"
+    return Order.DENSE if min(orders) == Order.DENSE else "order of the elements in memory"
+
+
+def taken_along(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    """Read elements, one index each along an axis."""
+    out, buffer, indices = equation.outputs[0], emitter.in_memory(given[0]), emitter.in_memory(given[1])
+    axis = equation.params["axis"] % len(out.shape)
+    found = emitter.allocated(out.shape, buffer.dtype)
+
+    def read(place: Place) -> None:
+        index = _position(emitter, indices, place, buffer.shape[axis])
+        x = emitter.element(buffer, (*place[:axis], index, *place[axis + 1 :]))
+        emitter.write(x, emitter.address(found, place), found.dtype)
+
+    emitter.nest(out.shape, read)
+    return [emitter.small(found) if found.size <= SMALL else found]
+
+
+# Rows of tables
+
+
+class _Write(NamedTuple):
+    """The parts of an operation that sets or adds rows: positions among its inputs, and how it treats indices."""
+
+    table: int | None
+    """None for zeros."""
+    values: int
+    indices: int
+    drops: bool
+    """Whether an index beyond the table is skipped."""
+    axis: int = 0
+
+
+def _write_of(equation: Equation) -> _Write:
+    if equation.op.name != "scatter.segment_sum":
+        return _Write(0, 1, 2, equation.params["dropped"])
+    named = equation.params["template"].fill(range(len(equation.inputs)))
+    return _Write(None, named["values"], named["segment_ids"], named.get("mode") == "drop", named.get("axis", 0))
+
+
+def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    if not all(isinstance(x, Variable) for x in equation.inputs):
+        return "arguments"
+    write, out = _write_of(equation), equation.outputs[0]
+    indices = equation.inputs[write.indices]
+    dtypes = {np.dtype(x.dtype) for x in (*equation.inputs, out) if x is not indices}
+    if len(dtypes) != 1 or not is_compiled(*dtypes) or dtypes.pop().kind == "b":
+        return "data types"
+    if not _is_index(indices.dtype) or len(indices.shape) != 1 or write.axis != 0:
+        return "indices"
+    if not all(x.aval.size for x in (*equation.inputs, out)):
+        return "empty array"
+    return Order.DENSE
+
+
+def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    """Set or add rows of a table, one after the other."""
+    write, out, b = _write_of(equation), equation.outputs[0], emitter.b
+    values, indices = emitter.in_memory(given[write.values]), emitter.in_memory(given[write.indices])
+    table = None if write.table is None else emitter.in_memory(given[write.table])
+    dtype, adds = np.dtype(out.dtype), equation.op.name != "rows.set"
+    found = emitter.allocated(out.shape, dtype)
+    # The library adds several columns up before it adds them to the table.
+    adds_sums = adds and len(out.shape) > 1 and out.shape[1] > 1 and import_if_usable("scipy.sparse") is not None
+    zeros = emitter.stretched(Small((), dtype, [literal(0, dtype)]), out.shape)
+    emitter.store(zeros if table is None or adds_sums else table, found)
+    add, size = instructions_of("add", dtype), constant(out.shape[0])
+
+    def write_row(place: Place, index: Index) -> None:
+        row, value = emitter.part(found, [index]), emitter.part(values, place)
+        emitter.store(Elementwise(row.shape, dtype, add, [dtype] * 2, [row, value]) if adds else value, row)
+
+    def write_each(place: Place) -> None:
+        index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
+        is_inside = b.icmp_unsigned("<", index, size)
+        if not write.drops:
+            emitter.fail(b.not_(is_inside), AGAIN)
+        with b.if_then(is_inside, likely=True):
+            write_row(place, Index(index, 0, out.shape[0]))
+
+    emitter.nest(indices.shape, write_each)
+    if adds_sums and table is not None:
+        emitter.store(Elementwise(out.shape, dtype, add, [dtype] * 2, [table, found]), found)
+    return [emitter.small(found) if found.size <= SMALL else found]

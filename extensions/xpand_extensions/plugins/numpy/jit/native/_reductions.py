@@ -1,0 +1,154 @@
+"""Reductions: by NumPy's inner loops, in NumPy's order."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .....tracing._graph import Equation, Variable
+from ._emit import Emitter
+from ._scalars import is_compiled, literal, stored_type_of
+from ._ufuncs import Loop, loop_of
+from ._values import SMALL, Buffer, Index, Node, Order, Small, constant
+
+REDUCTIONS: Final = {
+    "all": np.logical_and,
+    "any": np.logical_or,
+    "max": np.maximum,
+    "min": np.minimum,
+    "prod": np.multiply,
+    "sum": np.add,
+}
+
+
+def _reduction_loop(equation: Equation) -> Loop | None:
+    code = np.dtype(equation.outputs[0].dtype).char
+    return loop_of(REDUCTIONS[equation.op.name], f"{code}{code}->{code}")
+
+
+def _reduced_axes(equation: Equation) -> tuple[int, ...]:
+    axis, ndim = equation.params.get("axis"), len(equation.inputs[0].shape)
+    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(sorted(i % ndim for i in axes))
+
+
+def _runs(equation: Equation) -> list[tuple[bool, int]]:
+    """Join neighbouring axes: whether they are reduced, and their length."""
+    axes, runs = _reduced_axes(equation), list[tuple[bool, int]]()
+    for i, length in enumerate(equation.inputs[0].shape):
+        if length == 1:
+            continue
+        if runs and runs[-1][0] == (i in axes):
+            runs[-1] = runs[-1][0], runs[-1][1] * length
+        else:
+            runs.append((i in axes, length))
+    return runs
+
+
+def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    x, out = equation.inputs[0], equation.outputs[0]
+    if not isinstance(x, Variable) or not is_compiled(x.dtype) or not is_compiled(out.dtype):
+        return "data type"
+    source, target = np.dtype(x.dtype), np.dtype(out.dtype)
+    is_logical = equation.op.name in ("all", "any")
+    if not is_logical and source != target and (source.kind == "f" or target.kind == "f"):
+        return "data type of the sum"
+    if not is_logical and target.kind == "b":
+        return "data type"
+    if orders[0] != Order.DENSE and not (is_logical and out.aval.size == 1):
+        return "order of the elements in memory"
+    if equation.op.name in ("max", "min") and (
+        not x.aval.size or sum(is_reduced for is_reduced, _ in _runs(equation)) > 1
+    ):
+        return "axes"
+    if not {"axis", "keepdims", "dtype"} >= equation.params.keys():
+        return "parameters"
+    return Order.DENSE if _reduction_loop(equation) is not None else "no inner loop of NumPy"
+
+
+def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    node, out = given[0], equation.outputs[0]
+    dtype, name = np.dtype(out.dtype), equation.op.name
+    buffer = emitter.dense(emitter.cast(node, dtype))
+    runs, loop = _runs(equation), _reduction_loop(equation)
+    assert loop is not None
+    lengths = [length for is_reduced, length in runs if not is_reduced]
+    count = math.prod(lengths)
+    if count <= SMALL:
+        target = emitter.in_memory(Small((count,), dtype, [literal(0, dtype)] * count))
+    else:
+        target = emitter.allocated((count,), dtype)
+    flat = buffer.viewed(lambda x: x.reshape(tuple(length for _, length in runs)))
+    strides, step = [], count
+    for is_reduced, length in runs:
+        step = step if is_reduced else step // max(1, length)
+        strides.append(0 if is_reduced else step)
+    along = Buffer(flat.shape, dtype, target.pointer, tuple(strides), target.offset, target.slots)
+    skipped = name in ("max", "min")
+    if skipped:
+        first = (*(0 if is_reduced else slice(None) for is_reduced, _ in runs), Ellipsis)
+        emitter.store(flat.viewed(lambda x: x[first]), target.viewed(lambda x: x.reshape(tuple(lengths))))
+    else:
+        one = Small((), dtype, [literal(int(name in ("all", "prod")), dtype)])
+        emitter.store(emitter.stretched(one, (count,)), target)
+    if skipped and any(is_reduced for is_reduced, _ in runs):
+        rest = tuple(slice(1, None) if is_reduced else slice(None) for is_reduced, _ in runs)
+        flat, along = flat.viewed(lambda x: x[rest]), along.viewed(lambda x: x[rest])
+    if (flat.size and not skipped) or (skipped and flat.size and any(is_reduced for is_reduced, _ in runs)):
+        size = dtype.itemsize
+        last = flat.shape[-1] if runs else 1
+        inner = (along.strides[-1] * size, flat.strides[-1] * size) if runs else (0, size)
+
+        def call(place: tuple[Index, ...]) -> None:
+            whole = (*place, *[Index(constant(0), 0, 1)] * bool(runs))
+            sums, row = emitter.address(along, whole), emitter.address(flat, whole)
+            emitter.call(loop, [sums, row, sums], [last], [inner[0], inner[1], inner[0]])
+
+        emitter.nest(flat.shape[:-1], call)
+    found: Node = Buffer(out.shape, dtype, target.pointer, slots=target.slots)
+    found = emitter.small(found) if found.size <= SMALL else found
+    return [found]
+
+
+def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    x, axis = equation.inputs[0], equation.params["axis"]
+    if not isinstance(x, Variable) or not is_compiled(x.dtype):
+        return "data type"
+    if not x.aval.size or not (axis is None or type(axis) is int):
+        return "axes"
+    return Order.DENSE if orders[0] == Order.DENSE else "order of the elements in memory"
+
+
+def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    """Find the first of the largest or smallest elements along an axis; a NaN is beyond all others."""
+    axis, out = equation.params["axis"], equation.outputs[0]
+    sign = ">" if equation.op.name == "argmax" else "<"
+    buffer = emitter.in_memory(given[0])
+    if axis is None:
+        buffer = emitter.dense(buffer).viewed(lambda x: x.reshape(-1))
+    else:
+        buffer = buffer.viewed(lambda x: np.moveaxis(x, axis, -1))
+    b, dtype, shape = emitter.b, buffer.dtype, buffer.shape[:-1]
+    target = emitter.in_memory(Small(shape, np.int64, [constant(0)] * math.prod(shape)))
+    best, where = emitter.cell(stored_type_of(dtype)), emitter.cell(constant(0).type)
+
+    def row(place: tuple[Index, ...]) -> None:
+        def compare(index: Index) -> None:
+            x, y = emitter.element(buffer, (*place, index)), emitter.read(best, dtype)
+            if dtype.kind == "f":
+                is_better = b.and_(b.fcmp_unordered(sign, x, y), b.fcmp_ordered("ord", y, y))
+            else:
+                is_better = (b.icmp_signed if dtype.kind == "i" else b.icmp_unsigned)(sign, x, y)
+            emitter.write(b.select(is_better, x, y), best, dtype)
+            b.store(b.select(is_better, index.value, b.load(where, typ=constant(0).type)), where)
+
+        first = emitter.element(buffer, (*place, Index(constant(0), 0, 1)))
+        emitter.write(first, best, dtype)
+        b.store(constant(0), where)
+        emitter.loop(1, buffer.shape[-1], compare)
+        emitter.write(b.load(where, typ=constant(0).type), emitter.address(target, place), target.dtype)
+
+    emitter.nest(shape, row)
+    found: Node = Buffer(out.shape, np.int64, target.pointer, slots=target.slots)
+    return [emitter.small(found) if found.size <= SMALL else found]

@@ -1,0 +1,164 @@
+"""`jit(function, compiler="native")` on NumPy: bounds, statistics, gather and scatter, with NumPy's bits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.test_native import assert_same_bits, native, reasons, samples
+from xpand_extensions import control_flow, scatter
+from xpand_extensions.autodiff import grad
+from xpand_extensions.jit import jit
+from xpand_extensions.vmap import vmap
+
+of = xpand.array_namespace
+
+
+def check(f: Callable[..., Any], *arrays: Any, left: frozenset[str] = frozenset()) -> None:
+    """Compare a program with NumPy's; all of its operations are compiled, but for those `left` to NumPy."""
+    assert reasons(f, *arrays).keys() <= left
+    with np.errstate(all="ignore"):
+        assert_same_bits(native(f)(*arrays), jit(f, compiler="numpy")(*arrays))
+
+
+SHAPES = [(2, 3), (3, 1, 50)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_bounds(dtype: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any, low: Any, high: Any) -> list[Any]:
+        xp, y = of(x), x + x
+        found = [xp.clip(y, low, high), xp.clip(y, low[0, ...], high), xp.clip(y, 2, 5)]
+        return [*found, *([xp.clip(y, None, 1.0), xp.clip(y, -1.0)] if x.dtype.kind == "f" else [])]
+
+    x, low, high = (samples(dtype, int(np.prod(shape)), seed).reshape(shape) for seed in range(3))
+    check(f, x, low, high)
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("float64", (2, 3)), ("float32", (30, 30)), ("bool", (3, 1, 50))])
+def test_reductions_of_booleans_and_positions(dtype: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> list[Any]:
+        xp = of(x)
+        y = xp.where(x == x, x, x)
+        found = [reduce(y, axis=axis) for reduce in (xp.any, xp.all) for axis in (None, 0, -1, (0, -1))]
+        found += [reduce(y, axis=axis) for reduce in (xp.argmax, xp.argmin) for axis in (None, 0, -1)]
+        return [*found, xp.argmax(y, axis=0, keepdims=True), xp.any(y, axis=-1, keepdims=True)]
+
+    check(f, samples(dtype, int(np.prod(shape)), 4).reshape(shape))
+    check(f, np.zeros(shape, dtype))
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("float64", (2, 3)), ("float64", (300, 30)), ("float32", (3, 1, 50))])
+def test_statistics(dtype: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> list[Any]:
+        xp, y = of(x), x * 1.5
+        axes = (None, 0, -1, (0, 1))
+        found = [xp.mean(y, axis=axis, keepdims=axis == 0) for axis in axes]
+        found += [xp.var(y, axis=axis) for axis in axes]
+        return [*found, xp.std(y, axis=-1, correction=1.0, keepdims=True)]
+
+    check(f, np.random.default_rng(0).normal(size=shape).astype(dtype))
+    check(f, samples(dtype, int(np.prod(shape)), 5).reshape(shape))
+
+
+def test_means_of_nothing_warn() -> None:
+    with pytest.warns(RuntimeWarning, match="Degrees of freedom"), np.errstate(invalid="ignore"):
+        native(lambda x: of(x).var(x * 2.0 + 1.0, correction=3))(np.ones(3))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6, 40)], ids=str)
+def test_operations_made_of_others(shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> list[Any]:
+        xp, y = of(x), x * 1.5 + 1.0
+        found = [xp.diff(y), xp.diff(y, axis=0), xp.tile(y, (2, 1)), xp.tile(y, (2, 1, 3)), xp.repeat(y, 3)]
+        found += [xp.repeat(y, 2, axis=0), xp.linalg.outer(y[0, :], y[:, 0]), *xp.unstack(y, axis=1)]
+        return [each + 1.0 for each in found]
+
+    check(f, np.random.default_rng(0).normal(size=shape))
+
+
+# Gather and scatter
+
+ROWS, COLUMNS = np.asarray([0, 2, -1, 2]), np.asarray([1, -2, 0, 0], np.int32)
+PAIRS = np.asarray([[0, 1], [2, 0]])
+ALONG = np.asarray([[0, 1], [2, 3], [-1, 0]])
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("float64", 2), ("int16", 400), ("bool", 3)])
+def test_gather(dtype: str, width: int) -> None:
+    def f(x: Any, i: Any, j: Any, pairs: Any, along: Any) -> list[Any]:
+        xp, y = of(x), of(x).where(x == x, x, x)
+        found = [y[i], y[i, j % 2], y[pairs, ...], y[i, :] == y[i], xp.take(y, i, axis=0), xp.take(y, j % 2, axis=1)]
+        found += [xp.take(y, pairs, axis=0), xp.take_along_axis(y, along % 2, axis=1), xp.take(y[:, 0], j)]
+        return [xp.where(each == each, each, each) for each in found]
+
+    x = samples(dtype, 3 * width, 6).reshape(3, width)
+    check(f, x, ROWS, COLUMNS, PAIRS, ALONG)
+    program = jit(f, compiler="numpy")
+    assert all(each.flags.c_contiguous for each in program(x, ROWS, COLUMNS, PAIRS, ALONG))
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("float64", 1), ("float64", 3), ("float32", 200), ("int64", 3)])
+def test_scatter(dtype: str, width: int) -> None:
+    def f(x: Any, i: Any, j: Any) -> list[Any]:
+        y = x + x
+        z = y + 0
+        z[i] = y[j] * 2
+        z[i, j % width] = y[i, 0]
+        z[j] = z[0, :]
+        found = [z, scatter.at(y)[i].add(y[j] * 3), scatter.at(y)[i].set(y[j], mode="drop")]
+        found += [scatter.at(y)[i + 2].add(y[j], mode="drop"), scatter.at(y[:, 0])[i].add(y[j, 0])]
+        found += [scatter.segment_sum(y[j], i % 3, num_segments=4), scatter.segment_sum(y[j, 0], i, num_segments=2)]
+        return found
+
+    x = (np.random.default_rng(7).normal(size=(3, width)) * 100).astype(dtype)
+    check(f, x, ROWS, COLUMNS, left=frozenset({"getitem", "reshape"}))
+
+
+@pytest.mark.parametrize("index", [3, -4], ids=str)
+def test_indices_out_of_bounds_raise(index: int) -> None:
+    i = np.asarray([0, index])
+    for f in (lambda x, i: x[i] * 2.0 + 1.0, lambda x, i: of(x).take(x * 2.0, i, axis=0)):
+        with pytest.raises(IndexError, match=f"index {index} is out of bounds for axis 0 with size 3"):
+            native(f)(np.ones((3, 9)), i)
+
+
+def test_derivatives_of_gather() -> None:
+    def f(x: Any, i: Any) -> Any:
+        xp = of(x)
+        return xp.sum(x[i] ** 2) + xp.sum(xp.take(x, i % 2, axis=1) ** 2) + xp.mean(xp.max(x, axis=0)) + xp.var(x)
+
+    x = np.random.default_rng(8).normal(size=(3, 40))
+    views = frozenset({"add", "moveaxis", "reshape", "getitem"})  # the gradient by columns is transposed
+    check(grad(f), x, ROWS, left=views)
+    check(vmap(grad(f), in_axes=(0, None)), np.stack([x, x * 2.0]), ROWS, left=views)
+
+
+# Loops
+
+
+def newton(a: Any) -> Any:
+    xp = of(a)
+    step = lambda carry: (0.5 * (carry[0] + a / carry[0]), carry[1] + 1)
+    return control_flow.while_loop(lambda carry: xp.abs(carry[0] ** 2 - a) > 1e-12 * a, step, (a, xp.asarray(0)))
+
+
+def test_lanes_that_stop_at_different_steps() -> None:
+    a = 10.0 ** np.random.default_rng(9).uniform(-8.0, 8.0, 100)
+    check(vmap(newton), a)
+    check(vmap(newton), np.ones(100))
+
+
+def test_loops_without_a_step_return_their_first_values_in_their_order() -> None:
+    def f(x: Any, count: Any) -> Any:
+        xp = of(x)
+        first = xp.flip(xp.broadcast_to(x, (7, 40)), axis=1)
+        last = control_flow.while_loop(lambda c: c[1] < count, lambda c: (c[0] * 0.5 + x, c[1] + 1), (first, 0 * count))
+        return xp.sum(last[0] * 1.5), xp.sum(last[0])
+
+    x = np.random.default_rng(10).normal(size=40)
+    for count in (0, 1, 3):
+        check(f, x, np.asarray(count), left=frozenset({"broadcast_to", "flip"}))
