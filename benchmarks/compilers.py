@@ -1,6 +1,7 @@
 """NumPy programs in machine code, compared with the same programs on JAX."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -16,9 +17,20 @@ from xpand_extensions.vmap import vmap
 from ._measure import Budget, Call, Row
 
 TOPIC: Final = "machine code for NumPy programs"
-SMALL: Final[dict[str, int]] = {"steps": 9, "links": 2, "side": 20, "elements": 30, "examples": 3, "variables": 5}
+SMALL: Final[dict[str, int]] = {
+    "steps": 9,
+    "links": 2,
+    "side": 20,
+    "elements": 30,
+    "examples": 3,
+    "variables": 5,
+    "lanes": 3,
+    "images": 4,
+    "attempts": 9,
+}
 """The sizes at which the tests run every row."""
 _SINES: Final = "NumPy's own sin and cos take 10 µs of it, whose values these are"
+_PRODUCTS: Final = "half of it are matrix products by NumPy's BLAS, a fifth is NumPy's own tanh"
 _DENSE: Final = "zeros of the Hessian's factors are multiplied too"
 
 
@@ -29,6 +41,9 @@ def rows(
     elements: int = 5_000_000,
     examples: int = 5_000,
     variables: int = 100,
+    lanes: int = 1_000,
+    images: int = 1_797,
+    attempts: int = 400,
 ) -> Iterator[Row]:
     if find_spec("llvmlite") is None:
         return
@@ -56,6 +71,22 @@ def rows(
     yield row(f"gradients of {examples:,} examples", ours, theirs, arrays, 1.2)
     name, x = f"Hessian of {variables} variables", np.linspace(-1.0, 1.0, variables)
     yield row(name, autodiff.hessian(_rosenbrock), jax.hessian(_rosenbrock), (x,), 1.5, _DENSE)
+    name, numbers = f"a while loop of {lanes:,} lanes", 10.0 ** rng.uniform(-8.0, 8.0, lanes)
+    ours, theirs = vmap(_newton(control_flow.while_loop)), jax.vmap(_newton(jax.lax.while_loop))
+    yield row(name, ours, theirs, (numbers,), 1.0)
+    ours, theirs = _integral(control_flow.while_loop), _integral(jax.lax.while_loop)
+    yield row("an adaptive Runge-Kutta integrator", ours, theirs, (rates, start), 1.0)
+    bounded = partial(control_flow.while_loop, max_iter=attempts)
+    ours, theirs = autodiff.grad(_integral(bounded)), jax.grad(_integral(partial(_bounded_on_jax, attempts)))
+    yield row("gradient of the adaptive integrator", ours, theirs, (rates, start), 1.0)
+    weights = [0.1 * rng.normal(size=shape) for shape in ((64, 64), (64,), (64, 10), (10,))]
+    arrays = *weights, rng.normal(size=(images, 64)), np.eye(10)[rng.integers(0, 10, images)]
+    ours, theirs = (each(_perceptron, argnums=(0, 1, 2, 3)) for each in (autodiff.grad, jax.grad))
+    yield row(f"gradient of a perceptron for {images:,} digits", ours, theirs, arrays, 1.25, _PRODUCTS)
+    ten = np.linspace(0.0, 1.0, 10)
+    name = "a call on ten numbers, beside NumPy"
+    program = Call(jit(_line, compiler="native"), ten)
+    yield Row(TOPIC, name, program, {"numpy": Call(_line, ten)}, Budget(1.0, extra=3e-6))
 
 
 def _path(steps: int) -> Callable[..., Any]:
@@ -107,3 +138,60 @@ def _error(w: Any, x: Any, y: Any) -> Any:
 
 def _rosenbrock(x: Any) -> Any:
     return array_namespace(x).sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def _newton(while_loop: Any) -> Callable[[Any], Any]:
+    """Make the square root by Newton's method, with the number of its steps."""
+
+    def root(a: Any) -> Any:
+        xp = array_namespace(a)
+        step = lambda carry: (0.5 * (carry[0] + a / carry[0]), carry[1] + 1)
+        return while_loop(lambda carry: xp.abs(carry[0] * carry[0] - a) > 1e-12 * a, step, (a, xp.asarray(0)))
+
+    return root
+
+
+def _integral(while_loop: Any) -> Callable[..., Any]:
+    """Make the sum of squares of predators and prey after ten units of time, by the method of Bogacki and Shampine."""
+
+    def total(rates: Any, start: Any) -> Any:
+        xp, end = array_namespace(start), 10.0
+
+        def slope(y: Any) -> Any:
+            return xp.stack([rates[0] * y[0] - rates[1] * y[0] * y[1], rates[2] * y[0] * y[1] - rates[3] * y[1]])
+
+        def attempt(carry: Any) -> Any:
+            t, y, h = carry
+            h = xp.minimum(h, end - t)
+            k1 = slope(y)
+            k2 = slope(y + h * 0.5 * k1)
+            k3 = slope(y + h * 0.75 * k2)
+            new = y + h * (2 * k1 + 3 * k2 + 4 * k3) / 9
+            error = h * (-5 * k1 / 72 + k2 / 12 + k3 / 9 - slope(new) / 8)
+            size = xp.sqrt(xp.sum((error / (1e-6 + 1e-6 * xp.abs(new))) ** 2) / 2)
+            accepted = size <= 1.0
+            h_next = h * xp.clip(0.9 * xp.maximum(size, 1e-10) ** (-1 / 3), 0.2, 5.0)
+            return xp.where(accepted, t + h, t), xp.where(accepted, new, y), h_next
+
+        first = xp.asarray(0.0), start, xp.asarray(0.1)
+        return xp.sum(while_loop(lambda carry: carry[0] < end, attempt, first)[1] ** 2)
+
+    return total
+
+
+def _bounded_on_jax(limit: int, test: Any, body: Any, init: Any) -> Any:
+    """Take steps while a condition holds, in a loop that JAX can differentiate."""
+    step = lambda carry, _: (jax.lax.cond(test(carry), body, lambda same: same, carry), None)
+    return jax.lax.scan(step, init, None, length=limit)[0]
+
+
+def _perceptron(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, y: Any) -> Any:
+    """Return the cross-entropy of a hidden layer and a softmax."""
+    xp = array_namespace(x)
+    scores = xp.tanh(x @ w1 + b1) @ w2 + b2
+    scores = scores - xp.max(scores, axis=1, keepdims=True)
+    return -xp.mean(xp.sum(y * (scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))), axis=1))
+
+
+def _line(x: Any) -> Any:
+    return x * 2.0 + 1.0

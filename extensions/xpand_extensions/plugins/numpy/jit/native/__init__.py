@@ -50,7 +50,7 @@ class Native(Backend):
 
         names = [equation.op.name for equation in graph.equations]
         is_small = FLOW.isdisjoint(names) and len([name for name in names if name not in VIEWS]) < LEAST
-        return None if is_small or _count(graph) > MOST else Program(graph)
+        return None if is_small or _count(graph) > MOST else Program(graph).function()
 
     signature = staticmethod(Blocks.signature)
 

@@ -56,6 +56,8 @@ class Emitter:
         """The bytes of each slot of the workspace."""
         self.scopes: list[dict[Any, Node]] = []
         self.pinned: list[int] = []
+        self.targets: list[Buffer | None] = []
+        """Where the results of the current equation belong; None for those that may be anywhere."""
         self.counted: set[int] = set()
         """The `id` of the equations of loops that need a step."""
         self.block: tuple[Any, dict[int, Any]] | None = None
@@ -96,6 +98,14 @@ class Emitter:
         self.pinned.append(slot)
         pointer = self.entry.gep(self.workspace, [constant(sum(self.sizes[:slot]))], source_etype=ir.IntType(8))
         return Buffer(shape, dtype, pointer, slots=(slot,))
+
+    def result(self, shape: Shape, dtype: np.dtype[Any], number: int = 0) -> Buffer:
+        """Return memory for a result of the current equation: that of the program's result, if it is one."""
+        target = self.targets[number] if number < len(self.targets) else None
+        if target is None or target.shape != shape or target.dtype != dtype:
+            return self.allocated(shape, dtype)
+        self.targets[number] = None
+        return target
 
     def address(self, buffer: Buffer, place: Sequence[Index]) -> Any:
         """Return the address of an element."""

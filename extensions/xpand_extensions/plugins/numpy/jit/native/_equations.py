@@ -155,7 +155,7 @@ def _join(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[No
         values = [value for x in given for value in emitter.small(x).values]
         positions = np.stack(numbers, axis=axis) if is_stack else np.concatenate(numbers, axis=axis)
         return [Small(out.shape, out.dtype, [values[i] for i in positions.ravel()])]
-    found = emitter.allocated(out.shape, np.dtype(out.dtype))
+    found = emitter.result(out.shape, np.dtype(out.dtype))
     start = 0
     for x in given:
         count = 1 if is_stack else x.shape[axis]

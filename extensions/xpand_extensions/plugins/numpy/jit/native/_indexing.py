@@ -19,7 +19,7 @@ def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Nod
         return [emitter.viewed(given[0], itemgetter(_key(equation)))]
     buffer, indices = emitter.in_memory(given[0]), given[1:]
     if indices[0].shape:
-        found = emitter.allocated(equation.outputs[0].shape, buffer.dtype)
+        found = emitter.result(equation.outputs[0].shape, buffer.dtype)
         indices = list(map(emitter.in_memory, indices))
 
         def read(place: Place) -> None:
@@ -155,7 +155,7 @@ def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
         for i, j in zip(positions.ravel(), which.ravel()):
             values[i] = new.values[j]
         return [Small(out.shape, dtype, values)]
-    found = emitter.allocated(out.shape, dtype)
+    found = emitter.result(out.shape, dtype)
     emitter.store(x, found)
     part = found.viewed(lambda x: x[key])
     if part.size:
@@ -168,7 +168,7 @@ def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, in
     if isinstance(x, Small):
         copy = emitter.in_memory(x)
     else:
-        copy = emitter.allocated(x.shape, x.dtype)
+        copy = emitter.result(x.shape, x.dtype)
         emitter.store(x, copy)
     if not indices[0].shape:
         row = _indexed(emitter, equation, copy, indices)
@@ -206,7 +206,7 @@ def taken(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[No
         axis, buffer = 0, emitter.dense(given[0]).viewed(lambda x: x.reshape(-1))
     else:
         axis, buffer = axis % len(given[0].shape), emitter.in_memory(given[0])
-    found, count = emitter.allocated(out.shape, buffer.dtype), len(indices.shape)
+    found, count = emitter.result(out.shape, buffer.dtype), len(indices.shape)
 
     def read(place: Place) -> None:
         index = _position(emitter, indices, place[axis:], buffer.shape[axis])
@@ -234,7 +234,7 @@ def taken_along(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
     """Read elements, one index each along an axis."""
     out, buffer, indices = equation.outputs[0], emitter.in_memory(given[0]), emitter.in_memory(given[1])
     axis = equation.params["axis"] % len(out.shape)
-    found = emitter.allocated(out.shape, buffer.dtype)
+    found = emitter.result(out.shape, buffer.dtype)
 
     def read(place: Place) -> None:
         index = _position(emitter, indices, place, buffer.shape[axis])
@@ -288,7 +288,7 @@ def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
     values, indices = emitter.in_memory(given[write.values]), emitter.in_memory(given[write.indices])
     table = None if write.table is None else emitter.in_memory(given[write.table])
     dtype, adds = np.dtype(out.dtype), equation.op.name != "rows.set"
-    found = emitter.allocated(out.shape, dtype)
+    found = emitter.result(out.shape, dtype)
     # The library adds several columns up before it adds them to the table.
     adds_sums = adds and len(out.shape) > 1 and out.shape[1] > 1 and import_if_usable("scipy.sparse") is not None
     zeros = emitter.stretched(Small((), dtype, [literal(0, dtype)]), out.shape)

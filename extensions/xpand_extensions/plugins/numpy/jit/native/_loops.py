@@ -1,6 +1,7 @@
 """Loops and branches: what their bodies pass on is in registers where it is small, and else in two buffers in turn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,13 @@ from ._scalars import literal, stored_type_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, slots_of
 
 
-def lowered(emitter: Emitter, graph: Graph, given: Sequence[Node], constants: Callable[[Any], Node]) -> list[Node]:
+def lowered(
+    emitter: Emitter,
+    graph: Graph,
+    given: Sequence[Node],
+    constants: Callable[[Any], Node],
+    targets: Mapping[Variable, Buffer] = MappingProxyType({}),
+) -> list[Node]:
     """Emit the operations of a graph, and return its outputs.
 
     Args:
@@ -24,6 +31,7 @@ def lowered(emitter: Emitter, graph: Graph, given: Sequence[Node], constants: Ca
         graph: The graph.
         given: Its inputs.
         constants: Returns the array of a constant.
+        targets: Where results belong that are not small.
     """
     values: dict[Variable, Node] = dict(zip(graph.inputs, given))
     emitter.scopes.append(values)
@@ -37,6 +45,7 @@ def lowered(emitter: Emitter, graph: Graph, given: Sequence[Node], constants: Ca
     for number, equation in enumerate(graph.equations):
         inputs = [values[x] if isinstance(x, Variable) else None for x in equation.inputs]
         with emitter.equation():
+            emitter.targets = [targets.get(x) for x in equation.outputs]
             steps = expanded(equation)
             if steps is not None:
                 found = lowered(emitter, steps, [x for x in inputs if x is not None], constants)
@@ -45,7 +54,11 @@ def lowered(emitter: Emitter, graph: Graph, given: Sequence[Node], constants: Ca
             else:
                 found = RULES[equation.op.name].lower(emitter, equation, inputs)
             for x, node in zip(equation.outputs, found, strict=True):
-                if x in uses:
+                if x in targets:
+                    if node is not targets[x]:
+                        emitter.store(node, targets[x])
+                    values[x] = targets[x]
+                elif x in uses:
                     is_shared = uses[x] > 1 and isinstance(node, (Elementwise, Call))
                     values[x] = emitter.in_memory(node) if is_shared else node
         for x in dict.fromkeys(equation.inputs):
@@ -135,8 +148,8 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
     for each, x in zip(cells, init):
         each.init(x)
     stacked: list[Buffer] = []
-    for x in equation.outputs[carry:]:
-        stacked.append(emitter.allocated(x.shape, np.dtype(x.dtype)))
+    for number, x in enumerate(equation.outputs[carry:], carry):
+        stacked.append(emitter.result(x.shape, np.dtype(x.dtype), number))
 
     def step(index: Index) -> None:
         of_step = [_row(emitter, x, index) for x in rows]

@@ -29,6 +29,8 @@ MISPLACED: Final = 1 << 8
 _REACTIONS: Final = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 _WARNED: Final = sum(_REACTIONS)
 _LOCK: Final = Lock()
+KEPT: Final = 1 << 24
+"""The bytes of a workspace that is kept for the next call, at most."""
 
 
 def _machine() -> Any:
@@ -75,21 +77,46 @@ class Program:
         self._run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * count)(
             self._engine.get_function_address("run")
         )
+        self._workspaces: list[Any] = []
+        """The workspace of the last call: memory that is new to the process costs more than operations on it."""
         self._library: Callable[..., Any] | None = None
         self._copies: dict[tuple[Order, ...], bool] = {}
 
     def __call__(self, *arrays: Any) -> Sequence[Any]:
         """Run the program."""
-        given = [x if type(x) is np.ndarray else np.asarray(x) for x in arrays[: self.count]]
-        results = [np.empty(shape, dtype) for shape, dtype in self.results]
-        workspace: Any = np.empty(self.size, np.uint8)
-        status = self._run(*given, *self.constants, *results, workspace, self.addresses)
-        if status:
-            if status & MISPLACED:
-                return self._rearranged(arrays)
-            if status & AGAIN or self._reacts(status):
-                return self.by_library(*arrays)
-        return [x if x.shape else x[()] for x in results]
+        return self.function()(*arrays)
+
+    def function(self) -> Callable[..., Sequence[Any]]:
+        """Write the function that runs the program, without loops over its arguments: a call takes a microsecond."""
+        scope: dict[str, Any] = {"empty": np.empty, "ndarray": np.ndarray, "asarray": np.asarray, "bytes": np.uint8}
+        scope |= {"run": self._run, "addresses": self.addresses, "spaces": self._workspaces, "after": self._after}
+        given, results = [f"x{i}" for i in range(self.count)], [f"y{i}" for i in range(len(self.results))]
+        lines = [f"    if type({x}) is not ndarray: {x} = asarray({x})" for x in given]
+        for i, (shape, dtype) in enumerate(self.results):
+            scope[f"d{i}"] = dtype
+            lines.append(f"    y{i} = empty({shape!r}, d{i})")
+        scope |= {f"c{i}": x for i, x in enumerate(self.constants)}
+        constants = [f"c{i}" for i in range(len(self.constants))]
+        found = "".join(f"{y}, " if shape else f"{y}[()], " for y, (shape, _) in zip(results, self.results))
+        lines += [
+            "    try: space = spaces.pop()",
+            f"    except IndexError: space = empty({self.size}, bytes)",
+            f"    status = run({', '.join([*given, *constants, *results, 'space', 'addresses'])})",
+            "    if not spaces: spaces.append(space)" if self.size <= KEPT else "",
+            f"    if status: return after(status, ({found}), ({''.join(f'{x}, ' for x in given)}*others))",
+            f"    return ({found})",
+        ]
+        exec("\n".join([f"def call({''.join(f'{x}, ' for x in given)}*others):", *lines]), scope)
+        call: Callable[..., Sequence[Any]] = scope.pop("call")
+        return call
+
+    def _after(self, status: int, results: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of a call with a status, or compute them in another way."""
+        if status & MISPLACED:
+            return self._rearranged(arrays)
+        if status & AGAIN or self._reacts(status):
+            return self.by_library(*arrays)
+        return results
 
     @staticmethod
     def _reacts(status: int) -> bool:
@@ -173,10 +200,12 @@ def _written(graph: Graph, counted: set[int]) -> tuple[str, int, list[Any], list
             return Buffer(value.shape, value.dtype, pointers[id(value)])
         return Small(value.shape, value.dtype, [literal(x, value.dtype) for x in value.ravel()])
 
-    found = lowered(emitter, graph, inputs, constant)
-    for node, x, pointer in zip(found, graph.outputs, body.args[counts[0] + counts[1] :]):
-        assert isinstance(x, Variable)
-        emitter.store(node, Buffer(x.shape, x.dtype, pointer))
+    results = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.outputs, body.args[sum(counts[:2]) :])]
+    targets = {x: each for x, each in zip(graph.outputs, results) if isinstance(x, Variable) and each.size > SMALL}
+    found = lowered(emitter, graph, inputs, constant, targets)
+    for node, target in zip(found, results):
+        if node is not target:
+            emitter.store(node, target)
     emitter.keep_flags()
     b = emitter.b
     b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED | AGAIN)))

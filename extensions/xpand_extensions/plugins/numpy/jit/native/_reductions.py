@@ -76,9 +76,10 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
     lengths = [length for is_reduced, length in runs if not is_reduced]
     count = math.prod(lengths)
     if count <= SMALL:
-        target = emitter.in_memory(Small((count,), dtype, [literal(0, dtype)] * count))
+        found = emitter.in_memory(Small(out.shape, dtype, [literal(0, dtype)] * count))
     else:
-        target = emitter.allocated((count,), dtype)
+        found = emitter.result(out.shape, dtype)
+    target = found.viewed(lambda x: x.reshape(-1))
     flat = buffer.viewed(lambda x: x.reshape(tuple(length for _, length in runs)))
     strides, step = [], count
     for is_reduced, length in runs:
@@ -106,9 +107,7 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
             emitter.call(loop, [sums, row, sums], [last], [inner[0], inner[1], inner[0]])
 
         emitter.nest(flat.shape[:-1], call)
-    found: Node = Buffer(out.shape, dtype, target.pointer, slots=target.slots)
-    found = emitter.small(found) if found.size <= SMALL else found
-    return [found]
+    return [emitter.small(found) if found.size <= SMALL else found]
 
 
 def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
