@@ -99,6 +99,23 @@ def test_fsdp_and_donation(library: Library) -> None:
     library.assert_equal(hax.named_jit(lambda x, y: x + y, donate_args=(False, False))(x, x).array, 2 * VALUES)
 
 
+def test_donated_memory_of_jax() -> None:
+    import jax.numpy as jnp
+
+    def donated(donate_args: Any, donate_kwargs: Any = None) -> list[str]:
+        """Return which arguments a call has used up."""
+        leaves = {name: hax.named(jnp.asarray(VALUES), ("batch", "embed")) for name in ("w", "b", "y", "z")}
+        shifted = lambda tree, y, *, z: ({name: x + 1.0 for name, x in tree.items()}, y - 1.0, z * 2.0)
+        step = hax.named_jit(shifted, donate_args=donate_args, donate_kwargs=donate_kwargs)
+        step({name: leaves[name] for name in ("w", "b")}, leaves["y"], z=leaves["z"])
+        return [name for name, x in leaves.items() if x.array.is_deleted()]
+
+    assert donated(None) == []
+    assert donated(True) == ["w", "b", "y"]
+    assert donated(({"w": True, "b": False},)) == ["w"]
+    assert donated((False, lambda leaf: leaf.has_axis("embed")), {"z": True}) == ["y", "z"]
+
+
 def test_bad_arguments() -> None:
     x = hax.named(VALUES, ("batch", "embed"))
     with pytest.raises(TypeError, match="axis_mapping: mapping must be a dictionary"), hax.axis_mapping("batch"):
@@ -111,7 +128,7 @@ def test_bad_arguments() -> None:
         hax.named_jit(lambda x: x, static=1)
     with pytest.raises(TypeError, match="named_jit: arguments that are not arrays are static and must be hashable"):
         hax.named_jit(lambda x, y: x)(x, bytearray())
-    with pytest.raises(TypeError, match="a boolean for each positional argument"):
+    with pytest.raises(TypeError, match="take booleans, functions of a leaf, or trees of these, got str"):
         hax.named_jit(lambda x: x, donate_args=("yes",))(x)
     with pytest.raises(TypeError, match="axis must be an Axis"):
         hax.round_axis_for_partitioning("batch", {})

@@ -263,7 +263,7 @@ def tree_checkpoint_name(x: T, name: str) -> T:
     return autodiff.checkpoint_name(x, name)
 
 
-_NO_EFFECT: Final = {"keep_unused", "inline"}
+_NO_EFFECT: Final = {"backend", "inline", "keep_unused"}
 
 
 def named_jit(
@@ -283,9 +283,11 @@ def named_jit(
         axis_resources: The mapping inside of the function. By default: that of the block in which it is called.
         in_axis_resources: The mapping by which arguments are split first. By default they stay as they are.
         out_axis_resources: The mapping by which results are split. By default: `axis_resources`.
-        donate_args: For each positional argument, whether its memory may be used for results.
-        donate_kwargs: Accepted for code written for Haliax. Keyword arguments are never donated.
-        **options: `keep_unused` and `inline` have no effect.
+        donate_args: For each positional argument, whether its memory may be used for results: a boolean, a function of
+            a leaf that returns one, or a tree of such, whose leaves may stand for branches of the argument. A single
+            one is for all arguments.
+        donate_kwargs: The same for keyword arguments, by their names.
+        **options: `backend`, `inline` and `keep_unused` have no effect.
 
     Returns:
         A compiled function. Leaves of its arguments that are not arrays are static: they must be hashable, and a new
@@ -333,7 +335,7 @@ def named_jit(
         results = mapping if out_axis_resources is None else out_axis_resources
         leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
         static = [(i, leaf) for i, leaf in enumerate(leaves) if not _is_dynamic(leaf)]
-        donated = _donated(donate_args, args)
+        donated = _donated(donate_args, donate_kwargs, args, kwargs)
         key = (structure, tuple([(i, _key(leaf)) for i, leaf in static]), tuple(mapping.items()), donated)
         try:
             program = programs.get(key)
@@ -368,23 +370,33 @@ def _key(leaf: Any) -> Any:
     return type(leaf), repr(leaf) if isinstance(leaf, (float, complex)) else leaf
 
 
-def _donated(donate_args: Any, args: Sequence[Any]) -> tuple[int, ...]:
+def _donated(donate_args: Any, donate_kwargs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the positions of the leaves whose memory may be used, among those that aren't static."""
-    if not donate_args:
+    if not donate_args and not donate_kwargs:
         return ()
-    flags = tuple(donate_args) if isinstance(donate_args, (list, tuple)) else (donate_args,) * len(args)
-    found: list[int] = []
-    position = 0
-    for i, arg in enumerate(args):
-        count = sum(_is_dynamic(leaf) for leaf in trees.leaves(arg, is_leaf=is_named))
-        chosen = flags[i] if i < len(flags) else False
+    if isinstance(donate_args, Sequence):
+        donate_args = (*donate_args, *[False] * len(args))[: len(args)]
+    if isinstance(donate_kwargs, Mapping):
+        donate_kwargs = {name: donate_kwargs.get(name, False) for name in kwargs}
+    flags = [
+        (chosen(leaf) if callable(chosen) else chosen, leaf)
+        for given, donate in ((tuple(args), donate_args), (dict(kwargs), donate_kwargs))
+        for branch, chosen in _branches(given, donate or False)
+        for leaf in trees.leaves(branch, is_leaf=is_named)
+    ]
+    for chosen, _ in flags:
         if not isinstance(chosen, bool):
             raise TypeError(
-                f"named_jit: donate_args takes a boolean for each positional argument, got {describe(chosen)}"
+                "named_jit: donate_args and donate_kwargs take booleans, functions of a leaf, or trees of these, got "
+                f"{describe(chosen)}"
             )
-        found += range(position, position + count) if chosen else ()
-        position += count
-    return tuple(found)
+    return tuple([i for i, (chosen, _) in enumerate(each for each in flags if _is_dynamic(each[1])) if chosen])
+
+
+def _branches(tree: trees.Tree, donate: trees.Tree) -> list[tuple[trees.Tree, Any]]:
+    """Return the branches of a tree for which there is a leaf of another, with this leaf."""
+    leaves, structure = trees.flatten(donate)
+    return list(zip(structure.flatten_up_to(tree), leaves))
 
 
 def fsdp(*args: Any, **kwargs: Any) -> Any:
