@@ -1,20 +1,11 @@
 """Tell which tensors are plain values, so that kernels of other libraries may read them."""
 
-from typing import Final
-
 import torch
 from torch.autograd import forward_ad
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
-
-OF_NO_VALUES: Final = {
-    *[getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim", "layout")],
-    *[getattr(torch.Tensor, name) for name in ("dim", "size", "stride", "numel", "is_floating_point", "is_complex")],
-    *[torch.is_floating_point, torch.is_complex, torch.numel],
-}
-"""PyTorch functions that don't read values; looked up at every step of a loop."""
 
 
 def has_tangent(x: Array) -> bool:
