@@ -11,7 +11,7 @@ from tests.libraries import LIBRARIES
 from tests.operations import checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import indexing, scatter
-from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.autodiff import grad, jvp, vjp
 from xpand_extensions.jit import eval_shape, jit
 from xpand_extensions.padding import pad
 from xpand_extensions.tracing import traced_namespace
@@ -487,3 +487,64 @@ def test_masks_of_no_axes(key: Any, holds: bool) -> None:
     np.testing.assert_array_equal(vmap(function)(np.stack([x, -2.0 * x])), np.stack([expected, 4.0 * expected]))
     sum_of = lambda x: xpand.array_namespace(x).sum(function(x))
     np.testing.assert_allclose(np.sum(x * grad(sum_of)(x)), 2.0 * np.sum(expected), rtol=1e-13)
+
+
+def _added_up(shape: tuple[int, ...], cotangents: list[tuple[Any, float]]) -> np.ndarray:
+    """Add up arrays of zeros with a number at each key, in the order of the transpose: the last one first."""
+    total = None
+    for key, ct in reversed(cotangents):
+        one = np.zeros(shape)
+        one[key] = ct
+        total = one if total is None else total + one
+    return np.asarray(total)
+
+
+PARTS = {
+    "one element": [(1, -0.0)],
+    "one element, twice": [(1, -0.0), (1, -0.0)],
+    "one element, as itself and from the end": [(1, -0.0), (-2, -0.0), ((1, ...), -0.0)],
+    "zeros of both signs": [(1, -0.0), (1, 0.0)],
+    "elements": [(0, -0.0), (1, 2.0), (2, -0.0), (0, 3.0), (0, 0.1)],
+    "elements and slices": [(0, 0.1), (slice(0, 2), 0.2), (1, 0.3), (2, -0.0), (slice(1, 3), 0.7)],
+    "rows": [((0, slice(None)), 0.1), (1, -0.0), ((-3, ...), 0.3)],
+    "rows and their elements": [(0, 0.1), ((0, 1), 0.2), ((0, 0), -0.0), (0, 0.3), ((2, -1), 0.7)],
+}
+
+
+@pytest.mark.parametrize("library", EAGER, ids=[library.id for library in EAGER])
+@pytest.mark.parametrize("name", PARTS)
+def test_elements_add_up_to_the_bits_of_arrays(library, name):
+    shape = (3, 2) if name.startswith("rows") else (3,)
+    parts = PARTS[name] if library.id == "numpy" else [
+        (key if isinstance(key, tuple) or len(shape) == 1 else (key, ...), ct) for key, ct in PARTS[name]
+    ]  # fmt: skip
+
+    def total(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        found = 0.0
+        for key, ct in parts:
+            found = found + xp.sum(x[key] * ct)
+        return found
+
+    found = np.asarray(library.to_numpy(grad(total)(library.asarray(np.ones(shape)))))
+    expected = _added_up(shape, parts)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_elements_of_an_array_that_is_used_whole_too():
+    def total(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        return x[0] * x[1] + xp.sum(x * x) + x[2] * x[0] + xp.sum(x[:2])
+
+    x = np.asarray([2.0, 3.0, 5.0])
+    np.testing.assert_array_equal(grad(total)(x), [2 * 2.0 + 3.0 + 5.0 + 1.0, 2 * 3.0 + 2.0 + 1.0, 2 * 5.0 + 2.0])
+    np.testing.assert_array_equal(jvp(grad(total), (x,), (np.ones(3),))[1], [4.0, 3.0, 3.0])
+
+
+def test_cotangents_of_elements_are_the_callers_own():
+    _, pull = vjp(lambda x: x[0] + x[1], V)
+    (first,) = pull(np.asarray(1.0))
+    (second,) = pull(np.asarray(2.0))
+    np.testing.assert_array_equal(first, [1.0, 1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(second, [2.0, 2.0, 0.0, 0.0])

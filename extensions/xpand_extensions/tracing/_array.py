@@ -97,6 +97,9 @@ class _Methods(TracedArray):
         return namespace.wrap(bind(namespace.operations["to_device"], (self,), {"device": device}))
 
     def _taken_apart(self, key: Any) -> tuple[tuple[Any, ...], list[Any]]:
+        if type(key) is int:  # as in a loop over elements
+            return (key,), []
+
         def from_list(part: list[Any]) -> Any:
             namespace = self._namespace
             dtype = None if part else namespace.int64  # an empty list selects nothing
@@ -308,6 +311,6 @@ def _binary(namespace: Any, op: Any, reflected: bool) -> Callable[..., Any]:
         if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
         found = bind(op, (other, self) if reflected else (self, other), {})
-        return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
+        return found if type(found) is type(self) else namespace.array(EVALUATION, found)
 
     return operator

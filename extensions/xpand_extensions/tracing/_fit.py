@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand.extend import Array, DType
+from xpand.extend import Array, DType, device_of
 
 from .._sums import plain_sum
 from ._core import TracedArray
@@ -66,9 +66,54 @@ def alike(namespace: Any, args: list[Any]) -> list[Any]:
     return [namespace.wrap(x) if hasattr(x, "dtype") else x for x in args]
 
 
-def plus(x: Array, y: Array) -> Array:
+def plus(x: Any, y: Any) -> Any:
     """Add two arrays, a traced one first."""
+    if type(x) is Placed or type(y) is Placed:
+        if type(x) is type(y) and x.takes(y):
+            return x
+        x, y = dense(x), dense(y)
     return y + x if isinstance(y, TracedArray) else x + y
+
+
+class Placed:
+    """A cotangent that is zero but for one element, or one slice along the last axes: `zeros[key] = value`.
+
+    Adding another one takes the time of the element instead of that of the array. The sum has the bits that adding
+    arrays would give: also the sign of its zeros.
+    """
+
+    __slots__ = ("_has_several", "_key", "_like", "_value", "_whole", "_xp")
+
+    def __init__(self, xp: Any, like: Any, key: tuple[Any, ...], value: Array) -> None:
+        """Take the namespace, an array of the whole's shape, a key of non-negative integers and `...`, and a value."""
+        self._xp, self._like, self._key, self._value = xp, like, key, value
+        self._whole: Any = None
+        self._has_several = False
+
+    def takes(self, other: "Placed") -> bool:
+        """Add another cotangent to this one if their elements are the same or disjoint; tell whether they are."""
+        if len(other._key) != len(self._key) or other._value.dtype != self._value.dtype or other._whole is not None:
+            return False
+        if self._whole is None:
+            self._whole = self.dense()
+        self._whole[other._key] += other._value
+        self._has_several = self._has_several or other._key != self._key
+        return True
+
+    def dense(self) -> Array:
+        """Return the whole array."""
+        if self._whole is None:
+            dtype, device = self._value.dtype, device_of(self._like)
+            whole = self._xp.zeros(tuple(self._like.shape), dtype=dtype, device=device)
+            whole[self._key] = self._value
+            return whole
+        # Elsewhere each of the others is +0.0, and -0.0 + 0.0 is +0.0.
+        return self._whole + 0.0 if self._has_several else self._whole
+
+
+def dense(x: Any) -> Array:
+    """Return the array that a cotangent stands for."""
+    return x.dense() if type(x) is Placed else x
 
 
 def product(x: Array, y: Array) -> Array:

@@ -41,6 +41,8 @@ def _index(x: Any) -> Any:
 
 def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
     """Build the key from its static part and its arrays."""
+    if not arrays:
+        return key[0] if len(key) == 1 else key
     given = iter(arrays)
     parts = tuple(next(given) if part is ARRAY else part for part in key)
     return parts[0] if len(parts) == 1 else parts

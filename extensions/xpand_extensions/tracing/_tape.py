@@ -74,10 +74,10 @@ class Applied(Node):
         return self.positions.values()
 
     def pull(self, namespace: Any, ct: Any) -> Iterable[tuple[Node, Any]]:
-        override = self.op.overrides.get("transpose")
-        if override is not None:
-            found = override(self, namespace, ct)
-            yield from ((self.positions[i], x) for i, x in found.items() if x is not None)
+        override = self.op.overrides.get("accumulate")
+        found = None if override is None else override(self, namespace, ct)
+        if found is not None:
+            yield self.positions[0], found
             return
         rules = self.op.transposes(len(self.args), self.params)
         if rules is None:

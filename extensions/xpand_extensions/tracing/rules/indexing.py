@@ -10,6 +10,7 @@ from ..._bounds import index_dtype
 from ..._sums import plain_sum
 from ...extend._derivatives import LINEAR, First
 from .._core import Aval, TracedArray, TracedError, bare
+from .._fit import Placed
 from .._indexing import get, numbers_of, put
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from .._rows import write_rows
@@ -322,13 +323,25 @@ def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, A
     return trace.namespace.take(x, index, axis=axis)
 
 
+def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:
+    """Return the cotangent of `x` for integers as a key: it is added up in the time of an element, not of the array."""
+    key, base = node.params["key"], namespace.base
+    if not key or type(key[0]) is not int or isinstance(ct, TracedArray) or is_lazy(base):
+        return None
+    while type(key[-1]) is not int and (key[-1] is Ellipsis or key[-1] == slice(None)):
+        key = key[:-1]
+    x = node.args[0]
+    index = tuple([part % size for part, size in zip(key, x.shape) if type(part) is int])
+    return Placed(base, x, (*index, ...), ct) if len(index) == len(key) else None
+
+
 def _batch_of_setitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Set elements at arrays by way of `scatter.at`."""
     return op.decompose(args, params) if len(args) > 2 else trace.by_rule(op, args, params)
 
 
 OVERRIDES: Final[dict[str, Any]] = {
-    "getitem": {"stage": _staged_getitem},
+    "getitem": {"accumulate": _accumulated_getitem, "stage": _staged_getitem},
     "repeat": {"stage": _staged_repeat},
     "setitem": {"batch": _batch_of_setitem},
 }
