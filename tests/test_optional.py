@@ -187,3 +187,18 @@ def test_a_broken_installation_is_not_taken_for_a_missing_package(
         with pytest.raises(ModuleNotFoundError) as found:
             load("broken_plug_in")
         assert found.value.name == missing
+
+
+def test_modules_load_what_takes_long_only_where_it_is_needed() -> None:
+    program = """
+import sys
+import numpy as np
+from xpand_extensions import autodiff, linear_solve, sparse, vmap
+
+print("importlib.metadata" in sys.modules, "xpand_extensions.tracing" in sys.modules, "scipy" in sys.modules)
+linear_solve.solve(np.eye(2), np.ones(2))
+print("xpand_extensions.tracing.rules" in sys.modules)
+"""
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["False"] * 4

@@ -23,7 +23,6 @@ one. A plug-in package may also make implementations itself, of operations that 
 import importlib
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
@@ -421,6 +420,8 @@ def third_party_plugins() -> dict[str, str]:
     Raises:
         RuntimeError: Two distributions claim the same library.
     """
+    from importlib.metadata import entry_points  # takes longer than the rest of this package to import
+
     found: dict[str, str] = {}
     for point in entry_points(group=ENTRY_POINTS):
         if found.setdefault(point.name, point.value) != point.value:

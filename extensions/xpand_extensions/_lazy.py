@@ -2,7 +2,6 @@
 
 from xpand import array_namespace, extend
 from xpand.extend import Array
-from xpand_extensions.tracing._namespace import TracedNamespace
 
 
 def is_lazy(x: Array) -> bool:
@@ -10,5 +9,5 @@ def is_lazy(x: Array) -> bool:
 
     No loop over its arrays sees how far it has come, inside of transformations and outside.
     """
-    xp = array_namespace(x)
-    return extend.is_lazy(xp.base if isinstance(xp, TracedNamespace) else xp)
+    traced = getattr(type(x), "_namespace", None)
+    return extend.is_lazy(array_namespace(x) if traced is None else traced.base)

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from xpand import array_namespace, is_concrete, trees
+from xpand import array_namespace, is_concrete, namespace, trees
 from xpand.extend import Array, Device, checks, describe
 
 from .._dispatch import pluggable
@@ -11,6 +11,14 @@ from ._list import resolve
 from ._memory import is_out_of_memory, raise_memory_error
 
 T = TypeVar("T")
+
+
+def on_host(x: Array) -> Any:
+    """Convert a concrete array of any library to NumPy."""
+    xp, host = array_namespace(x), namespace("numpy")
+    if xp is host:
+        return x
+    return host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
 
 def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None = None, donate: bool = False) -> T:

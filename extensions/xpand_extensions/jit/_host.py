@@ -11,7 +11,6 @@ from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import arrays_of
 from .._where import clean_tracebacks
-from ..convert import to_numpy
 from ._calls import name_of
 from ._graph import ShapeDtype, dtype_name, dtype_of
 
@@ -225,6 +224,8 @@ def lazy_apply(
     if all(map(is_concrete, arrays.values())):
         if not as_numpy:
             return func(*args, **kwargs)
+        from ..convert import to_numpy  # which loads sparse arrays
+
         found = func(*[to_numpy(x) if checks.is_array(x) else x for x in args], **kwargs)
         device = checks.device_of(next(iter(arrays.values())))
         if isinstance(found, (tuple, list)):

@@ -9,9 +9,9 @@ from xpand.extend import Array, checks
 from .. import autodiff, devices, sparse
 from .._dispatch import in_one_namespace, pluggable
 from .._solver_status import Status
+from ..devices._move import on_host
 from ..sparse._containers import COO
 from ..sparse._pattern import are_concrete, eagerly
-from ..tracing._host import on_host
 from ._condition import estimate, verdict
 from ._factorization import Factorization
 from ._operators import times

@@ -10,10 +10,6 @@ from .. import sparse
 from .._where import clean_tracebacks
 from ..jit._graph import namespace_with
 from ..sparse._convert import FORMATS
-from ..tracing import traced_namespace
-from ..tracing._affine import Affine
-from ..tracing._affine_maps import below
-from ..tracing._core import Aval, bare
 
 
 @clean_tracebacks
@@ -56,6 +52,12 @@ def matrix_from_function(
     array([[ 1., -2.,  1.,  0.],
            [ 0.,  1., -2.,  1.]])
     """
+    # Imported late: they load the rules of all operations.
+    from ..tracing import traced_namespace
+    from ..tracing._affine import Affine
+    from ..tracing._affine_maps import below
+    from ..tracing._core import Aval, bare
+
     if not callable(function):
         raise TypeError(f"matrix_from_function: takes a function, got {describe(function)}")
     checks.choice("matrix_from_function", "format", format, FORMATS)

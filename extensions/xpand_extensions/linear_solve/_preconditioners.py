@@ -8,10 +8,10 @@ from xpand import array_namespace, is_concrete, trees
 from xpand.extend import Array, Namespace, checks, describe
 
 from .. import sparse
+from ..devices._move import on_host
 from ..linalg._right_hand_sides import axis_of, columns_of, stack_of
 from ..sparse._convert import any_sparse
 from ..sparse._known import make_known
-from ..tracing._host import on_host
 from ._factorization import transpose
 from ._operators import times
 

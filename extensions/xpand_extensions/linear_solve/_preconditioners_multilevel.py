@@ -5,7 +5,7 @@ from typing import Any, Literal
 from xpand import array_namespace, namespace
 from xpand.extend import Array, checks
 
-from ..tracing._host import on_host
+from ..devices._move import on_host
 from ._aggregation import Level, hierarchy
 from ._preconditioners import Preconditioner, matrix_of, matrix_on_host, on_device, scaled
 

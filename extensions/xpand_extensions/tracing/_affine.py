@@ -13,11 +13,11 @@ from xpand import is_concrete
 from xpand.extend import Array, DType, Namespace
 
 from .. import sparse
+from ..devices._move import on_host
 from ..extend._derivatives import LINEAR, joint, scale
 from ._affine_maps import Map, compose, coordinates_of, plus, scaled
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt
 from ._facades import FacadeOp
-from ._host import on_host
 from ._namespace import traced_namespace
 from ._staging import avals_of_result
 from ._translate import Dtypes, operation_on, params_on

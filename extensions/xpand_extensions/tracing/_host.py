@@ -7,6 +7,7 @@ from xpand import UnsupportedError, array_namespace, is_concrete, library_name, 
 from xpand.extend import Array
 
 from .._dispatch import OPERATIONS
+from ..devices._move import on_host
 from ..jit._host import of_shapes
 from ._core import CURRENT, TracedArray, bind
 from ._namespace import traced_namespace
@@ -59,14 +60,6 @@ def _called_for_effects(
             "function that returns nothing; compute the arrays first, or use `io_callback` with a result that is used"
         )
     return _later(arrays, function, declared, "sequential")
-
-
-def on_host(x: Array) -> Any:
-    """Convert a concrete array of any library to NumPy."""
-    xp, host = array_namespace(x), namespace("numpy")
-    if xp is host:
-        return x
-    return host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
 
 def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_method: str) -> tuple[Array, ...]:
