@@ -55,6 +55,7 @@ class Carry(Opaque):
             real = any(array_namespace(x).isdtype(x.dtype, "real floating") for x in given)
             self._numbers = {i: x for i, x in enumerate(found) if self._weak[i] and not (isinstance(x, float) and real)}
         self._is_first = bool(self._numbers) or self._like is None
+        self._kinds = Kinds(self.arrays)
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give flat values the structure of the carry."""
@@ -74,6 +75,7 @@ class Carry(Opaque):
                 self._numbers.pop(i, None)
                 arrays[i] = array_namespace(arrays[i]).astype(arrays[i], dtype)
             self.arrays = tuple(arrays)
+            self._kinds = Kinds(arrays)
             self._promoted = {}
             self._is_first = bool(self._numbers)
 
@@ -129,10 +131,14 @@ class Carry(Opaque):
         if not weak_numbers(like):
             self._numbers = {}
         self.arrays = tuple([as_array("", x, like) for x in numbers])
+        self._kinds = Kinds(self.arrays)
         raise _PromotedError(self)
 
     def fit(self, tree: trees.Tree) -> Arrays:
         """Flatten the result of a step, which must be like its argument."""
+        same = self._kinds.same(self.skeleton, tree)
+        if same is not None:
+            return same
         found, structure = trees.flatten(tree)
         if self._is_empty and not found:
             return self.arrays
@@ -144,16 +150,11 @@ class Carry(Opaque):
                 f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "
                 f"{structure}"
             )
-        # The common case first, since every step of a loop in Python comes here.
-        if all(
-            type(leaf) is type(x) and leaf.dtype == x.dtype and leaf.shape == x.shape
-            for leaf, x in zip(found, self.arrays)
-        ):
-            return tuple(found)
         result = [self._as_array(leaf, x) for leaf, x in zip(found, self.arrays)]
         changed = [i for i, leaf in enumerate(result) if not _alike(leaf, self.arrays[i])]
         if changed:
             self._promote(result, changed)
+        self._kinds = Kinds(result)
         return tuple(result)
 
     def _as_array(self, leaf: Any, x: Array) -> Array:
@@ -178,6 +179,33 @@ class Carry(Opaque):
         return paths(self.name, self.skeleton)[number]
 
 
+class Kinds:
+    """The classes, data types and shapes of arrays, by which each step of a loop in Python recognises the next ones."""
+
+    __slots__ = ("_kinds",)
+
+    def __init__(self, arrays: Sequence[Array]) -> None:
+        # Not the arrays themselves, which may be tracers and would leak.
+        self._kinds = [(type(x), x.dtype, x.shape) for x in arrays]
+
+    def same(self, skeleton: trees.Tree, tree: trees.Tree) -> "Arrays | None":
+        """Return the arrays of a tree of this structure and these kinds: of one array, or a flat tuple; else None."""
+        if type(skeleton) is _Placeholder:
+            found: Arrays = (tree,)
+        elif skeleton is None and tree is None:
+            found = ()
+        elif type(skeleton) is tuple and type(tree) is tuple and len(tree) == len(skeleton):
+            found = tree
+        else:
+            return None
+        if len(found) != len(self._kinds):  # nested, or without arrays
+            return None
+        for x, (kind, dtype, shape) in zip(found, self._kinds):
+            if type(x) is not kind or x.dtype != dtype or x.shape != shape:
+                return None
+        return found
+
+
 class Results(Opaque):
     """The outputs of a function in addition to its carry: trees of arrays that are alike each time, flattened."""
 
@@ -186,27 +214,32 @@ class Results(Opaque):
         self.function, self.what, self._like = function, what, like
         self._skeleton: trees.Tree = None
         self._called = False
-        self._kinds: list[tuple[str, Any, tuple[Any, ...]]] = []
+        self._described: list[tuple[str, Any, tuple[Any, ...]]] = []
+        self._kinds = Kinds(())
 
     def flatten(self, tree: trees.Tree) -> Arrays:
         """Flatten a tree, which must be like the previous ones."""
+        same = self._kinds.same(self._skeleton, tree) if self._called else None
+        if same is not None:
+            return same
         tree = stackable(tree)
         found, structure = trees.flatten(tree)
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
         if not self._called:
             # Not the arrays themselves, which may be tracers and would leak.
-            self._kinds = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
+            self._described = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
             self._called, self._skeleton = True, skeleton(tree)
         wanted = trees.structure(self._skeleton)
         if not same_structure(structure, wanted):
             raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
-        for i, ((text, dtype, shape), x) in enumerate(zip(self._kinds, arrays)):
+        for i, ((text, dtype, shape), x) in enumerate(zip(self._described, arrays)):
             if dtype != x.dtype or not (shape == x.shape or same_shape(shape, x.shape)):
                 raise TypeError(
                     f"{self.function}: {self.what} must have one shape and data type, got {text} and {described(x)} "
                     f"for {paths('the result', tree)[i]}; {_remedy(shape, x)}"
                 )
+        self._kinds = Kinds(arrays)
         return tuple(arrays)
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
@@ -230,8 +263,11 @@ def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> tre
 
 def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
     """Replace the leaves of a tree by arrays."""
-    if type(skeleton) is _Placeholder:  # the common case, at every step of a loop in Python
+    # The common cases first, at every step of a loop in Python.
+    if type(skeleton) is _Placeholder:
         return arrays[0]
+    if type(skeleton) is tuple and set(map(type, skeleton)) == _FLAT:
+        return tuple(arrays)
     return trees.map(lambda x: arrays[x.number] if type(x) is _Placeholder else x, skeleton)
 
 
@@ -242,6 +278,9 @@ class _Placeholder:
 
     def __init__(self, number: int) -> None:
         self.number = number
+
+
+_FLAT: Final = {_Placeholder}
 
 
 def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:

@@ -226,7 +226,10 @@ class Op:
         simple = isinstance(entries, tuple) and all(
             isinstance(e, int) or getattr(e, "is_factor", False) for e in entries
         )
-        self.factors = tuple(e if isinstance(e, int) else e.of for e in entries) if simple else None
+        self.factors: tuple[Any, ...] | None = None
+        """The factors of an elementwise operation, or their functions, where that is all of its derivative."""
+        if simple:
+            self.factors = tuple(e if isinstance(e, int) else e.of for e in entries)
 
     def entries(self, count: int, params: dict[str, Any]) -> Any:
         """Return the rule for the derivative in each array, or one for all together; None where there is no rule."""

@@ -85,9 +85,10 @@ def counted(
     like = init_val[0]
     xp = array_namespace(like)
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
+    device = checks.device_of(like)
 
     def as_index(i: Any) -> Array:
-        return xp.asarray(i, dtype=dtype, device=checks.device_of(like)) if isinstance(i, int) else i
+        return xp.asarray(i, dtype=dtype, device=device) if isinstance(i, int) else i
 
     if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
         carry = init_val
