@@ -461,3 +461,25 @@ def test_objects_are_divided_by_their_own_operator() -> None:
 
     assert xp.floor_divide(np.asarray([Seven()], object), 2)[0] == 7
     assert xp.floor_divide(np.asarray([10**400], object), np.asarray([10]))[0] == 10**399
+
+
+@pytest.mark.parametrize("code", "?bhilqBHILQefdgFDG")
+def test_stack_of_scalars_is_numpys(code: str) -> None:
+    scalars = [np.dtype(code).type(x) for x in (1, 0, 1)]
+    for arrays in (scalars, tuple(scalars), scalars[:1], [*scalars, np.asarray(scalars[0])]):
+        found = xp.stack(arrays)
+        expected = np.stack(arrays)
+        np.testing.assert_array_equal(found, expected, strict=True)
+        assert found.flags.writeable
+
+
+def test_stack_promotes_and_refuses_as_numpy() -> None:
+    one, two = np.float32(1.5), np.int64(2)
+    assert xp.stack([one, two]).dtype == np.float64
+    np.testing.assert_array_equal(xp.stack([one, one], axis=-1), [1.5, 1.5])
+    np.testing.assert_array_equal(xp.stack([np.eye(2), np.eye(2)], axis=1), np.stack([np.eye(2), np.eye(2)], axis=1))
+    for wrong in ([], [np.ones(2), one], (each for each in (one, one))):
+        with pytest.raises((TypeError, ValueError)):
+            xp.stack(wrong)
+    with pytest.raises(np.exceptions.AxisError):
+        xp.stack([one, one], axis=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from xpand import trees
+from xpand import is_writeable_array, trees
 from xpand.extend import is_lazy
 
 from ._facades import FacadeOp, Template
@@ -22,6 +22,10 @@ def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]
     if op.name == "getitem" and not (is_lazy(op.namespace.base) and any(map(passes_over, params["key"]))):
         found = _item(params["key"])
         return (found, {}) if found is not None else (op.function, params)
+    if op.name == "setitem" and len(equation.inputs) == 2:
+        base = op.namespace.base
+        if not is_lazy(base) and is_writeable_array(base.zeros((1,), dtype=base.float32)):
+            return _writer(base.asarray, params["key"]), {}
     return op.function, params
 
 
@@ -30,6 +34,17 @@ def _item(key: tuple[Any, ...]) -> Callable[..., Any] | None:
     if ARRAY not in [part for part in key if isinstance(part, str)]:
         return operator.itemgetter(key[0] if len(key) == 1 else key)
     return operator.getitem if len(key) == 1 else None
+
+
+def _writer(asarray: Callable[..., Any], key: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the function that sets the elements of a key in a copy."""
+
+    def write(x: Any, value: Any) -> Any:
+        x = asarray(x, copy=True)
+        x[key] = value
+        return x
+
+    return write
 
 
 class _Placeholder:

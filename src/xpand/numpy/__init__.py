@@ -45,6 +45,7 @@ from ._creation import (
 from ._dtypes import astype, finfo, iinfo
 from ._elementwise import clip, expm1, floor_divide, tanh
 from ._info import __array_namespace_info__
+from ._joining import stack
 from ._searching import (
     argsort,
     count_nonzero,
