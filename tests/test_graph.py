@@ -701,7 +701,9 @@ def programs(draw: st.DrawFn) -> tuple[list[tuple[str, int, int]], list[int]]:
     """Operations on values, counted from the last one, and which values are returned."""
     steps = draw(
         st.lists(
-            st.tuples(st.sampled_from(UNARY + BINARY), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8
+            st.tuples(st.sampled_from([*UNARY, *BINARY, "roll"]), st.integers(0, 9), st.integers(0, 9)),
+            min_size=1,
+            max_size=8,
         )
     )
     return steps, draw(st.lists(st.integers(0, 9), min_size=1, max_size=3))
@@ -713,6 +715,9 @@ def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: 
     values = list(arrays)
     for name, i, j in steps:
         x, y = values[-1 - i % len(values)], values[-1 - j % len(values)]
+        if name == "roll":
+            values.append(xp.roll(x, i - 4, axis=j % x.ndim) if x.ndim else x)
+            continue
         if "bool" in str(x.dtype):
             x = xp.astype(x, xp.float64)
         if name in ("sin", "copysign") and "int" in str(x.dtype):
@@ -725,7 +730,7 @@ def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: 
 
 
 @settings(max_examples=120, deadline=None)
-@given(inputs(), programs(), st.sampled_from([1, 6]))
+@given(inputs(), programs(), st.sampled_from([1, 6, 16]))
 def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BLOCK", block)
@@ -760,6 +765,42 @@ def test_blocks_of_square_arrays_take_whole_rows() -> None:
     function = lambda x, row: of(x).exp(x * row) + row
     assert len(steps_of(simplified(graph_of(function, x, row)), blocks.BACKEND)) == 1
     np.testing.assert_array_equal(jit(function)(x, row), function(x, row))
+
+
+def test_blocks_of_rows_that_are_rolled() -> None:
+    x = np.sin(np.arange(300.0 * 4 * 50)).reshape(300, 4, 50)
+
+    def neighbours(x: Any) -> Any:
+        found = x
+        for axis in range(-3, 3):
+            found = found + of(x).roll(x, 3 - axis, axis=axis) * 0.1
+        return found
+
+    def twice(x: Any) -> Any:
+        y = neighbours(x)
+        return neighbours(y), of(x).roll(x, 7, axis=0), of(x).roll(y, -5, axis=2)
+
+    assert len(steps_of(simplified(graph_of(neighbours, x)), blocks.BACKEND)) == 1
+    assert len(steps_of(simplified(graph_of(twice, x)), blocks.BACKEND)) <= 4
+    for each in (x, x[::-1], np.asfortranarray(x)):
+        for actual, wanted in zip(jit(twice)(each), twice(each), strict=True):
+            np.testing.assert_array_equal(actual, wanted)
+
+
+def test_blocks_of_slices_copy_nothing() -> None:
+    x = np.sin(np.arange(600.0 * 500)).reshape(600, 500)
+
+    def f(x: Any) -> Any:
+        return (x[1:, 1:] - x[:-1, :-1]) * 2.0 + x[:-1, 1:]
+
+    compiled = jit(f)
+    np.testing.assert_array_equal(compiled(x), f(x))
+    tracemalloc.start()
+    try:
+        compiled(x)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * x.nbytes  # the result, and a few blocks
+    finally:
+        tracemalloc.stop()
 
 
 def test_blocks_take_less_memory() -> None:

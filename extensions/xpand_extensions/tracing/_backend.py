@@ -63,6 +63,13 @@ class Backend:
         """
         return None
 
+    def reads_whole(self, equation: Equation) -> bool:
+        """Tell whether an accepted operation reads other elements of its arrays than those at its own position.
+
+        It is then not in one group with the operations that compute these arrays.
+        """
+        return False
+
     def lower(self, graph: Graph) -> Callable[..., Sequence[Array]] | None:
         """Compile a group of accepted equations.
 

@@ -63,8 +63,9 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     for equation in graph.equations:
         joins = id(equation) not in left and not equation.effects
         kind = backend.group_of(equation) if joins else None
+        stays = joins and not backend.reads_whole(equation)
         for x in equation.inputs:
-            if isinstance(x, Variable) and x in where and not (joins and where[x] == kind):
+            if isinstance(x, Variable) and x in where and not (stays and where[x] == kind):
                 flush(where[x])
         if joins:
             groups.setdefault(kind, []).append(equation)

@@ -1,8 +1,9 @@
 """Elementwise operations on NumPy arrays, several in one pass: block by block, each small enough for the cache.
 
 NumPy's own functions work on the blocks, so the values are those that it gives without this. On a chain of twelve
-operations over 5e6 numbers this takes half as long as whole arrays; numexpr takes 1.6 times as much as those, and
-a ufunc compiled by numba 0.6 times.
+operations over 5e6 numbers this takes 0.45 of the time of whole arrays; numexpr takes 1.6 times as much as those, and
+a ufunc compiled by numba 0.6 times. `roll` is done in the same pass, as other rows or within the rows: ten steps of a
+heat equation on 512 by 512 numbers take 0.7 of the time of whole arrays.
 """
 
 import math
@@ -16,9 +17,9 @@ from ....tracing._backend import Backend, signature_of_any
 from ....tracing._graph import Equation, Graph, Variable
 from ....tracing.rules import ELEMENTWISE
 
-BLOCK: Final = 16384
-"""Elements in a block."""
-LEAST: Final = 2 * BLOCK
+BLOCK: Final = 32768
+"""Elements in a block: of 8,192 to 65,536 the fastest for a formula and for a stencil."""
+LEAST: Final = BLOCK
 """Arrays of fewer elements are not divided."""
 
 
@@ -28,6 +29,10 @@ class Blocks(Backend):
     name: ClassVar[str] = "numpy"
 
     def accepts(self, equation: Equation) -> bool:
+        if self.reads_whole(equation):
+            shift, axis, shape = equation.params["shift"], equation.params["axis"], equation.outputs[0].shape
+            large = len(shape) > 1 and shape[0] > 1 and math.prod(shape) >= LEAST
+            return type(shift) is int and type(axis) is int and large and math.prod(shape[1:]) <= BLOCK
         if equation.op.name not in ELEMENTWISE or len(equation.outputs) != 1:
             return False
         out = equation.outputs[0]
@@ -38,8 +43,12 @@ class Blocks(Backend):
     def group_of(self, equation: Equation) -> tuple[int, ...]:
         return equation.outputs[0].shape
 
+    def reads_whole(self, equation: Equation) -> bool:
+        return equation.op.name == "roll"
+
     def lower(self, graph: Graph) -> Callable[..., Any] | None:
-        return _Writer(graph).function() if len(graph.equations) > 1 else None
+        elementwise = [equation for equation in graph.equations if not self.reads_whole(equation)]
+        return _Writer(graph).function() if elementwise and len(graph.equations) > 1 else None
 
     @staticmethod
     def signature(leaves: Sequence[Any]) -> Hashable:
@@ -59,9 +68,12 @@ class _Writer:
         self.equations, self.outputs = graph.equations, graph.outputs
         self.inputs = [*graph.inputs, *graph.constants]
         self.shape = shape = graph.equations[0].outputs[0].shape
-        self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat}
-        self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in self.inputs)
-        inner = 1 if self.flat else math.prod(shape[1:])
+        self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat, "rows": _rows}
+        inner = math.prod(shape[1:])
+        # Rows where they are short: in arrays that are slices of others, lines of elements would have to be copied.
+        by_lines = len(shape) == 1 or inner > BLOCK
+        self.flat = by_lines and all(x.shape == shape or math.prod(x.shape) == 1 for x in self.inputs)
+        inner = 1 if self.flat else inner
         self.rows = max(1, BLOCK // inner)
         self.length = math.prod(shape) if self.flat else shape[0]
         self.inner = () if self.flat else shape[1:]
@@ -115,6 +127,10 @@ class _Writer:
                     left[x] -= 1
                     if not left[x] and x in buffers:
                         self.free.append(buffers.pop(x))
+            if equation.op.name == "roll":
+                names[out] = f"y{len(names)}"
+                lines += self._rolled(equation, names[out], given[0], buffers)
+                continue
             function = equation.op.function
             call = f"{self._bound(function)}({', '.join(given)}"
             target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
@@ -132,6 +148,25 @@ class _Writer:
                     lines.append(f"{target} = {names[out]}")
         return lines
 
+    def _rolled(self, equation: Equation, name: str, part: str, buffers: dict[Variable, int]) -> list[str]:
+        """Write the rows of an array that is rolled along an axis: other rows, or the same ones rolled."""
+        x, out = equation.inputs[0], equation.outputs[0]
+        axis = equation.params["axis"] % len(self.shape)
+        shift = equation.params["shift"] % self.shape[axis] if self.shape[axis] else 0
+        target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
+        if not axis:
+            lines = [f"{name} = rows(i{self.inputs.index(x)}, s - {shift}, e - {shift})"]
+            return lines if target is None else [*lines, f"{target} = {name}"]
+        if target is None:
+            buffers[out] = self._buffer(np.dtype(out.dtype))
+            target = f"u{buffers[out]}"
+        before = ":, " * axis
+        return [
+            f"{name} = {target}",
+            f"{name}[{before}{shift}:] = {part}[{before}: {self.shape[axis] - shift}]",
+            f"{name}[{before}: {shift}] = {part}[{before}{self.shape[axis] - shift} :]",
+        ]
+
     def _buffer(self, dtype: np.dtype[Any]) -> int:
         for k in self.free:
             if self.buffers[k] == dtype:
@@ -144,6 +179,13 @@ class _Writer:
         name = f"c{len(self.scope)}"
         self.scope[name] = x
         return name
+
+
+def _rows(x: Any, start: int, stop: int) -> Any:
+    """Return rows of an array behind whose last row the first follows."""
+    size = len(x)
+    start, stop = start % size, (stop - 1) % size + 1
+    return x[start:stop] if start < stop else np.concatenate((x[start:], x[:stop]))
 
 
 def _flat(x: Any) -> Any:
