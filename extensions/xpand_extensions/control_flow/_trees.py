@@ -154,7 +154,9 @@ class Carry(Opaque):
         changed = [i for i, leaf in enumerate(result) if not _alike(leaf, self.arrays[i])]
         if changed:
             self._promote(result, changed)
-        self._kinds = Kinds(result)
+        # NumPy's functions return scalars for arrays of shape (). Otherwise nothing is set, as torch.compile requires.
+        if any(type(leaf) is not type(x) for leaf, x in zip(result, self.arrays)):
+            self._kinds = Kinds(result)
         return tuple(result)
 
     def _as_array(self, leaf: Any, x: Array) -> Array:
@@ -229,7 +231,7 @@ class Results(Opaque):
         if not self._called:
             # Not the arrays themselves, which may be tracers and would leak.
             self._described = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
-            self._called, self._skeleton = True, skeleton(tree)
+            self._called, self._skeleton, self._kinds = True, skeleton(tree), Kinds(arrays)
         wanted = trees.structure(self._skeleton)
         if not same_structure(structure, wanted):
             raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
@@ -239,7 +241,6 @@ class Results(Opaque):
                     f"{self.function}: {self.what} must have one shape and data type, got {text} and {described(x)} "
                     f"for {paths('the result', tree)[i]}; {_remedy(shape, x)}"
                 )
-        self._kinds = Kinds(arrays)
         return tuple(arrays)
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
