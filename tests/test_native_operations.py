@@ -1,6 +1,7 @@
 """`jit(function, compiler="native")` on NumPy: bounds, statistics, gather and scatter, with NumPy's bits."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.test_native import assert_same_bits, native, reasons, samples
 from xpand_extensions import control_flow, scatter
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
+from xpand_extensions.plugins.numpy.jit.native import _program
 from xpand_extensions.vmap import vmap
 
 of = xpand.array_namespace
@@ -162,3 +164,40 @@ def test_loops_without_a_step_return_their_first_values_in_their_order() -> None
     x = np.random.default_rng(10).normal(size=40)
     for count in (0, 1, 3):
         check(f, x, np.asarray(count), left=frozenset({"broadcast_to", "flip"}))
+
+
+# Objects on disk
+
+
+def test_objects_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program reads what one has written; a file that isn't as it was written is compiled anew."""
+    monkeypatch.setenv("XPAND_CACHE_DIR", str(tmp_path))
+    optimized: list[Any] = []
+    optimize = _program._optimize
+    monkeypatch.setattr(_program, "_optimize", lambda *args: optimized.append(args) or optimize(*args))
+    x = np.linspace(0.1, 1.0, 50)
+    f = lambda x: of(x).sum(of(x).exp(-x) * x + 1.0)
+
+    def run() -> int:
+        """Run a new program, and return how often one was compiled."""
+        assert_same_bits(native(f)(x), f(x))
+        return len(optimized)
+
+    assert run() == 1
+    (path,) = (tmp_path / "native").iterdir()
+    assert run() == 1
+    written = path.read_bytes()
+    other = native(lambda x: x * 3.0 - x)
+    other(x)
+    (foreign,) = (each for each in (tmp_path / "native").iterdir() if each != path)
+    for number, content in enumerate((b"", written[:-9], written[:50] + b"!" + written[51:], foreign.read_bytes())):
+        path.write_bytes(content)
+        assert run() == 3 + number
+        assert path.read_bytes() == written
+    assert run() == 6
+
+
+def test_a_folder_that_cannot_be_written_to_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XPAND_CACHE_DIR", str(tmp_path / "file"))
+    assert_same_bits(native(lambda x: x * 2.0 + 1.0)(np.ones(3)), np.full(3, 3.0))

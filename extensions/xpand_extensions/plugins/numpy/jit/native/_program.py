@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from .....tracing._compile import compiled
 from .....tracing._graph import Graph, Variable, graphs_within
+from ._disk import path_of, read, write
 from ._emit import AGAIN, POINTER, STATUS, Emitter
 from ._expansions import expanded
 from ._loops import lowered
@@ -144,8 +145,19 @@ class Program:
 
 
 def _engine(text: str) -> Any:
-    target = _machine()
+    target, path = _machine(), path_of(text)
+    known = None if path is None else read(path)
     module = llvm.parse_assembly(text)
+    if known is None:
+        _optimize(module, target)
+    engine = llvm.create_mcjit_compiler(module, target)
+    if path is not None:
+        engine.set_object_cache(lambda _, code: write(path, code), lambda _: known)
+    engine.finalize_object()
+    return engine
+
+
+def _optimize(module: Any, target: Any) -> None:
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
@@ -154,9 +166,6 @@ def _engine(text: str) -> Any:
     options.slp_vectorization = False
     passes = llvm.create_pass_builder(target, options)
     passes.getModulePassManager().run(module, passes)
-    engine = llvm.create_mcjit_compiler(module, target)
-    engine.finalize_object()
-    return engine
 
 
 def _large_constants(graph: Graph) -> list[Any]:

@@ -1,0 +1,52 @@
+"""Compiled objects on disk, in the folder that the variable `XPAND_CACHE_DIR` of the environment names, if it is set.
+
+A file is named by the hash of all that the machine code depends on. It starts with a hash of that name and of the code;
+a file that doesn't fit is compiled anew, and never executed. Who may write to the folder may have code executed.
+"""
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+import llvmlite
+from llvmlite import binding as llvm
+
+VARIABLE: Final = "XPAND_CACHE_DIR"
+_DIGEST: Final = 32
+
+
+def path_of(text: str) -> Path | None:
+    """Return where the object of a program is, or belongs; None if nothing is written to disk."""
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return None
+    machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    versions = llvmlite.__version__, str(llvm.llvm_version_info)
+    key = sha256("\0".join((*machine, *versions, text)).encode()).hexdigest()
+    return Path(folder) / "native" / f"{key}.o"
+
+
+def read(path: Path) -> bytes | None:
+    """Return the object in a file; None if there is none, or if the file isn't as it was written."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = found[:_DIGEST], found[_DIGEST:]
+    return code if digest == _digest(path, code) else None
+
+
+def write(path: Path, code: bytes) -> None:
+    """Write an object to a file, as a whole or not at all; a folder that can't be written to is ignored."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(_digest(path, code) + code)
+        Path(file.name).replace(path)
+
+
+def _digest(path: Path, code: bytes) -> bytes:
+    return sha256(path.name.encode() + code).digest()
