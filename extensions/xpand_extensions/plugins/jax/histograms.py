@@ -36,27 +36,40 @@ def _extremes(x: Array) -> tuple[int, int]:
 
 
 def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
-    uniform = isinstance(bins, int)
-    edges = histogram_bin_edges(x, bins, range=range) if uniform else bins
-    return Histogram(_histogram(x, edges, weights, uniform, density), edges)
+    if not isinstance(bins, int):
+        return Histogram(_histogram(x, bins, weights, False, density)[0], bins)
+    if range is None:
+        edges = histogram_bin_edges(x, bins)
+    else:  # the compiled function puts them where `x` is, ten times as fast as JAX does otherwise
+        edges = _edges_of_range(bins, range, pieces.real_dtype(xp, x))
+    return Histogram(*_histogram(x, edges, weights, True, density))
 
 
 @partial(jax.jit, static_argnums=(3, 4))
-def _histogram(x: Array, edges: Array, weights: Array | None, uniform: bool, density: bool) -> Array:
-    return pieces.counted(pieces.find(x, edges, uniform), edges, weights, density).hist
+def _histogram(x: Array, edges: Array, weights: Array | None, uniform: bool, density: bool) -> tuple[Array, Array]:
+    return pieces.counted(pieces.find(x, edges, uniform), edges, weights, density).hist, edges
 
 
 def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
     dtype = pieces.real_dtype(xp, x)
     if range is not None:
-        on_host = np.linspace(*range, bins + 1, dtype=dtype)
-        edges = xp.asarray(on_host, device=checks.device_of(x))
-    else:
-        edges = _edges_of_values(x, bins, dtype)
-        on_host = np.asarray(edges) if is_concrete(edges) else None
-    if on_host is not None and not (on_host[..., 1:] > on_host[..., :-1]).all():
-        raise pieces.no_edges(np, np.asarray(on_host), bins)
+        return xp.asarray(_edges_of_range(bins, range, dtype), device=checks.device_of(x))
+    edges = _edges_of_values(x, bins, dtype)
+    if is_concrete(edges):
+        _check_edges(np.asarray(edges), bins)
     return edges
+
+
+def _edges_of_range(bins: int, range: tuple[float, float], dtype: Any) -> Any:
+    """Make the edges on the host."""
+    edges = np.linspace(*range, bins + 1, dtype=dtype)
+    _check_edges(edges, bins)
+    return edges
+
+
+def _check_edges(edges: Any, bins: int) -> None:
+    if not (edges[..., 1:] > edges[..., :-1]).all():
+        raise pieces.no_edges(np, edges, bins)
 
 
 _edges_of_values = jax.jit(partial(pieces.edges_of_values, xp), static_argnums=(1, 2))

@@ -295,6 +295,8 @@ def _scatter(
     after = tuple(x.shape[axes:])
     count, width = math.prod(x.shape[:axes]), math.prod(after)
     if _is_plain(values, x, positions + after, operation):
+        if operation == "add" and x.ndim == 1 and values.ndim == 1 and x.dtype not in SIGNED:
+            return x.scatter_add(0, index, values)
         table, rows = x.reshape(count, width), values.reshape(len(index), width)
         if operation == "set":
             return _set(table, index, rows, unique=False).reshape(x.shape)
