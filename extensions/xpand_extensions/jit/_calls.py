@@ -54,8 +54,8 @@ class Compiled(Opaque, Generic[V]):
 
     __slots__ = ("_count", "_entries", "_function", "_lock", "_what", "by_types")
 
-    def __init__(self, function: Callable[..., Any], what: str) -> None:
-        """Make the cache of programs for `function`."""
+    def __init__(self, function: Callable[..., Any] | None, what: str | None) -> None:
+        """Make the cache of programs for `function`; without `what`, many of them are no reason for a warning."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._function, self._what = function, what
         self.by_types: dict[tuple[Any, ...], V] = {}
@@ -87,7 +87,7 @@ class Compiled(Opaque, Generic[V]):
                 self._count += 1
                 if len(self._entries) > MAX_ENTRIES:
                     self._entries.popitem(last=False)
-            endless = found is value and self._count == MANY + 1
+            endless = found is value and self._count == MANY + 1 and self._what is not None
         if endless:
             warnings.warn(
                 f"jit: {name_of(self._function)} has been compiled {self._count} times, each time for other "
@@ -312,11 +312,11 @@ class Statics:
         if positions is None:
             positions = sorted({number % count for number in self._numbers if -count <= number < count})
             self._positions[count] = positions
-        statics: list[tuple[Any, ...]] = [(position, _exact(args[position]), args[position]) for position in positions]
+        statics: list[tuple[Any, ...]] = [(position, exact(args[position]), args[position]) for position in positions]
         if positions:
             args = tuple([x for position, x in enumerate(args) if position not in positions])
         if kwargs:
-            statics += [(name, _exact(kwargs[name]), kwargs[name]) for name in sorted(kwargs) if name in self._names]
+            statics += [(name, exact(kwargs[name]), kwargs[name]) for name in sorted(kwargs) if name in self._names]
             kwargs = {name: value for name, value in kwargs.items() if name not in self._names}
         return (args, kwargs), tuple(statics)
 
@@ -347,12 +347,12 @@ def signature_of(statics: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([(key, exact) for key, exact, _ in statics])
 
 
-def _exact(value: Any) -> Any:
+def exact(value: Any) -> Any:
     """Return a key of a static value that distinguishes 1 from True and 1.0, 0.0 from -0.0, and equals for all NaNs."""
     if isinstance(value, (float, complex)):
         return type(value), repr(value)
     if type(value) is tuple:
-        return tuple([_exact(part) for part in value])
+        return tuple([exact(part) for part in value])
     return type(value), value
 
 

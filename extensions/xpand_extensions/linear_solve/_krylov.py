@@ -39,9 +39,10 @@ class System:
         return System(self.operator, self.preconditioner, self.basis, self.rows, self.columns, not self.is_transposed)
 
     @property
-    def is_of_arrays(self) -> bool:
-        """Whether the system consists of its arrays alone, without a user's function."""
-        return isinstance(self.operator, Matrix) and not any(map(callable, trees.leaves(self.preconditioner)))
+    def functions(self) -> tuple[Any, ...]:
+        """Return the user's functions; None stands for one that isn't given."""
+        own = () if isinstance(self.operator, Matrix) else self.operator.operator.functions
+        return *own, *filter(callable, trees.leaves(self.preconditioner))
 
     @property
     def is_preconditioned(self) -> bool:

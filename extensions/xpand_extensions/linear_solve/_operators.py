@@ -64,6 +64,11 @@ class LinearOperator:
         self.function, self.transposed, self.args = function, transposed, args
         self.symmetric, self.positive_definite = symmetric or positive_definite, positive_definite
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the function and its transpose, if that is given."""
+        return self.function, self.transposed
+
     def __call__(self, x: trees.Tree, /) -> trees.Tree:
         """Multiply a vector."""
         return self.function(x, *in_namespace_of(trees.leaves(x), self.args))

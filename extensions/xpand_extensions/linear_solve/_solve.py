@@ -1,6 +1,7 @@
 """Solve linear systems by a given or a default method, with a status for each."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from xpand import array_namespace, is_concrete, trees
@@ -9,6 +10,7 @@ from xpand.extend import Array, checks, describe
 from .. import autodiff, linalg
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
+from ..jit._reused import reused
 from ..linalg._right_hand_sides import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
@@ -105,8 +107,9 @@ def solve(
     of the solution. Derivatives of "lsqr", "lsmr" and "lstsq" need full rank. If a system fails, `x` is its best
     iterate.
 
-    On JAX compile calls with a function A by `jax.jit` or `xpand_extensions.jit.jit`: otherwise the iteration is
-    compiled at each call.
+    On JAX the iteration is compiled. For matrices its program is reused by later calls with the same shapes, pattern
+    and options. For a function A it is reused if the function is compiled itself, by `jax.jit` or
+    `xpand_extensions.jit.jit`, and so takes the arrays that it captures as constants; else each call compiles.
 
     Source: `scipy.sparse.linalg`; `max_steps`, "cg-adaptive" and names: PhiML's `Backend.linear_solve`. The methods: M.
     R. Hestenes and E. Stiefel (1952); Y. Notay, SIAM J. Sci. Comput. 22 (2000) 1444; R. Fletcher (1976); G. L. G.
@@ -242,7 +245,7 @@ def _iterative(
         b = b - outside
         x0 = None if x0 is None else x0 - along(system.basis, x0)
     by = least_squares if options.method.name in methods.LEAST_SQUARES else square
-    x, found = by(system, b, x0, criterion, options)
+    x, found = reused(partial(by, options=options), b, system, b, x0, criterion, of=system.functions, key=(by, options))
     calls, residual, status = found.calls, found.residual, found.status
     if outside is not None:
         calls = calls + 1

@@ -53,6 +53,11 @@ class Vectors:
         self._is_plain = len(leaves) == 1 and leaves[0].dtype == self.dtype
         self.start = self._flat(leaves)
 
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Return the structure, shapes and data types of the tree, and the number of axes of the batch."""
+        return self.structure, tuple(self.shapes), tuple(self.dtypes), self.batch_ndim
+
     def flatten(self, what: str, tree: trees.Tree) -> Array:
         """Flatten a tree, which must be like this one, to vectors."""
         leaves, structure = trees.flatten(tree)

@@ -168,6 +168,7 @@ def _bracketed(
 
     condition = lambda x, *given: problem.value(x, given)
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "tangent_solve": _divided}
+    rest["key"] = (method, width, limits)
     return solved(problem, method, left, (right, *parameters), solve=solve, condition=condition, **rest)
 
 
@@ -176,6 +177,10 @@ class _Bracketed:
 
     def __init__(self, name: str, f: Callable[..., Any], vectors: Vectors) -> None:
         self.name, self.f, self.vectors = name, f, vectors
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        return (self.f,)
 
     def value(self, x: Array, given: tuple[Any, ...]) -> Array:
         return self.vectors.scalar("f must return", self.f(x, *in_namespace_of([x], given[1:])))

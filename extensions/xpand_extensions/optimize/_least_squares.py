@@ -108,6 +108,7 @@ def least_squares(
         return pull(value)[0]
 
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "is_symmetric": True}
+    rest["key"] = (limits, first_damping)
     return solved(residuals, method, vectors.start, parameters, solve=solve, condition=condition, **rest)
 
 

@@ -184,6 +184,7 @@ def minimize(
         return box.equation(x, objective.evaluator(given)(x)[1])
 
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "is_symmetric": bounds is None}
+    rest["key"] = None if chosen in SCIPY_METHODS else (options, limits)
     return solved(objective, chosen, vectors.start, (box, *parameters), solve=solve, condition=condition, **rest)
 
 
@@ -193,6 +194,11 @@ class Objective:
     def __init__(self, name: str, f: Callable[..., Any], gradient: Callable[..., Any] | None, vectors: Vectors) -> None:
         """Take the function of trees, and its gradient if the caller has one."""
         self.name, self.f, self.own_gradient, self.vectors = name, f, gradient, vectors
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the user's functions."""
+        return self.f, self.own_gradient
 
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the function: shape `(*batch)`."""

@@ -31,6 +31,11 @@ class Residuals:
         """
         self.name, self.f, self.vectors, self.is_square, self.shift = name, f, vectors, is_square, shift
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the user's function."""
+        return (self.f,)
+
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the residuals: shape `(*batch, m)`."""
         vectors = self.vectors

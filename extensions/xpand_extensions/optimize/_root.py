@@ -201,6 +201,5 @@ def _solved(
 
     condition = lambda x, *given: residuals.value(x, given)
     start = residuals.vectors.start
-    return solved(
-        residuals, method, start, parameters, solve=solve, condition=condition, callback=callback, throw=throw
-    )
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "key": (limits, history, amount)}
+    return solved(residuals, method, start, parameters, solve=solve, condition=condition, **rest)

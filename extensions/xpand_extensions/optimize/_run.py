@@ -1,6 +1,6 @@
 """Run a method: its steps, trajectory, callback and final status."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, Protocol
 
 from xpand import UnsupportedError, array_namespace, is_concrete, trees
@@ -8,9 +8,10 @@ from xpand.extend import Array, checks
 
 from .._lazy import is_lazy
 from .._solver_status import Status, throw_unless_converged
+from ..jit._reused import reused
 from ._algorithms._states import updated
 from ._algorithms._vectors import select
-from ._arguments import Limits
+from ._arguments import Limits, Vectors
 from ._implicit import implicit
 from ._iterate import iterate
 from ._results import RUNNING, OptimizeResult
@@ -32,6 +33,12 @@ class Problem(Protocol):
     """A problem with a name, for messages, that makes results of records."""
 
     name: str
+    vectors: Vectors
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the user's functions; None stands for one that isn't given."""
+        ...
 
     def result(self, record: Record, args: tuple[Any, ...], /) -> OptimizeResult:
         """Make the result of a record; the values of the function are recomputed, so that they are differentiable."""
@@ -124,6 +131,7 @@ def solved(
     start: Array,
     args: tuple[Any, ...],
     *,
+    key: Hashable,
     solve: Callable[..., tuple[Record, Record | None]],
     condition: Callable[..., Array],
     callback: Callable[[OptimizeResult], Any] | None,
@@ -137,6 +145,8 @@ def solved(
         method: The name of the method, for messages.
         start: The starting point.
         args: The parameters: the solution is differentiable with respect to them.
+        key: Everything else that `solve` and `condition` depend on, besides the user's functions. None: `solve` needs
+            concrete arrays.
         solve: Takes the starting point, the parameters and what to call with records; returns what `run` returns.
         condition: Takes a point and the parameters; zero at the solution.
         callback: Called with the result after each iteration.
@@ -149,7 +159,12 @@ def solved(
         last, recorded = solve(start, given, notify)
         return last.x, (last, recorded)
 
-    x, (last, recorded) = implicit(condition, start, run_method, args, **options)
+    whole = lambda start, args: implicit(condition, start, run_method, args, **options)
+    if callback is None and key is not None and is_concrete(start):
+        known = (problem.name, method, problem.vectors.signature, key)
+        x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)
+    else:
+        x, (last, recorded) = whole(start, args)
     result = problem.result(last._replace(x=x), args)
     if recorded is not None:
         rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023

@@ -14,6 +14,7 @@ from xpand.extend import Array
 from ...jit._ahead import Executable, Lowering
 from ...jit._calls import jit_with, lower_with, only, traced_with
 from ...jit._graph import ShapeDtype
+from ...jit._reused import reused_by
 from ._explained import explained
 
 
@@ -42,6 +43,9 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
 
 
 jit = jit_with(_jit, only("xla", _jit), lambda: {"xla": ""})
+
+
+reused = reused_by(jit, lambda function: isinstance(function, jax.stages.Wrapped))
 
 
 def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:

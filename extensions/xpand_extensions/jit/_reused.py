@@ -1,0 +1,113 @@
+"""Programs that solvers compile of functions that the user has compiled, and keep with these functions."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+from weakref import ref
+
+from xpand import trees
+from xpand._precision import compiled_for
+from xpand.extend import Array, checks
+
+from .._captures import Opaque
+from .._dispatch import pluggable
+from .._transformed import Transformed
+from ._calls import INSTEAD, Compiled, exact
+
+_NAME: Final = "_xpand_programs"
+"""The attribute of a compiled function that holds the programs made of it."""
+
+
+@pluggable
+def reused(
+    function: Callable[..., Any], like: Array, /, *args: Any, of: tuple[Any, ...], key: Hashable, small: bool = False
+) -> Any:
+    """Call a function; where the library would compile it, reuse the program of an earlier call.
+
+    Args:
+        function: A function of `args` that calls the user's functions `of`.
+        like: An array of the library.
+        *args: Trees of arrays and static values.
+        of: The user's functions, the first of which stores the program. None stands for a function that isn't given.
+            Without any, the program is stored among the last 256 such.
+        key: Everything else, besides `args`, that determines what `function` does; `function` may capture nothing else.
+        small: Whether it consists of many small operations, of which NumPy, too, makes a program.
+
+    A program is reused only if the user has compiled all functions `of`, for such functions already take the values
+    that they capture as constants.
+
+    >>> import numpy as np
+    >>> reused(lambda x: 2 * x, np.asarray(1.0), 3.0, of=(np.sin,), key=())
+    6.0
+    """
+    return reused.native(like)(function, like, *args, of=of, key=key, small=small)
+
+
+class _Programs(Opaque):
+    """The programs made of one function. `functools.wraps` copies the attribute to other functions."""
+
+    __slots__ = ("entries", "function")
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.entries = ref(function), Compiled[Callable[..., Any]](None, None)
+
+
+_SHARED: Final = Compiled[Callable[..., Any]](None, None)
+
+
+def reused_by(
+    jit: Callable[..., Any], is_native: Callable[[Any], bool] = lambda _: False, *, compiles_large: bool = True
+) -> Callable[..., Any]:
+    """Make a library's implementation of `reused`.
+
+    Args:
+        jit: The library's.
+        is_native: Whether a function is compiled by the library itself, and not by xpand.
+        compiles_large: Whether programs of large operations are faster than these operations one by one.
+    """
+
+    def reused(
+        function: Callable[..., Any], like: Array, /, *args: Any, of: tuple[Any, ...], key: Hashable, small: bool = False
+    ) -> Any:
+        if not (small or compiles_large) or INSTEAD.get() is not None:
+            return function(*args)
+        if not all(f is None or is_native(f) or _is_compiled(f) for f in of):
+            return function(*args)
+        of_arrays, arrays, known = split(function, args)
+        key = (key, of[1:], known, compiled_for())
+        try:
+            programs = _programs_of(of[0]) if of else _SHARED
+            program = programs.get(key)
+        except TypeError:  # a static value that can't be hashed
+            return function(*args)
+        if program is None:
+            compiler = of[0]._made_of[2].get("compiler") if of and _is_compiled(of[0]) else None
+            program = programs.add(key, jit(of_arrays, compiler=compiler))
+        return program(*arrays)
+
+    return reused
+
+
+def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], list[Array], Hashable]:
+    """Separate arrays from static values; return a function of the arrays, the arrays, and the rest as a key."""
+    leaves, structure = trees.flatten(args)
+    arrays = [x for x in leaves if checks.is_array(x)]
+    static = [x for x in leaves if not checks.is_array(x)]
+    is_array = tuple([checks.is_array(x) for x in leaves])
+
+    def of_arrays(*arrays: Any) -> Any:
+        parts = iter(static), iter(arrays)
+        return function(*trees.unflatten(structure, [next(parts[each]) for each in is_array]))
+
+    return of_arrays, arrays, (structure, is_array, exact(tuple(static)))
+
+
+def _is_compiled(function: Any) -> bool:
+    return isinstance(function, Transformed) and function._made_of[0].__name__ == "jit"
+
+
+def _programs_of(function: Any) -> Compiled[Callable[..., Any]]:
+    found = getattr(function, _NAME, None)
+    if found is None or found.function() is not function:
+        found = _Programs(function)
+        setattr(function, _NAME, found)
+    return found.entries  # type: ignore[no-any-return]
