@@ -476,6 +476,14 @@ def test_compilers_by_name() -> None:
         jit(lambda x: x, compiler=3)  # type: ignore[arg-type]
 
 
+def test_a_named_compiler_inside_other_transformations() -> None:
+    f = jit(lambda x: (x * x).sum(), compiler="native")
+    x = np.asarray([1.0, 2.0])
+    assert grad(f)(x).tolist() == [2.0, 4.0]
+    assert vmap(f)(np.stack([x, 2 * x])).tolist() == [5.0, 20.0]
+    assert jit(lambda x: f(x) + 1.0)(x) == 6.0
+
+
 def test_the_text_of_a_program_tells_what_is_not_compiled() -> None:
     def f(x: Any) -> Any:
         xp = of(x)

@@ -54,7 +54,7 @@ class Compiled(Opaque, Generic[V]):
 
     __slots__ = ("_count", "_entries", "_function", "_lock", "_what", "by_types")
 
-    def __init__(self, function: Callable[..., Any] | None, what: str | None) -> None:
+    def __init__(self, function: Callable[..., Any], what: str | None) -> None:
         """Make the cache of programs for `function`; without `what`, many of them are no reason for a warning."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._function, self._what = function, what

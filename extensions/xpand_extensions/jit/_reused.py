@@ -48,10 +48,10 @@ class _Programs(Opaque):
     __slots__ = ("entries", "function")
 
     def __init__(self, function: Any) -> None:
-        self.function, self.entries = ref(function), Compiled[Callable[..., Any]](None, None)
+        self.function, self.entries = ref(function), Compiled[Callable[..., Any]](function, None)
 
 
-_SHARED: Final = Compiled[Callable[..., Any]](None, None)
+_SHARED: Final = Compiled[Callable[..., Any]](reused, None)
 
 
 def reused_by(
@@ -66,7 +66,13 @@ def reused_by(
     """
 
     def reused(
-        function: Callable[..., Any], like: Array, /, *args: Any, of: tuple[Any, ...], key: Hashable, small: bool = False
+        function: Callable[..., Any],
+        like: Array,
+        /,
+        *args: Any,
+        of: tuple[Any, ...],
+        key: Hashable,
+        small: bool = False,
     ) -> Any:
         if not (small or compiles_large) or INSTEAD.get() is not None:
             return function(*args)
@@ -110,4 +116,4 @@ def _programs_of(function: Any) -> Compiled[Callable[..., Any]]:
     if found is None or found.function() is not function:
         found = _Programs(function)
         setattr(function, _NAME, found)
-    return found.entries  # type: ignore[no-any-return]
+    return found.entries

@@ -159,7 +159,9 @@ def solved(
         last, recorded = solve(start, given, notify)
         return last.x, (last, recorded)
 
-    whole = lambda start, args: implicit(condition, start, run_method, args, **options)
+    def whole(start: Array, args: tuple[Any, ...]) -> tuple[Array, Any]:
+        return implicit(condition, start, run_method, args, **options)
+
     if callback is None and key is not None and is_concrete(start):
         known = (problem.name, method, problem.vectors.signature, key)
         x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)

@@ -42,4 +42,3 @@ def krylov(
 def _fast(system: Any) -> Any:
     """Bring matrices, those of the preconditioner too, into the layouts that are fastest for many products."""
     return trees.map(arranged, system, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
-
