@@ -325,3 +325,20 @@ def test_one_of_a_batch_that_fails_raises(eager_library: Library) -> None:
 def test_a_stop_that_a_callback_asks_for_is_no_failure() -> None:
     stopped = optimize.minimize(lambda x: total(x**4), ONE, callback=lambda result: True)
     assert status(stopped) == Status.ABORTED
+
+
+@pytest.mark.parametrize("method", ["l-bfgs", "bfgs"])
+def test_noise_ends_the_iteration_soon(eager_library: Library, method: str) -> None:
+    # Where rounding errors, of a covariance matrix for example, hide which way leads down.
+    def f(x: Any) -> Any:
+        xp = array_namespace(x)
+        return xp.sum((x - 1.0) ** 2) + 1e-7 * xp.cos(1e9 * x[0])
+
+    def gradient(x: Any) -> Any:
+        return 2.0 * (x - 1.0) + 1e-4 * array_namespace(x).sin(1e9 * x)
+
+    start = eager_library.asarray([3.0, -2.0, 5.0])
+    found = minimize(f, start, gradient=gradient, method=method, throw=False)
+    assert int(found.status) == Status.STAGNATED
+    assert int(found.function_evaluations) <= 150
+    eager_library.assert_equal(found.x, np.ones(3), atol=1e-3)

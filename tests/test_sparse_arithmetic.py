@@ -45,6 +45,15 @@ def example(library: Library, format: str = "csr", *, other: bool = False) -> tu
 # Two sparse arrays
 
 
+def test_sums_that_cancel_are_part_of_a_product(eager_library: Library) -> None:
+    a = sparse.from_dense(eager_library.asarray([[1.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]]))
+    b = sparse.from_dense(eager_library.asarray([[1.0, 2.0, 0.0], [-1.0, 3.0, 0.0], [0.0, 0.0, 4.0]]))
+    product = a @ b
+    assert product.nse == 4
+    eager_library.assert_equal(product.indices, np.asarray([0, 1, 0, 1]))
+    eager_library.assert_equal(product.todense(), np.asarray([[0.0, 5.0, 0.0], [-2.0, 6.0, 0.0], [0.0, 0.0, 0.0]]))
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_pairs(library: Library, name: str) -> None:
     @settings(max_examples=examples(library), deadline=None)

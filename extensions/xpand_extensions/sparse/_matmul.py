@@ -13,7 +13,7 @@ from ._convert import any_sparse, convert, matrix_transpose, tocoo
 from ._forms import coo_of, shared_format
 from ._join import stack
 from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, pattern_work, summed, used
-from ._products import coo_matmul, csr_matmul, csr_rmatmul
+from ._products import coo_matmul, coo_product, csr_matmul, csr_rmatmul
 
 
 def matmul(a: Any, b: Any, /) -> Any:
@@ -140,6 +140,11 @@ def _of_nothing(a: Sparse) -> Sparse:
 
 def _by_rows(a: COO, b: COO) -> COO:
     sizes = (a._sparse_shape[0], b._sparse_shape[1])
+    if a.values.ndim == b.values.ndim == 1:
+        (rows, columns), (other_rows, other_columns) = a.coords, b.coords
+        found = coo_product(a.values, rows, columns, b.values, other_rows, other_columns, shape=sizes)
+        if found is not None:
+            return coo_of(found[0], found[1:], sizes, is_sorted=True, is_unique=True)
 
     def work(*given: Array) -> tuple[Array, Array, Merge]:
         xp = array_namespace(*given)

@@ -253,6 +253,42 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
 
 
 @pluggable
+def coo_product(
+    values: Array,
+    rows: Array,
+    columns: Array,
+    other: Array,
+    other_rows: Array,
+    other_columns: Array,
+    /,
+    *,
+    shape: Shape,
+) -> tuple[Array, Array, Array] | None:
+    """Multiply two sparse matrices by coordinates, each of one pattern.
+
+    Args:
+        values: The values of the first, `(nse,)`; `rows` and `columns` are their positions.
+        rows: Integers, `(nse,)`.
+        columns: Integers, `(nse,)`.
+        other: The values of the second, of the same data type; `other_rows` and `other_columns` are their positions.
+        other_rows: Integers.
+        other_columns: Integers.
+        shape: The shape of the product.
+
+    Returns:
+        The values, rows and columns of the product, sorted and unique, with entries that are zero; None where the
+        library has no kernel for it.
+
+    >>> import numpy as np
+    >>> one = np.asarray([0])
+    >>> coo_product(np.asarray([2.0]), one, one, np.asarray([3.0]), one, one, shape=(1, 1))[0]
+    array([6.])
+    """
+    native = coo_product.native(values, other)
+    return native(values, rows, columns, other, other_rows, other_columns, shape=shape)
+
+
+@pluggable
 def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
     """Make dense matrices of the parts of sparse ones by coordinates (COO).
 

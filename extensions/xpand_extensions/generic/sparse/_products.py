@@ -108,6 +108,20 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     return None
 
 
+def coo_product(
+    values: Array,
+    rows: Array,
+    columns: Array,
+    other: Array,
+    other_rows: Array,
+    other_columns: Array,
+    /,
+    *,
+    shape: Shape,
+) -> None:
+    return None
+
+
 def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
     xp, (m, n) = array_namespace(values, rows, columns), shape
     if 0 in (m, n, values.shape[-1]):

@@ -29,6 +29,8 @@ _PATIENCE: Final = 10
 """How many steps without progress are taken before it counts as stagnated."""
 MAX_TRIALS: Final = 40
 """How many steps a line search may try."""
+_MAX_NARROWED: Final = 20
+"""How many it may try once one was too long. Afterwards rounding errors decide, as on a flat objective."""
 
 
 class Trial(NamedTuple):
@@ -122,10 +124,12 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
     is_short_enough = valid & (is_lower | is_level)
     accepted = is_short_enough & (slope >= _CURVATURE * state.slope)
     narrowed = _narrowed(trial, fun, slope, gradient, is_short_enough)
-    exhausted = (narrowed.number >= MAX_TRIALS) | (largest(moved) == 0.0)
+    most = xp.where(xp.isfinite(narrowed.high), 0 * trial.number + _MAX_NARROWED, 0 * trial.number + MAX_TRIALS)
+    exhausted = (narrowed.number >= most) | (largest(moved) == 0.0)
     # Downhill without end: it need not be gone to the end of what the data type holds.
     exhausted = exhausted | (is_short_enough & ((xp.abs(fun) > state.reach) | (largest(x) > state.reach)))
-    falls_short = exhausted & ~accepted & (narrowed.low > 0.0)
+    # A shorter step is better than none if it leads lower. If it does not, rounding errors hide which way leads down.
+    falls_short = exhausted & ~accepted & (narrowed.low_fun < state.fun - noise)
     x, fun, gradient = select(
         falls_short,
         (box.project(state.x + times(narrowed.low, state.direction)), narrowed.low_fun, narrowed.low_gradient),
@@ -142,12 +146,19 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
     changes = accepted | resets
     if is_concrete(changes) and not bool(xp.any(changes)):
         return waiting
-    found: Descent = select(changes, _moved(directions, box, waiting, x, fun, gradient, accepted), waiting)
+    found: Descent = select(changes, _moved(directions, box, waiting, x, fun, gradient, accepted, falls_short), waiting)
     return found
 
 
 def _moved(
-    directions: Directions, box: Box, state: Descent, x: Array, fun: Array, gradient: Array, accepted: Array
+    directions: Directions,
+    box: Box,
+    state: Descent,
+    x: Array,
+    fun: Array,
+    gradient: Array,
+    accepted: Array,
+    falls_short: Array,
 ) -> Descent:
     """Go to the point accepted, or begin again downhill where none was; give up where that was tried."""
     xp = array_namespace(x)
@@ -161,7 +172,9 @@ def _moved(
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
     noise = 10.0 * eps_of(xp, x.dtype) * xp.abs(state.fun)
     progresses = (fun < state.fun - noise) | (optimality < 0.9 * state.optimality)
-    idle = xp.where(accepted & progresses, 0 * state.idle, state.idle + 1)
+    # A search that ended without a good step has lowered the value by little, or by rounding errors: it counts thrice.
+    waited = state.idle + 1 + 2 * xp.astype(falls_short, xp.int32)
+    idle = xp.where(accepted & progresses & ~falls_short, 0 * state.idle, waited)
     gives_up = (~accepted & state.is_steepest) | (idle > _PATIENCE)
     diverged = (xp.abs(fun) > state.reach) | (largest(x) > state.reach)
     status = updated(

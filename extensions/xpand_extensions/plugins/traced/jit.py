@@ -7,4 +7,4 @@ from ...generic.jit import jit as _jit
 
 
 def jit(function: Callable[..., Any], /, *, compiler: str | None = None, **options: Any) -> Callable[..., Any]:
-    return _jit(function, **options)  # type: ignore[no-any-return]
+    return _jit(function, **options)

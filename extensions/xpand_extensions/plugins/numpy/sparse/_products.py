@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import _sparsetools as kernels
+from scipy.sparse import csr_array
 
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._products import CSRPlan, Shape
@@ -98,6 +99,55 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     if len(rows) and (rows.max() >= m or columns.max() >= n):
         out[..., (rows >= m) | (columns >= n)] = 0
     return out
+
+
+def coo_product(
+    values: Array,
+    rows: Array,
+    columns: Array,
+    other: Array,
+    other_rows: Array,
+    other_columns: Array,
+    /,
+    *,
+    shape: Shape,
+) -> tuple[Array, Array, Array] | None:
+    if values.dtype.kind not in "fc" or values.dtype == _NARROW:
+        return None
+    inner = int(max(columns.max(initial=-1), other_rows.max(initial=-1))) + 1
+    left = _by_rows(values, rows, columns, (shape[0], inner))
+    right = _by_rows(other, other_rows, other_columns, (inner, shape[1]))
+    product = left @ right
+    # SciPy leaves out sums that are zero, but they are part of the pattern. Sums of ones are never zero.
+    pattern = _of_ones(left) @ _of_ones(right)
+    product.sort_indices()
+    kept = product.data, product.indices
+    if product.nnz != pattern.nnz:
+        pattern.sort_indices()
+        filled = np.zeros(pattern.nnz, dtype=values.dtype)
+        filled[np.searchsorted(_positions(pattern), _positions(product))] = product.data
+        kept = filled, pattern.indices
+    found: Array = np.repeat(np.arange(shape[0], dtype=rows.dtype), np.diff(pattern.indptr))
+    return kept[0], found, kept[1].astype(other_columns.dtype, copy=False)
+
+
+def _by_rows(values: Array, rows: Array, columns: Array, shape: Shape) -> csr_array:
+    """Make SciPy's matrix of the entries that are no padding."""
+    values, rows, columns = without_padding(values, rows, columns, shape)
+    if np.any(rows[1:] < rows[:-1]):
+        order = np.argsort(rows, kind="stable")
+        values, rows, columns = values[order], rows[order], columns[order]
+    ends = np.cumsum(np.bincount(rows, minlength=shape[0]))
+    return csr_array((values, columns, np.concatenate([[0], ends])), shape=shape)
+
+
+def _of_ones(a: csr_array) -> csr_array:
+    return csr_array((np.ones(len(a.data), dtype=np.float32), a.indices, a.indptr), shape=a.shape)
+
+
+def _positions(a: csr_array) -> Array:
+    rows: Array = np.repeat(np.arange(a.shape[0], dtype=np.int64), np.diff(a.indptr))
+    return rows * a.shape[1] + a.indices
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
