@@ -121,14 +121,13 @@ def coo_product(
     # SciPy leaves out sums that are zero, but they are part of the pattern. Sums of ones are never zero.
     pattern = _of_ones(left) @ _of_ones(right)
     product.sort_indices()
-    kept = product.data, product.indices
+    result, columns = product.data, product.indices
     if product.nnz != pattern.nnz:
         pattern.sort_indices()
-        filled = np.zeros(pattern.nnz, dtype=values.dtype)
-        filled[np.searchsorted(_positions(pattern), _positions(product))] = product.data
-        kept = filled, pattern.indices
+        result, columns = np.zeros(pattern.nnz, dtype=values.dtype), pattern.indices
+        result[np.searchsorted(_positions(pattern), _positions(product))] = product.data
     found: Array = np.repeat(np.arange(shape[0], dtype=rows.dtype), np.diff(pattern.indptr))
-    return kept[0], found, kept[1].astype(other_columns.dtype, copy=False)
+    return result, found, columns.astype(other_columns.dtype, copy=False)
 
 
 def _by_rows(values: Array, rows: Array, columns: Array, shape: Shape) -> csr_array:
