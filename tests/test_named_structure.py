@@ -294,6 +294,7 @@ def test_functions_along_axes(library: Library) -> None:
         lambda: hax.sort(x, "q"),
         lambda: hax.trace(x, "a", "a"),
         lambda: hax.top_k(x, "a", 2, Axis("k", 3)),
+        lambda: hax.top_k(x, "a", 10),
         lambda: hax.where(x > 0.0, x),
         lambda: hax.searchsorted(x, line),
     ):

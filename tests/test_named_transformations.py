@@ -170,6 +170,12 @@ def test_bad_arguments_of_maps(eager_library: Library) -> None:
         hax.scan(lambda c, x: x, "row")(1.0, x)
     with pytest.raises(TypeError, match="an axis must be a name or an Axis"):
         hax.vmap(lambda x: x, 3)
+    with pytest.raises(
+        ValueError, match=r"vmap: no argument has the axis 'nothing'; the arrays have the axes {'batch'"
+    ):
+        hax.vmap(lambda x: x, "nothing")(x)
+    with pytest.raises(NameError, match=r"psum: no axis 'nothing': the array has the axes {'batch'.* mapped over"):
+        hax.psum(x, "nothing")
 
 
 # --- positional functions --------------------------------------------------------------------------------------------

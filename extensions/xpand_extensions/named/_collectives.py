@@ -59,6 +59,14 @@ def _collective(function: str, reduction: str, tree: Any, axis: AxisSelector) ->
     def combined(x: Any) -> Any:
         if isinstance(x, NamedArray) and name in x.names:
             return getattr(call, reduction)(x, axis)
-        return getattr(_vmap, function)(x, name)
+        try:
+            return getattr(_vmap, function)(x, name)
+        except NameError as error:
+            if not isinstance(x, NamedArray):
+                raise
+            raise NameError(
+                f"{function}: no axis {name!r}: the array has the axes {_axis.written(x.shape.items())}, and no "
+                "axis of that name is mapped over"
+            ) from error
 
     return trees.map(combined, tree, is_leaf=is_named)
