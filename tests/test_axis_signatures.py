@@ -26,7 +26,7 @@ from xpand_extensions.tracing.rules._derived_batches import native_by_name
 from xpand_extensions.vmap import vmap
 
 import_facades()
-importlib.import_module("xpand_extensions.random._elements")  # which loads with the first distribution
+importlib.import_module("xpand_extensions.random._keys")  # which loads with the first distribution
 
 XP = xpand.array_namespace(np.ones(1))
 NAMESPACE = traced_namespace(XP)

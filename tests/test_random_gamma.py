@@ -19,7 +19,7 @@ from xpand_extensions import random
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import scan
 from xpand_extensions.generic import random as generic
-from xpand_extensions.generic.random._gamma_slope import log_gamma_slope
+from xpand_extensions.generic.random._gamma import log_gamma_slope
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 

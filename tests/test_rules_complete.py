@@ -20,7 +20,7 @@ from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._indexing import INDEXING
 
 import_facades()
-importlib.import_module("xpand_extensions.random._elements")  # which loads with the first distribution
+importlib.import_module("xpand_extensions.random._keys")  # which loads with the first distribution
 
 NAMESPACE = traced_namespace(xpand.array_namespace(np.ones(1)))
 STANDARD = {name: op for name, op in NAMESPACE.operations.items() if not isinstance(op, FacadeOp)}

@@ -8,7 +8,7 @@ from typing import Literal
 from xpand.extend import Array, DType, checks
 
 from ._dispatch import pluggable
-from .arithmetic._operands import element_width, together
+from .arithmetic import element_width, together
 
 __all__ = [
     "bitcast",

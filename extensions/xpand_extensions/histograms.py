@@ -13,8 +13,8 @@ from xpand import array_namespace, check, is_concrete
 from xpand.extend import Array, DType, Namespace, checks, eager
 
 from ._bounds import MODES, Mode
-from ._comparable import as_dtype, comparable_dtype
 from ._dispatch import pluggable
+from ._dtypes import as_dtype, comparable_dtype
 
 __all__ = ["Histogram", "HistogramDD", "bincount", "digitize", "histogram", "histogram_bin_edges", "histogramdd"]
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from xpand.extend import Array, DType, Scalar, checks
 
-from ._comparable import as_dtype, comparable_dtype
 from ._dispatch import pluggable
+from ._dtypes import as_dtype, comparable_dtype
 
 __all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
 

@@ -10,9 +10,8 @@ from typing import Final
 
 from xpand import namespace
 from xpand._typing import Array, DType, Namespace
-from xpand_extensions.cli._errors import UsageError
-from xpand_extensions.cli._libraries import Library, enable_double_precision, find, known_names, to_numpy
-from xpand_extensions.cli._output import Steps, progress
+from xpand_extensions.cli._info import Steps, progress
+from xpand_extensions.cli._libraries import Library, UsageError, enable_double_precision, find, known_names, to_numpy
 
 from .results import TASKS, Column, Data, Result, Task
 

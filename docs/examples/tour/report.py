@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 import xpand
+from xpand_extensions.cli._info import absent_libraries, console, write_json
 from xpand_extensions.cli._libraries import DOUBLE_PRECISION, Library
-from xpand_extensions.cli._output import absent_libraries, console, write_json
 
 from .results import TASKS, TOLERANCES, Column, Result
 

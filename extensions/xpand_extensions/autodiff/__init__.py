@@ -11,8 +11,7 @@ from . import checkpoint_policies
 from ._check import check_grads
 from ._checkpoint import checkpoint, checkpoint_name
 from ._closures import closure_convert, custom_gradient
-from ._gradients import grad, value_and_grad
-from ._jacobians import hessian, jacfwd, jacrev
+from ._gradients import grad, hessian, jacfwd, jacrev, value_and_grad
 from ._linear import linear_transpose, linearize
 from ._products import is_differentiated as is_differentiated
 from ._products import jvp, stop_gradient, vjp

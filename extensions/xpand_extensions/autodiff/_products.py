@@ -10,7 +10,7 @@ from .._dispatch import pluggable
 from .._transforms import ArraySpec, Flat, like_tree, values_of
 from .._where import clean_tracebacks
 from ._arguments import Floating
-from ._linear_functions import LinearFunction
+from ._linear import LinearFunction
 
 Function: TypeAlias = Callable[..., Any]
 

@@ -14,7 +14,7 @@ from .._where import clean_tracebacks
 from ..control_flow._trees import one_library
 from ..vmap._mapping import vmap
 from ._arguments import check_callable
-from ._solve_arguments import Arguments, Arrays, Aux, Form, pair
+from ._solve import Arguments, Arrays, Aux, Form, pair
 
 Function: TypeAlias = Callable[..., Any]
 Users: TypeAlias = tuple[Function]

@@ -15,7 +15,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from ._errors import UsageError
+from ._libraries import UsageError
 
 __all__ = ["main"]
 

@@ -97,3 +97,7 @@ def to_numpy(x: Array) -> Array:
     if is_torch_array(x) or is_cupy_array(x):
         x = to_device(x, "cpu")
     return namespace("numpy").asarray(x)
+
+
+class UsageError(Exception):
+    """The command can't be carried out as given; the message says why, and how to fix it."""

@@ -9,7 +9,7 @@ from xpand.extend import Namespace
 from ..sparse._containers import Sparse
 from ..sparse._libraries import module_of, native_format
 from ..sparse._native import from_native, to_native
-from ._messages import copy_needed
+from ._dtypes import copy_needed
 
 
 def is_sparse(x: Any) -> bool:

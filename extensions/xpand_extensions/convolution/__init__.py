@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from xpand.extend import Array, DType, checks
 
-from .._comparable import as_dtype
 from .._dispatch import pluggable
+from .._dtypes import as_dtype
 from ._geometry import PADDINGS, ConvolveMode, Method, Padding, span
 
 __all__ = ["ConvolveMode", "Method", "Padding", "conv", "conv_transpose", "convolve", "correlate"]

@@ -4,15 +4,25 @@ A device is named by the library's own object, by a `DeviceInfo`, or by a string
 "cpu", "gpu", "cuda:1". Where there is no such device, the error names those there are.
 """
 
-from ._default import default_device, set_default_device, use_device
 from ._info import DeviceFacts, DeviceInfo, MemoryStats
-from ._list import device, device_count, device_info, devices, local_device_count, local_devices
+from ._list import (
+    default_device,
+    device,
+    device_count,
+    device_info,
+    devices,
+    local_device_count,
+    local_devices,
+    process_count,
+    process_index,
+    process_indices,
+    set_default_device,
+    use_device,
+)
 from ._list import listed as listed
-from ._memory import DeviceMemoryError, memory_errors, memory_stats
-from ._move import free, is_available, synchronize, to_device
+from ._move import DeviceMemoryError, free, is_available, memory_errors, memory_stats, synchronize, to_device
 from ._move import move as move
 from ._move import wait as wait
-from ._processes import process_count, process_index, process_indices
 
 __all__ = [
     "DeviceFacts",

@@ -1,5 +1,6 @@
 """Find devices, by library and by name."""
 
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from xpand import array_namespace, library_name
@@ -244,3 +245,115 @@ def _word(device: Device) -> str:
 
 def _listing(found: Any) -> str:
     return ", ".join(repr(str(each)) for each in found) or "none"
+
+
+@pluggable
+def process_index(xp: Namespace | str | None = None) -> int:
+    """Return the number of this process among those that compute together.
+
+    Args:
+        xp: The library, by its namespace or name; the default one where omitted.
+
+    Returns:
+        JAX's own number; PyTorch's rank where `torch.distributed` is initialized; else 0.
+
+    Raises:
+        TypeError, ValueError: `xp` is neither a namespace nor the name of a library.
+
+    Source: `jax.process_index`, before it `jax.host_id`.
+
+    >>> process_index("numpy")
+    0
+    """
+    return process_index.native_for(xp)(xp)
+
+
+@pluggable
+def process_indices(xp: Namespace | str | None = None) -> tuple[int, ...]:
+    """Return the numbers of all processes that compute together, in ascending order.
+
+    Arguments and errors are those of `process_index`.
+
+    Source: `jax.process_indices`, before it `jax.host_ids`, which return lists.
+
+    >>> process_indices("numpy")
+    (0,)
+    """
+    return process_indices.native_for(xp)(xp)
+
+
+@pluggable
+def process_count(xp: Namespace | str | None = None) -> int:
+    """Return the number of processes that compute together.
+
+    Arguments and errors are those of `process_index`.
+
+    Source: `jax.process_count`, before it `jax.host_count`.
+
+    >>> process_count("numpy")
+    1
+    """
+    return process_count.native_for(xp)(xp)
+
+
+@pluggable
+def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Namespace | str | None = None) -> None:
+    """Set the device on which a library makes arrays where none is named.
+
+    Args:
+        device: A device, as `to_device` takes it. None: the one that the library chooses by itself.
+        xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
+
+    It is the library's own setting, and so works on code that doesn't know xpand. JAX has one for the process;
+    PyTorch's and CuPy's hold for the thread that sets them. What `use_device` sets comes before it.
+
+    Raises:
+        TypeError, ValueError: As `device_info`.
+        UnsupportedError: The library has several devices, and no default that could be set, as array-api-strict.
+
+    Source: `torch.set_default_device`, JAX's `jax_default_device`, PhiML's `Backend.set_default_device`.
+
+    >>> set_default_device("cpu", xp="numpy")
+    """
+    namespace, found = _resolved("set_default_device", device, xp)
+    set_default_device.native_for(namespace)(found, xp=namespace)
+
+
+@pluggable
+def use_device(
+    device: Device | DeviceInfo | str, /, *, xp: Namespace | str | None = None
+) -> AbstractContextManager[Device]:
+    """Have a library make its arrays on a device inside a `with` block, where none is named.
+
+    Args:
+        device: A device, as `to_device` takes it.
+        xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
+
+    Returns:
+        A context manager, which gives the library's own object for the device. It is the library's own setting
+        (`jax.default_device`, `torch.device`, `cupy.cuda.Device`), so it works on code that doesn't know xpand, and
+        holds in this thread alone. What it was before comes back, also after an error. A task of asyncio that waits
+        inside of the block leaves it set for others of the thread.
+
+    Raises:
+        TypeError, ValueError: As `device_info`.
+        UnsupportedError: The library has several devices, and no default that could be set, as array-api-strict.
+
+    Source: `jax.default_device`, PyTorch's `with torch.device(...)`.
+
+    >>> import xpand
+    >>> with use_device("cpu", xp="numpy") as device:
+    ...     device, xpand.namespace("numpy").ones(2, device=device)
+    ('cpu', array([1., 1.]))
+    """
+    namespace, found = _resolved("use_device", resolve("use_device", device, xp), xp)
+    return use_device.native_for(namespace)(found, xp=namespace)
+
+
+def _resolved(
+    function: str, device: Device | DeviceInfo | None, xp: Namespace | str | None
+) -> tuple[Namespace, Device]:
+    if device is None:
+        return namespace_or_default(xp, function), None
+    info = resolve(function, device, xp)
+    return namespace_or_default(info.library if xp is None else xp, function), info.device

@@ -8,7 +8,7 @@ from xpand.extend import Array, Namespace, Scalar, checks
 from xpand_extensions import sorting
 from xpand_extensions._bounds import index_dtype
 
-from .._sums import plain_sum
+from .._dtypes import plain_sum
 
 
 def unique(

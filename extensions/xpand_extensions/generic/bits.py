@@ -5,7 +5,7 @@ from typing import Any
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
-from xpand_extensions.arithmetic._operands import integer_width
+from xpand_extensions.arithmetic import integer_width
 
 from ._last_axis import from_last, to_last
 

@@ -8,8 +8,7 @@ from xpand import UnsupportedError, array_namespace, is_concrete, library_name, 
 from xpand.extend import Array, Namespace, describe
 from xpand_extensions import bits
 from xpand_extensions.convert import Pointer
-from xpand_extensions.convert._dtypes import integer_of, is_short, name_of
-from xpand_extensions.convert._messages import copy_needed, no_dtype, no_values
+from xpand_extensions.convert._dtypes import copy_needed, integer_of, is_short, name_of, no_dtype, no_values
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:

@@ -8,8 +8,7 @@ from xpand.extend import Array, checks
 
 from ..devices import to_device
 from ..tracing import traced_namespace
-from ..tracing._batching import batched
-from ..tracing._collectives import collective
+from ..tracing._batching import batched, collective
 from ..tracing._custom import called
 from ..vmap import _names as names
 from ..vmap import vmap as vmap_of_trees

@@ -7,8 +7,7 @@ The standard's functions are in the namespace: `xp.matmul`, `xp.tensordot`, `xp.
 from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
-from ._factorizations import LUFactors, LUResult, cho_solve, lu, lu_factor, lu_solve, triangular_solve
-from ._functions import expm, logm
+from ._factorizations import LUFactors, LUResult, cho_solve, expm, logm, lu, lu_factor, lu_solve, triangular_solve
 from ._lstsq import LstsqResult, lstsq
 from ._products import diagonal, dot_general, einsum, kron, matvec
 

@@ -7,7 +7,7 @@ from xpand import array_namespace, check
 from xpand.extend import Array, checks, describe
 
 from .._dispatch import in_one_namespace
-from ..linalg._right_hand_sides import stack_of
+from ..linalg._checks import stack_of
 from ..sparse._containers import Sparse
 from ._operators import Map, Matrix
 from ._results import norm

@@ -9,7 +9,7 @@ from xpand.extend import checks as _arguments
 from .. import autodiff, linalg
 from .._dispatch import in_one_namespace
 from ..linalg import _checks as checks
-from ..linalg._right_hand_sides import Columns, axis_of, columns_of, stack_of
+from ..linalg._checks import Columns, axis_of, columns_of, stack_of
 from ..sparse._containers import Sparse
 from . import _factors as factors
 from ._vectors import conj

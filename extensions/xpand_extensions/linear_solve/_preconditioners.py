@@ -9,9 +9,9 @@ from xpand.extend import Array, Namespace, checks, describe
 
 from .. import sparse
 from ..devices._move import on_host
-from ..linalg._right_hand_sides import axis_of, columns_of, stack_of
+from ..linalg._checks import axis_of, columns_of, stack_of
+from ..sparse._containers import make_known
 from ..sparse._convert import any_sparse
-from ..sparse._known import make_known
 from ._factorization import transpose
 from ._operators import times
 

@@ -11,7 +11,7 @@ from .. import autodiff, linalg
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
 from ..jit._reused import reused
-from ..linalg._right_hand_sides import axis_of
+from ..linalg._checks import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
 from . import _methods as methods

@@ -17,12 +17,10 @@ from xpand.extend import Namespace, checks, describe
 
 from .._modules import make_callable
 from ..jit._calls import name_of
-from ._blocks import Profiling, recording
-from ._entries import ArrayInfo, Entry, Label, Place
+from ._entries import ArrayInfo, Entry, Label, MemoryUse, Place
 from ._files import check_writeable
-from ._memory import MemoryUse
 from ._record import CURRENT, Recorder
-from ._results import Profile
+from ._results import Profile, Profiling, recording
 
 __all__ = [
     "ArrayInfo",

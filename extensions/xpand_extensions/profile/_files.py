@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ._entries import Entry
-from ._tree import Node
-from ._units import seconds
+from ._tree import Node, seconds
 
 
 def trace_events(threads: Sequence[Sequence[Entry]], duration: float, messages: Sequence[str]) -> dict[str, Any]:

@@ -5,17 +5,150 @@ there. A facade that was imported by name is recorded where it looks up its impl
 the last profile ends.
 """
 
+import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from threading import Lock
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
+from xpand import namespace, wrapped_libraries
+
+from .._capabilities import facade_names, import_facades
 from .._dispatch import Operation, observe
+from ..tracing._namespace import TracedNamespace, traced_namespace
 from ._entries import Label
 from ._record import CURRENT
-from ._targets import functions_of, label_of, namespaces, own_functions
+
+_PARTS: Final = ("linalg", "fft")
+
+_MARKS: Final = frozenset({"__array_api_version__", "__array_namespace_info__", "asarray"})
+"""The names that a namespace of the standard has."""
+
+_QUESTIONS: Final = frozenset({"can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type", "typename"})
+"""Functions that compute nothing, and of which our own ask many."""
+_SETTINGS: Final = ("_", "get_", "is_", "reset_", "set_")
+"""How the names of others begin that compute nothing."""
+_METHODS: Final = frozenset({"array", "check", "operation", "takes", "wrap", "wraps"})
+"""The functions that a namespace of traced arrays has in addition to the standard's."""
+
+_UNRECORDED: Final = frozenset({"profile", "precision"})
+"""The capabilities whose functions compute nothing."""
+_CORE: Final = ("creation", "manipulation", "polynomial")
+"""The modules of the core with operations."""
+_PACKAGES: Final = ("xpand", "xpand_extensions")
+_OPERATORS: Final = frozenset(
+    f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow", "matmul") for side in ("", "r")
+) | {"__call__", "__neg__", "__abs__"}
+
+_third_party: dict[str, Any] = {}
+_modules = 0  # how many there were when strangers were last looked for
+_functions: list[tuple[Any, str, Any, Label]] = []
+_imported = 0  # how many modules there were when our functions were last looked for
+
+
+def namespaces() -> list[Any]:
+    """List the namespaces of the libraries that are imported: ours, those of strangers, and of their traced arrays."""
+    global _modules, _third_party
+    if len(sys.modules) != _modules:
+        _third_party = dict(_find_third_party())
+        _modules = len(sys.modules)
+    found = [namespace(name) for name in wrapped_libraries() if name in sys.modules]
+    found += _third_party.values()
+    return [*found, *_traced(found)]
+
+
+def _traced(found: list[Any]) -> Iterator[Any]:
+    for xp in found:
+        try:
+            yield traced_namespace(xp)  # made now, of the library's own functions, since it stays
+        except (AttributeError, KeyError):
+            continue  # a stranger's that lacks functions of the standard can't be traced at all
+
+
+def _find_third_party() -> Iterator[tuple[str, Any]]:
+    roots = {*wrapped_libraries(), "xpand", "array_api_compat"}
+    for name, module in list(sys.modules.items()):
+        # A private one is a library's own copy.
+        private = name.startswith("_") or "._" in name
+        if not private and name.partition(".")[0] not in roots and _is_namespace(module):
+            yield name, module
+
+
+def _is_namespace(module: ModuleType) -> bool:
+    # In the dictionary, since asking a module may import another.
+    return _MARKS.issubset(getattr(module, "__dict__", {}))
+
+
+def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
+    """Yield the functions of a namespace that are recorded: where they are, under which name, and what they are."""
+    traced = isinstance(xp, TracedNamespace)
+    name: str = xp.__name__
+    library = name.removeprefix("traced.").removeprefix("xpand.").partition(".")[0]
+    for part in ("", *_PARTS):
+        owner = getattr(xp, part, None) if part else xp
+        for attribute, value in [] if owner is None else list(vars(owner).items()):
+            if (
+                callable(value)
+                and not isinstance(value, (type, ModuleType))
+                and not attribute.startswith(_SETTINGS)
+                and attribute not in _QUESTIONS
+                and not (traced and attribute in _METHODS)
+            ):
+                full_name = ".".join(filter(None, (library, part, attribute)))
+                yield owner, attribute, value, Label(full_name, "namespace", library)
+
+
+def own_functions() -> list[tuple[Any, str, Any, Label]]:
+    """List the recorded functions of xpand: of all its modules, and the methods of public classes."""
+    global _imported, _functions
+    if not _functions:
+        import_facades()
+    if len(sys.modules) != _imported:
+        found: dict[int, tuple[Any, str, Any, Label]] = {}
+        for each in _find_functions():
+            found.setdefault(id(each[2]), each)  # a function that is in several places has the first label
+        _functions = [each for each in found.values() if isinstance(each[0], type)]
+        _imported = len(sys.modules)
+        for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
+            for name, value in list(vars(module).items()):
+                if isinstance(value, FunctionType) and id(value) in found:
+                    _functions.append((module, name, value, found[id(value)][-1]))
+    return _functions
+
+
+def label_of(operation: Operation[..., Any]) -> Label | None:
+    """Return the label of an operation; None for one that isn't recorded."""
+    if operation.capability in _UNRECORDED:
+        return None
+    return Label(operation.qualified_name, "extension")
+
+
+def _find_functions() -> Iterator[tuple[Any, str, Any, Label]]:
+    modules = [(name, f"xpand_extensions.{name}") for name in facade_names() if name not in _UNRECORDED]
+    modules += [(name, f"xpand.{name}") for name in _CORE]
+    for name, path in modules:
+        module = importlib.import_module(path)
+        for public in module.__all__:
+            value = getattr(module, public)
+            if isinstance(value, FunctionType) and _is_ours(value):  # context managers are of `contextlib`
+                yield module, public, value, Label(f"{name}.{public}", "extension")
+            elif isinstance(value, type) and not getattr(value, "_is_protocol", False):
+                yield from _methods(value, name)
+
+
+def _methods(cls: type, module: str) -> Iterator[tuple[Any, str, Any, Label]]:
+    for each in cls.__mro__:
+        if each.__module__.startswith("xpand"):
+            for name, value in vars(each).items():
+                if isinstance(value, FunctionType) and (not name.startswith("_") or name in _OPERATORS):
+                    yield each, name, value, Label(f"{module}.{each.__name__}.{name}", "extension")
+
+
+def _is_ours(function: FunctionType) -> bool:
+    return function.__globals__["__name__"].partition(".")[0] in _PACKAGES
+
 
 _LOOK_UPS: Final = frozenset({"native", "native_for", "planned"})
 _MISSING: Final = object()

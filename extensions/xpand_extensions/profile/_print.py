@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from ._tree import Node
-from ._units import seconds, size
+from ._tree import Node, seconds, size
 
 _STYLES: Final = {
     "namespace": "cyan",

@@ -15,8 +15,7 @@ from xpand import is_concrete, trees, wrapped_libraries
 from xpand.extend import checks
 
 from ..devices import wait
-from ._entries import Frames, Label, Written, read
-from ._memory import Meter
+from ._entries import Frames, Label, Meter, Written, read
 
 CURRENT: Final[ContextVar["Recorder | None"]] = ContextVar("profile", default=None)
 

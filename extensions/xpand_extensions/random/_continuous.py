@@ -5,7 +5,7 @@ from typing import Any, Final, Literal, TypeAlias
 from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
-from ._parameters import plain
+from ._arguments import plain
 
 GumbelMode: TypeAlias = Literal["low", "high", "highest"]
 GUMBEL_MODES: Final = ("low", "high", "highest")

@@ -7,9 +7,8 @@ from xpand import check
 from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
-from ._arguments import integer_dtype, key_of
+from ._arguments import Real, batch_shape, drawn, integer_dtype, key_of, not_negative, probabilities, rows_drawn
 from ._continuous import GUMBEL_MODES, GumbelMode
-from ._parameters import Real, batch_shape, drawn, not_negative, probabilities, rows_drawn
 
 
 @pluggable

@@ -5,7 +5,7 @@ from typing import Any
 from xpand.extend import Array, DType
 
 from .._dispatch import pluggable
-from ._parameters import Real, drawn, not_negative, positive, rows_drawn
+from ._arguments import Real, drawn, not_negative, positive, rows_drawn
 
 
 @pluggable

@@ -185,3 +185,17 @@ def key_data(key: Array, /) -> Array:
             f"{tuple(key.shape)}"
         )
     return key_data.native(key)(key)
+
+
+@pluggable
+def split_each(keys: Array, /, *, num: int) -> Array:
+    """Make new keys of each of many keys, after all checks.
+
+    Args:
+        keys: An array of uint32 of shape (…, 2).
+        num: How many of each.
+
+    Returns:
+        An array of shape (…, num, 2).
+    """
+    return split_each.native(keys)(keys, num=num)

@@ -7,8 +7,7 @@ from xpand.extend import Array, DType, checks, import_module
 
 from .._dispatch import pluggable
 from .._solver_status import Status
-from ._arguments import float_dtype, key_of
-from ._parameters import Real, batch_shape, drawn, plain
+from ._arguments import Real, batch_shape, drawn, float_dtype, key_of, plain
 
 METHODS: Final = ("cholesky", "eigh", "svd")
 _ROUNDING: Final = 100.0

@@ -6,8 +6,7 @@ from xpand import array_namespace, check
 from xpand.extend import Array, DType
 
 from .._dispatch import pluggable
-from ._arguments import shape_of
-from ._parameters import Real, drawn, not_negative, positive
+from ._arguments import Real, drawn, not_negative, positive, shape_of
 
 
 @pluggable

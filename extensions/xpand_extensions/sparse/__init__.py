@@ -29,7 +29,7 @@ from ._elementwise import abs, astype, conj, imag, map_values, negative, power, 
 from ._index import getitem
 from ._join import block, block_diag, concat, stack
 from ._matmul import matmul
-from ._native import from_native, to_native
+from ._native import disassemble, from_native, to_native
 from ._pattern import are_concrete as are_concrete
 from ._pattern import eagerly as eagerly
 from ._products import (
@@ -45,7 +45,6 @@ from ._products import (
 )
 from ._reduce import count_nonzero, diagonal, max, mean, min, norm, sum, trace
 from ._structure import eliminate_zeros, reshape, sort, sum_duplicates, transpose, tril, triu
-from ._trees import disassemble
 
 __all__ = [
     "CSRAssembly",

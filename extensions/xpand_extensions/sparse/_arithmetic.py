@@ -5,11 +5,20 @@ from typing import Any, Final
 from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks, describe
 
-from ..arithmetic import _operands as operands
+from .. import arithmetic as operands
 from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
-from ._forms import by_coordinates, coo_of, over_entries
-from ._operands import at_positions, promoted, same_positions, with_batch_of, with_like_patterns, with_promise
+from ._operands import (
+    at_positions,
+    by_coordinates,
+    coo_of,
+    over_entries,
+    promoted,
+    same_positions,
+    with_batch_of,
+    with_like_patterns,
+    with_promise,
+)
 from ._pattern import (
     along,
     are_concrete,

@@ -8,8 +8,7 @@ from xpand.extend import Array, Device, DType, Namespace, checks, describe, eage
 
 from ._containers import Sparse
 from ._convert import FORMATS, Format, container, convert, tocoo
-from ._forms import coo_of, shared_format
-from ._operands import batch_of, spread, with_like_patterns
+from ._operands import batch_of, coo_of, shared_format, spread, with_like_patterns
 from ._pattern import full, pattern_work, used
 
 

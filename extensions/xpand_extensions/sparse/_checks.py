@@ -7,7 +7,7 @@ from xpand.extend import LibraryArray as Array
 from xpand.extend import Namespace, checks, describe
 
 from .._dispatch import in_one_namespace
-from . import _order as order
+from . import _pattern as order
 from ._pattern import eagerly
 from ._products import csr_rows
 

@@ -8,17 +8,39 @@ with one more axis of values is a batch of the same pattern.
 Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from xpand import array_namespace, device, trees
-from xpand.extend import Array, Device, DType, Namespace
+from xpand.extend import Array, Device, DType, Namespace, library_of, untraced
 
+from .._dispatch import import_if_present, plugin_package
 from .._transforms_patterns import Container
 from . import _checks as checks
-from ._known import make_known
 from ._operators import Operators
 from ._pattern import are_concrete
 from ._products import csr_plan
+
+_SEEN: Final[set[tuple[type, str]]] = set()
+_MAX_TYPES: Final = 4096  # classes made without end must not make the set grow without end
+
+
+def make_known(values: Any, capability: str = "sparse") -> None:
+    """Have the library of an array know the classes of a capability, where it has trees of its own."""
+    if (type(values), capability) not in _SEEN:
+        _look(type(values), capability)
+
+
+@untraced
+def _look(cls: type, capability: str) -> bool:
+    library = library_of(cls)
+    package = None if library is None else plugin_package(library)
+    # The module registers them as it is imported: once.
+    if package is not None:
+        import_if_present(f"{package}.{capability}._trees")
+    if len(_SEEN) < _MAX_TYPES:
+        _SEEN.add((cls, capability))
+    return True
+
 
 Shape = tuple[int, ...]
 

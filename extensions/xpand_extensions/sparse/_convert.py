@@ -13,8 +13,7 @@ from . import _checks as checks
 from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
-from ._order import joined_index
-from ._pattern import along, are_concrete, eagerly, flat, pattern_work, summed
+from ._pattern import along, are_concrete, eagerly, flat, joined_index, pattern_work, summed
 from ._products import csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]

@@ -8,7 +8,7 @@ from xpand.extend import Array, checks, describe
 from .._bounds import out_of_bounds
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, matrix_transpose, tocoo
-from ._forms import chosen, coo_of, over_entries
+from ._operands import chosen, coo_of, over_entries
 from ._pattern import along, are_concrete, eagerly, full, joined, numbered, pattern_work, positions, summed
 from ._structure import sort, sum_duplicates
 

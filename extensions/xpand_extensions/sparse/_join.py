@@ -10,8 +10,7 @@ from xpand.extend import checks as _arguments
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, tocoo
-from ._forms import coo_of, shared_format
-from ._operands import batch_of, same_positions, spread, with_like_patterns, with_own_patterns
+from ._operands import batch_of, coo_of, same_positions, shared_format, spread, with_like_patterns, with_own_patterns
 from ._pattern import full, pattern_work, used
 
 

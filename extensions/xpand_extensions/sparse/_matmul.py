@@ -10,8 +10,8 @@ from xpand.extend import checks as _arguments
 from . import _checks as checks
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import any_sparse, convert, matrix_transpose, tocoo
-from ._forms import coo_of, shared_format
 from ._join import stack
+from ._operands import coo_of, shared_format
 from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, pattern_work, summed, used
 from ._products import coo_matmul, coo_product, csr_matmul, csr_rmatmul
 

@@ -8,14 +8,74 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 from operator import and_
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
 from .. import scatter
 from .._dispatch import pluggable
-from . import _order as order
+
+_MOST_KEYS: Final = 2**63 - 1
+
+
+def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
+    """Return keys that order entries: one integer array where one can hold the position, else the coordinates
+    themselves.
+    """
+    if prod(sizes) > _MOST_KEYS or len(coords) == 1:
+        return list(coords)
+    return [joined_index([xp.astype(x, xp.int64) for x in coords], sizes)]
+
+
+def joined_index(coords: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """Return one number for each position, in the order of elements with the last axis fastest."""
+    index = coords[0]
+    for x, size in zip(coords[1:], sizes[1:]):
+        index = index * size + x
+    return index
+
+
+def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """Return the indices that bring entries into the order of their positions; equal ones stay as they were."""
+    order: Array | None = None
+    for key in reversed(keys(xp, coords, sizes)):
+        given = key if order is None else xp.take_along_axis(key, order, axis=-1)
+        step = xp.argsort(given, axis=-1, stable=True)
+        order = step if order is None else xp.take_along_axis(order, step, axis=-1)
+    assert order is not None, "containers have a sparse axis"
+    return order
+
+
+def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
+    """Tell whether an entry has a position before that of the entry before it."""
+    same: Array | None = None
+    fallen: Array | None = None
+    for x in coords:
+        before, after = x[..., :-1], x[..., 1:]
+        less = after < before
+        less = less if same is None else same & less
+        fallen = less if fallen is None else fallen | less
+        same = after == before if same is None else same & (after == before)
+    return bool(xp.any(fallen))
+
+
+def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
+    """Tell of each entry but the first whether it has the position of the one before."""
+    return reduce(and_, [x[..., 1:] == x[..., :-1] for x in coords])
+
+
+def duplicated(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int], is_sorted: bool) -> bool:
+    """Tell whether two entries have the same position."""
+    found = keys(xp, coords, sizes)
+    if not is_sorted:
+        if len(found) == 1:
+            found = [xp.sort(found[0], axis=-1)]
+        else:
+            order = sorting(xp, coords, sizes)
+            found = [xp.take_along_axis(x, order, axis=-1) for x in found]
+    return bool(xp.any(equal_neighbours(xp, found)))
+
 
 Coords = tuple[Array, ...]
 
@@ -68,7 +128,7 @@ def bounded(xp: Namespace, x: Array, size: int) -> Array:
 
 def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
     """Return the position of each entry as one number; of padding, the number of positions."""
-    index = order.joined_index([xp.astype(x, xp.int64) for x in coords], sizes)
+    index = joined_index([xp.astype(x, xp.int64) for x in coords], sizes)
     return xp.where(used(xp, coords, sizes), index, full(index, prod(sizes)))
 
 
@@ -92,9 +152,9 @@ def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> t
     counts = [coords[0].shape[-1] for coords in groups]
     padded = [[xp.where(used(xp, coords, sizes), x, size) for x, size in zip(coords, sizes)] for coords in groups]
     joined = [xp.concat(each, axis=-1) for each in zip(*padded)]
-    positions = order.sorting(xp, joined, sizes)
+    positions = sorting(xp, joined, sizes)
     arranged = [xp.take_along_axis(x, positions, axis=-1) for x in joined]
-    steps = xp.astype(~order.equal_neighbours(xp, arranged), xp.int64)
+    steps = xp.astype(~equal_neighbours(xp, arranged), xp.int64)
     ranks = xp.cumulative_sum(steps, axis=-1, include_initial=True)
     ranks = xp.where(used(xp, tuple(arranged), sizes), ranks, sum(counts))
     back = xp.take_along_axis(ranks, xp.argsort(positions, axis=-1), axis=-1)

@@ -16,7 +16,7 @@ from ._containers import COO, Sparse, namespace_of
 from ._convert import container, tocoo, todense
 from ._elementwise import abs as absolute
 from ._elementwise import map_values
-from ._forms import coo_of, over_entries
+from ._operands import coo_of, over_entries
 from ._pattern import flat, full, pattern_work, reduced, summed, used
 from ._structure import sum_duplicates
 

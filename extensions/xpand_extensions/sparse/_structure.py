@@ -8,10 +8,10 @@ from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
 from . import _checks as checks
-from . import _order as order
+from . import _pattern as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
-from ._forms import by_coordinates, chosen, coo_of
+from ._operands import by_coordinates, chosen, coo_of
 from ._pattern import along, are_concrete, coords_of, eagerly, flat, full, merge, merged_values, pattern_work
 
 

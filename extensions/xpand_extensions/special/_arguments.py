@@ -1,7 +1,9 @@
 """Checks of the special functions: arrays of floating-point data types, and numbers combined with them."""
 
+import math
 from typing import Any, Final
 
+from xpand import array_namespace
 from xpand.extend import Array, DType, checks, describe, library_of
 
 _MAX_TYPES: Final = 4096  # as in dispatch: classes made without end must not make this grow without end
@@ -90,3 +92,22 @@ def _passes(x: Array) -> None:
     # Of other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
     if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
         _passed.setdefault(type(x), set()).add(x.dtype)
+
+
+def rsqrt(z: Array) -> Array:
+    xp = array_namespace(z)
+    zero, infinite = z == 0.0, xp.isinf(z)
+    # Elsewhere no division by zero or infinity, of which NumPy warns.
+    ordinary = 1.0 / xp.sqrt(xp.where(zero | infinite, 1.0, z))
+    return xp.where(zero, complex(math.inf, 0.0), xp.where(infinite, 0.0, ordinary))
+
+
+def exp2(z: Array) -> Array:
+    return array_namespace(z).exp(z * math.log(2.0))
+
+
+def sigmoid(z: Array) -> Array:
+    xp = array_namespace(z)
+    left = xp.real(z) < 0.0
+    e = xp.exp(xp.where(left, z, -z))  # at most 1, so that nothing overflows
+    return xp.where(left, e, 1.0) / (1.0 + e)

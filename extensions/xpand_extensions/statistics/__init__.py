@@ -3,12 +3,10 @@
 `sum`, `prod`, `min`, `max`, `mean`, `var`, `std`, `cumulative_sum`, `cumulative_prod` and `diff` are the namespace's.
 """
 
-from ._cumulative import cumulative_max, cumulative_min, logcumsumexp
-from ._gradient import gradient
-from ._moments import corrcoef, cov
+from ._cumulative import cumulative_max, cumulative_min, gradient, logcumsumexp
 from ._nan import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from ._order import Method, median, nanmedian, nanquantile, quantile
-from ._reduce import average, ptp, reduce
+from ._reduce import average, corrcoef, cov, ptp, reduce
 
 __all__ = [
     "Method",

@@ -1,10 +1,11 @@
-"""Cumulative operations beyond the standard's `cumulative_sum` and `cumulative_prod`."""
+"""Cumulative operations beyond the standard's, and derivatives by finite differences."""
 
-from typing import Any
+from typing import Any, Literal
 
-from xpand.extend import Array, checks
+from xpand.extend import Array, Axis, Namespace, checks, describe
 
-from .._dispatch import pluggable
+from .._dispatch import in_one_namespace, pluggable
+from ._arguments import axes as checked_axes
 from ._arguments import one_axis
 
 
@@ -86,3 +87,84 @@ def _check(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, in
     if not x.ndim:
         raise ValueError(f"{function}: x must have an axis to go along, got an array of one value")
     return one_axis(function, axis, x.ndim)
+
+
+@pluggable
+def gradient(
+    f: Array, /, *spacing: Array | float, axis: Axis = None, edge_order: Literal[1, 2] = 1
+) -> Array | tuple[Array, ...]:
+    """Compute the derivatives of sampled values, by differences of second order.
+
+    Args:
+        f: The values: an array of a floating-point data type, real or complex.
+        *spacing: The distances of the samples. Nothing: 1. One: for all axes. As many as axes: one for each. A number,
+            or a 0-dimensional array, is the distance of neighbours; an array of one axis holds the coordinates of the
+            samples, which may be at any distances.
+        axis: The axis or axes to differentiate along. By default: all.
+        edge_order: Whether the differences at the first and the last sample are of first or second order.
+
+    Returns:
+        An array of the shape and data type of `f` for each axis: the array itself where `axis` is an integer or `f`
+        has one axis, else a tuple.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, or arrays of two libraries.
+        ValueError: No such axis, one twice, spacings that don't fit in number or size, fewer than `edge_order + 1`
+            samples along an axis, another `edge_order`, arrays on two devices, or a shape not known yet.
+
+    Source: `numpy.gradient`.
+
+    >>> import numpy as np
+    >>> gradient(np.asarray([1.0, 2.0, 4.0, 7.0]))
+    array([1. , 1.5, 2.5, 3. ])
+    >>> gradient(np.asarray([1.0, 2.0, 4.0]), np.asarray([0.0, 1.0, 3.0]), edge_order=2)
+    array([1., 1., 1.])
+    """
+    xp = checks.namespace_of("gradient", f=f)
+    checks.dtype("gradient", "f", xp, f, checks.FLOATING)
+    checks.known_shape("gradient", "f", f)
+    axes = checked_axes("gradient", axis, f.ndim)
+    if isinstance(axis, (tuple, list)):
+        axes = tuple(checks.axis("gradient", item, f.ndim) for item in axis)
+    if isinstance(edge_order, bool) or edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order!r}")
+    if not axes:
+        raise ValueError("gradient: f must have an axis to differentiate along, got an array of one value")
+    for item in axes:
+        if f.shape[item] < edge_order + 1:
+            raise ValueError(
+                f"gradient: edge_order={edge_order} takes at least {edge_order + 1} samples along an axis, got "
+                f"{f.shape[item]} along axis {item} of f of shape {tuple(f.shape)}"
+            )
+    steps = _spacings(xp, f, spacing, axes)
+    arrays = in_one_namespace(f, *steps)
+    results: Any = gradient.native(*arrays)(*arrays, axis=axes, edge_order=edge_order)
+    return results[0] if len(axes) == 1 and (axis is None or not isinstance(axis, (tuple, list))) else results
+
+
+def _spacings(xp: Namespace, f: Array, spacing: tuple[Any, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
+    """Check the spacings; return one for each axis, a float or an array."""
+    if len(spacing) not in (0, 1, len(axes)):
+        takes = " or ".join(dict.fromkeys(["none", "one", str(len(axes))]))
+        raise ValueError(f"gradient: spacing must be {takes} for {len(axes)} axes, got {len(spacing)}")
+    every = spacing if len(spacing) == len(axes) else (spacing or (1.0,)) * len(axes)
+    return tuple(_spacing(xp, f, number, step, item) for number, (step, item) in enumerate(zip(every, axes)))
+
+
+def _spacing(xp: Namespace, f: Array, number: int, step: Any, axis: int) -> Any:
+    name = f"spacing {number}"
+    if isinstance(step, (int, float)) and not isinstance(step, bool):
+        return float(step)
+    if isinstance(step, (bool, list, tuple)):
+        raise TypeError(f"gradient: {name} must be a number or an array, got {step!r} of {describe(step)}")
+    named = {"f": f, name: step}
+    checks.namespace_of("gradient", **named)
+    checks.one_device("gradient", **named)
+    checks.dtype("gradient", name, xp, step, checks.REAL)
+    if step.ndim > 1 or (step.ndim == 1 and step.shape[0] != f.shape[axis]):
+        raise ValueError(
+            f"gradient: {name} must be a number or have the shape ({f.shape[axis]},), the coordinates along axis "
+            f"{axis} of f, got {tuple(step.shape)}"
+        )
+    checks.castable("gradient", name, xp, step, f, "f")
+    return step

@@ -7,7 +7,7 @@ from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 
 from .._captures import with_own_cells
-from .._sums import plain_sum
+from .._dtypes import plain_sum
 from ..autodiff.checkpoint_policies import AnyPolicy
 from ._batching import Batching, batched_all, spread_out
 from ._bodies import Body, closed, replaced

@@ -1,10 +1,11 @@
 """Cast tangents and cotangents to the shape and the data type of their primals."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from xpand.extend import Array, DType, device_of
 
-from .._sums import plain_sum
+from .._dtypes import plain_sum
 from ._core import TracedArray
 
 
@@ -125,3 +126,15 @@ def zeros(namespace: Any, like: Any) -> Array:
     """Return zeros with the shape, data type and device of an array."""
     device = getattr(like, "device", None)
     return namespace.base.zeros(tuple(like.shape), dtype=like.dtype, device=device)
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to, or raise `ValueError`."""
+    ndim = max(map(len, shapes), default=0)
+    result = []
+    for i in range(-ndim, 0):
+        lengths = {shape[i] for shape in shapes if len(shape) >= -i} - {1}
+        if len(lengths) > 1:
+            raise ValueError(f"shapes {', '.join(map(str, map(tuple, shapes)))} can't be broadcast together")
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)

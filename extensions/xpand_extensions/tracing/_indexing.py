@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from xpand import is_writeable_array
+from xpand import array_namespace, is_writeable_array
 from xpand.extend import Array, device_of, is_lazy
 
 from .._bounds import index_dtype
@@ -12,7 +12,30 @@ from .._index import Rows
 from ..scatter._at import Operation
 from ._core import bind
 from ._keys import axes_taken, backwards, forwards, passes_over, put_together, spelled_out
-from ._matrices import MATRICES
+
+
+def block(xp: Any, x: Array, e: Array) -> Array:
+    """Build matrices `[[x, e], [0, x]]`; the upper right block of a function of one is the derivative along `e`."""
+    lower = xp.concat([xp.zeros_like(x), x], axis=-1)
+    return xp.concat([xp.concat([x, e], axis=-1), lower], axis=-2)
+
+
+def _logm_along(base: Any) -> Callable[..., Any]:
+    def logm_along(x: Array, e: Array) -> Array:
+        """Compute the derivative of the logarithm at `x` along `e`.
+
+        (R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996) 610.)
+        """
+        from xpand_extensions import linalg
+
+        size = x.shape[-1]
+        return linalg.logm(block(array_namespace(x), x, e))[..., :size, size:]
+
+    return logm_along
+
+
+MATRICES: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {"linalg.logm_along": _logm_along}
+"""Operations outside of the namespace."""
 
 
 def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:

@@ -13,8 +13,8 @@ from ..jit._graph import namespace_with
 from ._backend import LIBRARY, Backend, Backends
 from ._compile import compiled, left_to_library
 from ._core import TracedArray, aval_of, bare, snapshot
+from ._forward import DERIVATIVES_TAKEN, run_without_warnings
 from ._graph import Graph
-from ._infinities import DERIVATIVES_TAKEN, run_without_warnings
 from ._namespace import traced_namespace
 from ._simplify import simplified
 from ._staging import stage

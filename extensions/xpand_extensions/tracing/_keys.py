@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from xpand.extend import describe
 
-from ._shapes import broadcast
+from ._fit import broadcast
 
 ARRAY: Final = "array"
 """The placeholder of an array in a key."""

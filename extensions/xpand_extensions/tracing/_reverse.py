@@ -15,7 +15,7 @@ from xpand.extend import LibraryArray as Array
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot
 from ._fit import Placed, alike, dense, gathered, namespace_for, plus, zeros
-from ._infinities import without_warnings
+from ._forward import without_warnings
 from ._simplify import without_unused
 from ._staging import stage
 from ._tape import Applied, Node, Opaque, Part, Sum, Tape, whole_of, without_values

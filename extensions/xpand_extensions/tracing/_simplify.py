@@ -8,9 +8,9 @@ from xpand.extend import checks
 
 from ._core import TracedArray, bare
 from ._facades import Template
+from ._fit import broadcast
 from ._functions import BINARY
 from ._graph import Equation, Graph, Variable
-from ._shapes import broadcast
 
 BROADCASTING: Final = frozenset((*BINARY, "where"))
 """Operations that broadcast their arrays."""

@@ -5,6 +5,7 @@ Sorting the reversed array and reversing the result keeps equal elements in thei
 """
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .._typing import Array, Namespace
 
@@ -24,3 +25,51 @@ def argsort_descending(x: Array, axis: int, xp: Namespace, argsort: Callable[[Ar
     """The indices that sort `x` in descending order along an axis; `argsort` gives those for ascending order."""
     order = argsort(_reverse(x, axis, xp))
     return _reverse(xp.subtract(x.shape[axis] - 1, order, out=order), axis, xp)
+
+
+class UniqueAllResult(NamedTuple):
+    """The unique values, the index of the first of each, the indices that rebuild the input, the counts."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCountsResult(NamedTuple):
+    """The unique values and how often each occurs."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverseResult(NamedTuple):
+    """The unique values and the indices that rebuild the input."""
+
+    values: Array
+    inverse_indices: Array
+
+
+def unique_functions(unique: Callable[..., Any]) -> tuple[Callable[[Array], Any], ...]:
+    """Make `unique_all`, `unique_counts`, `unique_inverse` and `unique_values` of a library's `unique`.
+
+    Each NaN is a value of its own: "each nan value should be counted as a distinct value", as in all four functions.
+    """
+
+    def unique_all(x: Array, /) -> UniqueAllResult:
+        """The unique values in ascending order, the index of the first of each, the inverse indices, the counts."""
+        return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+    def unique_counts(x: Array, /) -> UniqueCountsResult:
+        """The unique values in ascending order and how often each occurs."""
+        return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+    def unique_inverse(x: Array, /) -> UniqueInverseResult:
+        """The unique values in ascending order and the indices, in the shape of `x`, that rebuild it from them."""
+        return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+    def unique_values(x: Array, /) -> Array:
+        """The unique values, in ascending order."""
+        return unique(x, equal_nan=False)
+
+    return unique_all, unique_counts, unique_inverse, unique_values

@@ -20,7 +20,7 @@ from cupy import (
     trunc,
 )
 
-from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from .._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from . import _switches as _switches
 from ._creation import (
     arange,
@@ -37,9 +37,8 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._dtypes import finfo, iinfo
+from ._dtypes import __array_namespace_info__, finfo, iinfo
 from ._elementwise import acosh, clip, log, log1p, remainder, sqrt, tanh
-from ._info import __array_namespace_info__
 from ._searching import argsort, isin, repeat, sort, unique_all, unique_counts, unique_inverse, unique_values
 
 if TYPE_CHECKING:

@@ -1,13 +1,16 @@
-"""The limits of data types, which are NumPy's."""
+"""The limits of data types, which are NumPy's, and the capabilities of the namespace."""
 
+import sys
 from functools import lru_cache
 from typing import Any
 
 import cupy as cp
 import numpy as np
+from array_api_compat.cupy import __array_namespace_info__ as _Info
 
+from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
-from .._typing import DType
+from .._typing import Device, DType
 from .._typing import LibraryArray as Array
 
 _ARRAY = (cp.ndarray, np.ndarray, np.generic)
@@ -26,3 +29,15 @@ def finfo(type: DType | Array, /) -> FloatInfo:
 def iinfo(type: DType | Array, /) -> Any:
     """The limits of an integer data type, or of an array's."""
     return np.iinfo(type.dtype if isinstance(type, _ARRAY) else type)
+
+
+class __array_namespace_info__(_Info):  # type: ignore[misc]
+    """The inspection functions of the standard: array-api-compat's, but for the defaults."""
+
+    def default_device(self) -> Device:
+        """The current device, on which arrays are created that ask for no other; not always the first."""
+        return cp.cuda.Device()
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
+        """The default data type of each kind, of the precision that is set where one is."""
+        return defaults_set(sys.modules[__package__], super().default_dtypes(device=device))

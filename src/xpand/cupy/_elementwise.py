@@ -10,8 +10,8 @@ from typing import Any, cast
 import cupy as cp
 
 from .._common import complex as _complex
-from .._common.bounds import representable
 from .._common.division import remainder as _remainder
+from .._common.limits import representable
 from .._typing import Array, Namespace, Scalar
 
 # Python scalars are weak: a result keeps the data type of the array.

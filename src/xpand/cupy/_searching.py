@@ -4,8 +4,7 @@ from typing import Any, cast
 
 import cupy as cp
 
-from .._common.sorting import argsort_descending, sort_descending
-from .._common.unique import unique_functions
+from .._common.sorting import argsort_descending, sort_descending, unique_functions
 from .._typing import LibraryArray as Array
 from .._typing import Scalar
 

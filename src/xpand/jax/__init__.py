@@ -11,15 +11,10 @@ from jax.numpy import *
 
 from . import _switches as _switches
 from ._creation import *  # type: ignore[no-redef]
-from ._division import *
 from ._dtypes import *
 from ._elementwise import *
-from ._extremes import *
-from ._info import *
 from ._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
-from ._searching import *
-from ._statistics import *
-from ._utility import *
+from ._reductions import *
 
 # Bound by name: the star import has bound them to JAX's own, which `from . import` would find.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)

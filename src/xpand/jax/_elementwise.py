@@ -1,10 +1,20 @@
-"""Elementwise functions: complex ones whose special values JAX gets wrong, and `nextafter`, which has no derivative."""
+"""Elementwise functions: complex ones, division with a floor, and `nextafter`, which has no derivative in JAX.
+
+JAX ignores the sign of a zero part, so that the lower lip of a branch cut gets the value of the upper one:
+`sqrt(-1 - 0j)` is `1j`. The standard asks for `f(conj(x)) == conj(f(x))`, of odd functions for `f(-x) == -f(x)` too. So
+negative zeros are reflected, in the argument and in the result; derivatives then are right on either side.
+"""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from .._typing import Array
-from ._complex import corrected, sign
+from .._common import complex as special_cases
+from .._typing import LibraryArray as Array
 
 __all__ = [
     "acos",
@@ -23,9 +33,12 @@ __all__ = [
     "cosh",
     "exp",
     "expm1",
+    "floor_divide",
     "log",
     "log1p",
+    "mod",
     "nextafter",
+    "remainder",
     "sign",
     "sin",
     "sinh",
@@ -33,6 +46,111 @@ __all__ = [
     "tan",
     "tanh",
 ]
+
+Parity: TypeAlias = Literal["odd", "even", None]
+
+
+def _reflection(part: Array) -> Array:
+    """-1 for a negative zero, 1 for everything else."""
+    return jnp.where((part == 0) & jnp.signbit(part), -jnp.ones_like(part), jnp.ones_like(part))
+
+
+def _reflected(upper: Callable[[Array], Array], x: Array, parity: Parity) -> Array:
+    a, b = x.real, x.imag
+    by_imag = _reflection(b)
+    if parity is None:
+        z = upper(lax.complex(a, b * by_imag))
+        return lax.complex(z.real, z.imag * by_imag)
+    by_real = _reflection(a)
+    z = upper(lax.complex(a * by_real, b * by_imag))
+    if parity == "odd":
+        return lax.complex(z.real * by_real, z.imag * by_imag)
+    return lax.complex(z.real, z.imag * by_real * by_imag)
+
+
+def _hyperbolic(a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+    """The products of `cosh(a)` and `sinh(a)` with `cos(b)` and `sin(b)`, also where the first alone overflows."""
+    size, slope, half = jnp.cosh(a), jnp.sinh(a), jnp.exp(jnp.abs(a) / 2)
+    over, signed = jnp.isinf(size), jnp.copysign(half, a) / 2
+    c, s = jnp.cos(b), jnp.sin(b)
+    return (
+        jnp.where(over, half / 2 * c * half, size * c),
+        jnp.where(over, half / 2 * s * half, size * s),
+        jnp.where(over, signed * c * half, slope * c),
+        jnp.where(over, signed * s * half, slope * s),
+    )
+
+
+def _sinh(x: Array) -> Array:
+    _, im, re, _ = _hyperbolic(x.real, x.imag)
+    return lax.complex(re, im)
+
+
+def _cosh(x: Array) -> Array:
+    re, _, _, im = _hyperbolic(x.real, x.imag)
+    return lax.complex(re, im)
+
+
+def _atan(x: Array) -> Array:
+    return jnp.conj(jnp.atan(jnp.conj(x)))
+
+
+def _slope_of_asin(x: Array) -> Array:
+    return 1 / (_root(lax.complex(1 - x.real, -x.imag)) * _root(lax.complex(1 + x.real, x.imag)))
+
+
+def _slope_of_acosh(x: Array) -> Array:
+    return 1 / (_root(lax.complex(x.real - 1, x.imag)) * _root(lax.complex(x.real + 1, x.imag)))
+
+
+def _sloped(native: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Give `native` a custom derivative: JAX takes one root of the product, which is on another branch for some."""
+    function = jax.custom_jvp(native)
+    function.defjvps(lambda tangent, result, x: tangent * slope(x))
+    return function
+
+
+# In place of JAX's own: its `sinh` and `cosh` subtract exponentials, which near zero leaves half of the digits, and its
+# `atan` has a negative zero as imaginary part on the whole real axis.
+_BETTER: dict[str, Callable[[Array], Array]] = {
+    "sinh": _sinh,
+    "cosh": _cosh,
+    "atan": _atan,
+    "asin": _sloped(jnp.asin, _slope_of_asin),
+    "acos": _sloped(jnp.acos, lambda x: -_slope_of_asin(x)),
+    "acosh": _sloped(jnp.acosh, _slope_of_acosh),
+}
+
+
+def corrected(name: str, parity: Parity = None) -> Callable[[Array], Array]:
+    """JAX's function of that name, with the standard's special cases where the argument is complex.
+
+    It is compiled as a whole and chooses by data type while it is traced: an eager call costs as much as JAX's own.
+    """
+    native, correct = getattr(jnp, name), getattr(special_cases, name)
+    ordinary = _BETTER.get(name, native)
+
+    @partial(jax.jit, inline=True)
+    @wraps(native)
+    def function(x: Array, /) -> Array:
+        if not jnp.iscomplexobj(x):
+            return native(x)
+        return _reflected(lambda z: correct(z, jnp, lax.complex, ordinary(z)), jnp.asarray(x), parity)
+
+    return function
+
+
+_root = corrected("sqrt")
+
+
+def _sign(x: Array, /) -> Array:
+    # JAX returns the zeros as they are, signs included, where the standard has 0; NaNs and infinities are right.
+    out = jnp.sign(x)
+    return jnp.where(out == 0, jnp.zeros_like(out), out) if jnp.issubdtype(out.dtype, jnp.inexact) else out
+
+
+sign = jax.jit(wraps(jnp.sign)(_sign), inline=True)
+
 
 exp = corrected("exp")
 expm1 = corrected("expm1")
@@ -61,3 +179,82 @@ _nextafter = jax.jit(_known)
 def nextafter(x1: Array, x2: Array, /) -> Array:
     """Return the next representable number after `x1` towards `x2`. The derivative in `x1` is 1; JAX has none."""
     return _nextafter(x1, x2)
+
+
+# Patterns of as many bits as the type has, and how many low bits of its significand to clear for a half that multiplies
+# exactly with another.
+_HALVES = {"float64": (jnp.uint64, 27), "float32": (jnp.uint32, 12)}
+
+
+def _upper_half(x: Array) -> Array:
+    """The leading half of the significand. Bits are cleared, since a compiler may contract a product with a sum."""
+    pattern, low = _HALVES[x.dtype.name]
+    bits = lax.bitcast_convert_type(x, pattern)
+    return lax.bitcast_convert_type((bits >> low) << low, x.dtype)
+
+
+def _floor(x: Array, y: Array) -> Array:
+    """The floor of the exact quotient: that of the rounded one, which at an integer may be one off, corrected.
+
+    The products of the halves are exact, hence so is the remainder. That takes a hundredth of the time of `fmod`, which
+    JAX computes; it follows CPython otherwise.
+    """
+    info = jnp.finfo(x.dtype)
+    quotient = jnp.floor(x / y)
+    # Both by the same power of two, so that no product of halves underflows.
+    scale = jnp.where(jnp.abs(y) < float(info.tiny) * 4.0**info.nmant, 4.0**info.nmant, 1.0)
+    x_scaled, y_scaled = x * scale, y * scale
+    q_upper, y_upper = _upper_half(quotient), _upper_half(y_scaled)
+    q_lower, y_lower = quotient - q_upper, y_scaled - y_upper
+    rest = ((x_scaled - q_upper * y_upper) - q_upper * y_lower - q_lower * y_upper) - q_lower * y_lower
+    correction = jnp.where((rest != 0) & (jnp.signbit(rest) != jnp.signbit(y)), -1.0, 0.0)
+    # One too small it is where the compiler multiplies by the reciprocal of a constant; not where |x| < |y|, whose
+    # remainder may be rounded to y.
+    short = (jnp.abs(rest) >= jnp.abs(y_scaled)) & (jnp.abs(x_scaled) >= jnp.abs(y_scaled))
+    correction = jnp.where((correction == 0) & short, 1.0, correction)
+    # Larger quotients are integers as they are; the special cases of the standard are those of the plain quotient.
+    ordinary = (jnp.abs(quotient) < 2.0**info.nmant) & jnp.isfinite(y) & (x != 0)
+    return jnp.where(ordinary & (correction != 0), quotient + correction, quotient)
+
+
+def _special_floor(x: Array, y: Array, quotient: Array) -> Array:
+    if not jnp.isdtype(quotient.dtype, "real floating"):
+        return quotient
+    ordinary = jnp.isfinite(x) & jnp.isfinite(y) & (x != 0)
+    return jnp.where(ordinary, quotient, jnp.floor(jnp.divide(x, y)))
+
+
+@partial(jax.jit, inline=True)
+def floor_divide(x1: Array, x2: Array, /) -> Array:
+    """Round the quotient down.
+
+    Infinities and signed zeros give the special cases of the standard, where JAX gives NaNs: `inf // 2` is `inf`, and
+    `-1 // inf` is `-0`.
+    """
+    native = jnp.floor_divide(x1, x2)
+    if native.dtype.name not in _HALVES:
+        return _special_floor(x1, x2, native)
+    # `where` promotes and broadcasts like an operator: a result of Python scalars stays weakly typed.
+    return _floor(jnp.where(True, x1, x2), jnp.where(False, x1, x2))
+
+
+@partial(jax.jit, inline=True)
+@wraps(jnp.remainder)
+def remainder(x1: Array, x2: Array, /) -> Array:
+    rest = jnp.remainder(x1, x2)
+    if not jnp.isdtype(rest.dtype, "real floating"):
+        return rest
+    return _with_sign_of_zeros(rest, x2)
+
+
+def _sign_zeros(rest: Array, divisor: Array) -> Array:
+    """A zero has the sign of the divisor by the standard; JAX keeps the dividend's."""
+    return jnp.where(rest == 0, jnp.copysign(rest, divisor), rest)
+
+
+_with_sign_of_zeros = jax.custom_jvp(_sign_zeros)
+# The remainder's own derivative: that of `copysign` is negative where the sign changes.
+_with_sign_of_zeros.defjvps(lambda tangent, result, rest, divisor: tangent, None)
+
+
+mod = remainder

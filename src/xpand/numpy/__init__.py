@@ -27,7 +27,7 @@ from numpy import (
     vecdot,
 )
 
-from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from .._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._creation import (
     arange,
     asarray,
@@ -42,13 +42,14 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._dtypes import astype, finfo, iinfo
+from ._dtypes import __array_namespace_info__, astype, finfo, iinfo
 from ._elementwise import clip, expm1, floor_divide, tanh
-from ._info import __array_namespace_info__
 from ._joining import stack
 from ._searching import (
     argsort,
     count_nonzero,
+    cumulative_prod,
+    cumulative_sum,
     sort,
     take_along_axis,
     unique_all,
@@ -56,7 +57,6 @@ from ._searching import (
     unique_inverse,
     unique_values,
 )
-from ._statistics import cumulative_prod, cumulative_sum
 
 if TYPE_CHECKING:
 

@@ -1,10 +1,13 @@
-"""Data types: conversion, and the limits of floating-point and integer types."""
+"""Data types: conversion, limits, and the capabilities of the namespace."""
 
+import sys
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from array_api_compat.numpy import __array_namespace_info__ as _Info
 
+from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
 from .._typing import Device, DType
 from .._typing import LibraryArray as Array
@@ -44,3 +47,17 @@ def finfo(type: DType | Array, /) -> FloatInfo:
 def iinfo(type: DType | Array, /) -> Any:
     """The limits of an integer data type, or of an array's."""
     return _integer_info(type.dtype if isinstance(type, _ARRAY) else type)
+
+
+_XP: Any = sys.modules[__package__]
+_DEFAULTS = _Info().default_dtypes()
+
+
+class __array_namespace_info__(_Info):  # type: ignore[misc]
+    """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
+        """The default data type of each kind."""
+        if device is not None:
+            check_device("default_dtypes", device)
+        return defaults_set(_XP, dict(_DEFAULTS))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._common import complex as _complex
-from .._common.bounds import representable
+from .._common.limits import representable
 from .._typing import LibraryArray as Array
 from .._typing import Scalar
 

@@ -1,12 +1,12 @@
-"""Counting, searching, sorting and sets."""
+"""Counting, searching, sorting, sets, and cumulative sums and products."""
 
 from typing import Any
 
 import numpy as np
 
-from .._common.sorting import argsort_descending, sort_descending
-from .._common.unique import unique_functions
-from .._typing import Array, Axis
+from .._common.sorting import argsort_descending, sort_descending, unique_functions
+from .._typing import Axis, DType
+from .._typing import LibraryArray as Array
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -43,3 +43,53 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
 
 
 unique_all, unique_counts, unique_inverse, unique_values = unique_functions(np.unique)
+
+
+def _first_axis(function: str, x: Array) -> int:
+    if x.ndim > 1:
+        raise ValueError(f"{function}: x has {x.ndim} dimensions; with more than one, name the axis: axis=0")
+    return 0
+
+
+def _prepend(value: int, result: Array, axis: int) -> Array:
+    axis %= result.ndim
+    initial = np.full((*result.shape[:axis], 1, *result.shape[axis + 1 :]), value, result.dtype)
+    return np.concatenate((initial, result), axis=axis)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+    **kwargs: Any,
+) -> Array:
+    """The sums of the elements up to each one, along an axis; `include_initial` puts a zero before them.
+
+    `axis` may be omitted for one dimension. The other keywords are those of `np.cumsum`.
+    """
+    if axis is None:
+        axis = _first_axis("cumulative_sum", x)
+    result = x.cumsum(axis, dtype, **kwargs)
+    return _prepend(0, result, axis) if include_initial else result
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+    **kwargs: Any,
+) -> Array:
+    """The products of the elements up to each one, along an axis; `include_initial` puts a one before them.
+
+    `axis` may be omitted for one dimension. The other keywords are those of `np.cumprod`.
+    """
+    if axis is None:
+        axis = _first_axis("cumulative_prod", x)
+    result = x.cumprod(axis, dtype, **kwargs)
+    return _prepend(1, result, axis) if include_initial else result

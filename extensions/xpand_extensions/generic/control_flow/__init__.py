@@ -1,5 +1,3 @@
-"""Loops and branches for any library, by those of Python: flat tuples of arrays, and functions of arrays."""
+"""Loops, scans and branches for any library: those of Python, where values are concrete."""
 
-from ._branches import cond, switch
-from ._loops import fori_loop, while_loop
-from ._scans import associative_scan, map, scan
+from ._loops import associative_scan, cond, fori_loop, map, scan, switch, while_loop

@@ -1,17 +1,29 @@
-"""Loops that end by a condition or a count, for any library: those of Python, a step at a time."""
+"""Loops, scans and branches for any library: those of Python, a step at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import count
 from typing import Any, TypeAlias
 
 from xpand import UnsupportedError, array_namespace, is_concrete
-from xpand.extend import Array, checks
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
-from xpand_extensions.control_flow._checkpointed import masked_step
+from xpand_extensions.control_flow._checkpointed import masked_step, selected
 
-from ._traced import is_traced, traced_among
+from ..._captures import captured
+from ...tracing._core import TracedArray, bare
+
+
+def is_traced(x: Array) -> bool:
+    return isinstance(bare(x), TracedArray)
+
+
+def traced_among(arrays: Iterable[Array], *functions: Callable[..., Any]) -> Array | None:
+    """Return an array that a transformation traces: of those given, or that functions capture; None without."""
+    found = next(filter(is_traced, arrays), None)
+    return next(iter(captured(is_traced, *functions)), None) if found is None else found
+
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
@@ -117,8 +129,137 @@ def _states(
         if not running:
             return
         if masked:
-            first = tuple(map(stop_gradient, start)) if first is None else first
+            first = tuple([stop_gradient(x) for x in start]) if first is None else first
             carry = masked_step(active, body_fun, carry, first)
         else:
             carry = body_fun(*carry)
         yield carry
+
+
+def scan(
+    f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
+) -> tuple[Arrays, Arrays]:
+    xp = array_namespace((*init, *xs)[0])
+    if not length:
+        return init, _no_rows(xp, f(init, _zeros(xp, xs))[1])
+    carry, rows = steps(f, init, cut(xs, length, reverse))
+    return carry, stacked(_shared(rows, xp), rows[::-1] if reverse else rows)
+
+
+def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
+    xp = array_namespace(xs[0])
+    if not xs[0].shape[0]:
+        return _no_rows(xp, f(*_zeros(xp, xs)))
+    rows = [f(*row) for row in zip(*[xp.unstack(x) for x in xs])]
+    return stacked(_shared(rows, xp), rows)
+
+
+def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
+    xp = array_namespace(elems[0])
+    first = [xp.moveaxis(x, axis, 0) for x in elems]
+    ahead = tuple([xp.flip(x, axis=0) for x in first] if reverse else first)
+    combine = lambda a, b: _moved(fn(_moved(a, 0, axis), _moved(b, 0, axis)), axis, 0)
+    found = _combined(combine, ahead)
+    if reverse:
+        found = tuple([array_namespace(x).flip(x, axis=0) for x in found])
+    return _moved(found, 0, axis)
+
+
+def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
+    """Cut arrays along their first axis, in the order of a scan."""
+    # At once: differentiated, a row taken by its index costs the size of the whole.
+    columns = [array_namespace(x).unstack(x) for x in xs]
+    return [tuple([column[i] for column in columns]) for i in (range(length)[::-1] if reverse else range(length))]
+
+
+def steps(f: Callable[..., Any], carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
+    """Step over rows; list the outputs of each step."""
+    found = []
+    for row in rows:
+        carry, y = f(carry, row)
+        found.append(y)
+    return carry, found
+
+
+def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
+    """Stack the outputs of the steps."""
+    return tuple([xp.stack(column) for column in zip(*rows)])
+
+
+def _combined(fn: Callable[..., Any], elems: Arrays) -> Arrays:
+    """Combine pairs, scan those, which gives every second position, and fill in the ones between."""
+    size = elems[0].shape[0]
+    if size < 2:
+        return elems
+    # No slice ends later than right behind its last element, where Dask would keep a chunk of none.
+    pairs = fn(tuple([x[: size // 2 * 2 - 1 : 2, ...] for x in elems]), tuple([x[1::2, ...] for x in elems]))
+    odd = _combined(fn, pairs)
+    xp = array_namespace(*odd, *elems)
+    before = tuple([x[: (size - 1) // 2, ...] for x in odd])
+    even = fn(before, tuple([x[2::2, ...] for x in elems])) if size > 2 else before
+    even = tuple([xp.concat([x[:1, ...], y]) for x, y in zip(elems, even)])
+    return tuple([_interleaved(xp, x, y) for x, y in zip(even, odd)])
+
+
+def _interleaved(xp: Namespace, even: Array, odd: Array) -> Array:
+    size = odd.shape[0]
+    both = xp.reshape(xp.stack([even[:size, ...], odd], axis=1), (2 * size, *odd.shape[1:]))
+    return both if even.shape[0] == size else xp.concat([both, even[size:, ...]])
+
+
+def _moved(arrays: Arrays, source: int, destination: int) -> Arrays:
+    return tuple([array_namespace(x).moveaxis(x, source, destination) for x in arrays])
+
+
+def _shared(rows: list[Arrays], xp: Namespace) -> Namespace:
+    """Return the namespace of the outputs: not `xp` where the function uses traced arrays from outside."""
+    found = [y for row in rows for y in row]
+    return array_namespace(*found) if found else xp
+
+
+def _zeros(xp: Namespace, xs: Arrays) -> Arrays:
+    return tuple([xp.zeros(x.shape[1:], dtype=x.dtype, device=checks.device_of(x)) for x in xs])
+
+
+def _no_rows(xp: Namespace, arrays: Arrays) -> Arrays:
+    return tuple([xp.zeros((0, *x.shape), dtype=x.dtype, device=checks.device_of(x)) for x in arrays])
+
+
+Branch: TypeAlias = Callable[..., Any]
+
+
+def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> Arrays:
+    if is_concrete(pred):
+        return tuple((true_fun if bool(pred) else false_fun)(*operands))
+    found = _called((true_fun, false_fun), operands)
+    if isinstance(found, list):
+        return selected(pred, *found)
+    result: Arrays = facade.cond.native(found)(array_namespace(found).asarray(pred), true_fun, false_fun, *operands)
+    return result
+
+
+def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
+    if is_concrete(index):
+        return tuple(branches[min(max(int(index), 0), len(branches) - 1)](*operands))
+    found = _called(branches, operands)
+    if not isinstance(found, list):
+        result: Arrays = facade.switch.native(found)(array_namespace(found).asarray(index), branches, *operands)
+        return result
+    result = found[0]
+    for number, each in enumerate(found[1:], 1):
+        result = selected(index >= number, each, result)
+    return result
+
+
+def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
+    """Call all branches; where a transformation traces their arrays, return an array that it traces.
+
+    Then the choice is that transformation's to trace: results joined element by element would have the derivative of
+    what isn't chosen, times 0, which may be NaN.
+    """
+    traced = traced_among(operands, *branches)
+    if traced is None:
+        found = [tuple(branch(*operands)) for branch in branches]
+        # Captured arrays that were not found show in the results.
+        traced = traced_among([x for result in found for x in result])
+    return found if traced is None else traced

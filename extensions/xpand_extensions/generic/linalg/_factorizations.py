@@ -9,8 +9,7 @@ from xpand_extensions import linalg
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.linalg import _checks as checks
 from xpand_extensions.linalg._factorizations import LUFactors, LUResult
-from xpand_extensions.linalg._lstsq import LstsqResult
-from xpand_extensions.linalg._lstsq_results import cutoff, finite_matrices, lstsq_result, no_values
+from xpand_extensions.linalg._lstsq import LstsqResult, cutoff, finite_matrices, lstsq_result, no_values
 
 
 def triangular_solve(

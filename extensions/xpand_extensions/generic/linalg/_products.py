@@ -9,7 +9,7 @@ from xpand.extend import Namespace
 from xpand_extensions import linalg
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
 
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 
 Axes = tuple[Sequence[int], Sequence[int]]
 

@@ -1,12 +1,21 @@
-"""Distributions without parameters for any library, in terms of uniform and normal numbers."""
+"""Distributions without parameters for any library, in terms of uniform and normal numbers.
+
+Uniform numbers between bounds: u (high - low) + low, rounded once, as by an instruction that multiplies and adds.
+
+That is what JAX's compiler makes of it on processors, in float32 and float64, and so what its samples are. Here the
+sum is computed exactly, as a rounded one and its rounding error, and corrected where that makes a difference.
+"""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace, checks
 
-from ..._sums import plain_sum
+from ... import autodiff
+from ..._dtypes import plain_sum
+from ...random._arguments import in_device
 from ...random._keys import bits
 from ...random._uniform import normal, uniform
 
@@ -76,3 +85,98 @@ def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array
     xp = array_namespace(key)
     x = normal(key, (*shape, 3), dtype=dtype)
     return xp.sqrt(plain_sum(xp, x * x, axis=-1))
+
+
+def correction(u: Array, span: Array, low: Array) -> Array:
+    """Return the correction from u · span + low rounded twice to the value rounded once; 0 where it is not finite."""
+    xp = array_namespace(u, span, low)
+    fused = _fused_64 if u.dtype == xp.float64 else _fused_32
+    twice = xp.add(xp.multiply(u, span), low)
+    finite = xp.isfinite(twice)
+    zero = xp.zeros_like(twice)
+    once = fused(u, xp.where(finite, span, zero), xp.where(finite, low, zero))
+    return xp.where(finite, once - xp.where(finite, twice, zero), zero)
+
+
+def scaled(
+    key: Array,
+    u: Array,
+    minval: Array | float,
+    maxval: Array | float,
+    *,
+    correction: Callable[[Array, Array, Array], Array] = correction,
+) -> Array:
+    """Bring numbers from 0 to below 1, of so many bits as their data type has less one, between bounds."""
+    known = not checks.is_array(minval) and not checks.is_array(maxval)
+    if known and (minval, maxval) == (0.0, 1.0):
+        return u
+    xp = array_namespace(u)
+    # Of one axis at least: NumPy warns where numbers that aren't arrays overflow.
+    low, high = (_with_an_axis(in_device(xp, key, x, u.dtype)) for x in (minval, maxval))
+    u, shape = _with_an_axis(u), u.shape
+    xp = array_namespace(u, low, high)
+    span = xp.subtract(high, low)
+    found = xp.add(xp.multiply(u, span), low)
+    if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
+        # A constant is added, so that the derivatives are those of the number rounded twice.
+        found = xp.add(found, correction(*(autodiff.stop_gradient(x) for x in (u, span, low))))
+    return xp.reshape(xp.maximum(low, found), shape)
+
+
+def _with_an_axis(x: Array) -> Array:
+    return x if x.ndim else array_namespace(x).reshape(x, (1,))
+
+
+def _is_exact(span: float) -> bool:
+    """Tell whether products with a number are exact: those with powers of two."""
+    return math.isfinite(span) and math.frexp(span)[0] in (0.5, -0.5, 0.0)
+
+
+def _fused_32(u: Array, span: Array, low: Array) -> Array:
+    """Multiply and add in float64, where the product is exact, and round to float32 as if once."""
+    xp = array_namespace(u)
+    u, span, low = (xp.astype(x, xp.float64) for x in (u, span, low))
+    total, left = _sum(u * span, low)
+    found = xp.astype(total, xp.float32)
+    # Halfway between two numbers of float32 as far as float64 tells, but the exact value is on the other one's side.
+    nearest = xp.astype(found, xp.float64)
+    other = 2.0 * total - nearest
+    narrow = xp.astype(xp.where(xp.abs(other) < 1e38, other, nearest), xp.float32)
+    beyond = ((left > 0.0) & (other > nearest)) | ((left < 0.0) & (other < nearest))
+    return xp.where(beyond & (xp.astype(narrow, xp.float64) == other), narrow, found)
+
+
+def _fused_64(u: Array, span: Array, low: Array) -> Array:
+    """Multiply and add in twice the precision, and round once."""
+    xp = array_namespace(u)
+    product, error = _product(u, span)
+    total, left = _sum(product, low)
+    left, least = _sum(left, error)
+    found, rest = _sum(total, left)
+    # Halfway between two numbers as far as the first two parts tell, but the exact value is on the other one's side.
+    other = found + 2.0 * rest
+    beyond = ((least > 0.0) & (rest > 0.0)) | ((least < 0.0) & (rest < 0.0))
+    return xp.where(beyond & (other - found == 2.0 * rest), other, found)
+
+
+def _sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return a sum, and its rounding error (Knuth's)."""
+    total = x + y
+    of_y = total - x
+    return total, (x - (total - of_y)) + (y - of_y)
+
+
+def _product(u: Array, span: Array) -> tuple[Array, Array]:
+    """Return a product, and its rounding error, by halves of both factors (Dekker's)."""
+    xp = array_namespace(u)
+    # Halves of factors too large overflow.
+    scale = xp.where(xp.abs(span) > 1e290, xp.full_like(span, 2.0**-40), xp.ones_like(span))
+    small = span * scale
+    bits = small * 134217729.0
+    upper = bits - (bits - small)
+    lower = small - upper
+    first = xp.floor(u * 2.0**26) * 2.0**-26
+    second = u - first
+    product = u * small
+    error = ((first * upper - product) + first * lower + second * upper) + second * lower
+    return product / scale, error / scale

@@ -22,10 +22,9 @@ from ...random._discrete import (
 from ...random._discrete import (
     poisson_elements as poisson_elements_,
 )
-from ...random._elements import split_each
-from ...random._keys import split
+from ...random._keys import split, split_each
 from ...random._uniform import uniform
-from . import _elements as elements
+from . import _keys as elements
 
 # The coefficients of Lanczos for g = 7
 _LANCZOS: Final = (

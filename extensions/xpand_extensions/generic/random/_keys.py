@@ -9,7 +9,9 @@ from typing import Any, Final
 from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks
 
-from ...arithmetic._operands import integer_width
+from ...arithmetic import integer_width
+from ...random._keys import split_each as split_each_
+from ._normal import lowest, normal_of
 
 ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY: Final = 0x1BD11BDA
@@ -103,3 +105,37 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
         return xp.bitwise_or(xp.bitwise_left_shift(xp.astype(x, dtype), 32), xp.astype(y, dtype))
     both = xp.bitwise_xor(x, y)
     return both if width == 32 else xp.astype(xp.bitwise_and(both, 2**width - 1), dtype)
+
+
+def split_each(keys: Array, /, *, num: int) -> Array:
+    xp = array_namespace(keys)
+    return xp.stack(hashed(xp, keys, *counters(xp, keys, 0, num)), axis=-1)
+
+
+def uniform(keys: Array, dtype: DType) -> Array:
+    """Make a number from 0 to below 1 of each key."""
+    return uniforms(keys, dtype, 1)[..., 0]
+
+
+def uniforms(keys: Array, dtype: DType, count: int) -> Array:
+    """Make several numbers of each key, along a last axis."""
+    xp = array_namespace(keys)
+    info = xp.finfo(dtype)
+    mantissa = -round(math.log2(float(info.eps)))
+    # As signed integers, of which all libraries have all functions.
+    words = xp.astype(split_each_(keys, num=count), xp.int64)
+    first, second = words[..., 0], words[..., 1]
+    if info.bits == 64:
+        bits = first * 2**20 + xp.bitwise_right_shift(second, 12)
+    else:
+        width = 8 if mantissa < 8 else info.bits
+        mask = xp.full_like(first, 2**width - 1)
+        bits = xp.bitwise_right_shift(xp.bitwise_and(xp.bitwise_xor(first, second), mask), width - mantissa)
+    return xp.astype(bits, dtype) * 2.0**-mantissa
+
+
+def normal(keys: Array, dtype: DType) -> Array:
+    """Make a normal number of each key."""
+    xp = array_namespace(keys)
+    least = lowest(float(xp.finfo(dtype).eps))
+    return normal_of(xp, uniform(keys, dtype) * (1.0 - least) + least, dtype)

@@ -5,7 +5,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, DType
 
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 from ...random._continuous import exponential
 from ...random._gamma import generalized_normal
 from ...random._keys import split

@@ -10,7 +10,7 @@ from typing import Final
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 
 from .._rational import rational
 

@@ -6,7 +6,7 @@ from typing import Final
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array
 from xpand.extend import Namespace
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 
 from .._rational import polynomial, rational
 from ._pieces import HALF_LOG_2PI, log_gamma_1p, stirling

@@ -11,7 +11,7 @@ from typing import Final
 
 from xpand import array_namespace, is_concrete
 from xpand.extend import Array, Namespace, device_of
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 
 from ._gamma import gammaln
 from ._pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling

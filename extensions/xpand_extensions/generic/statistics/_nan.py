@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 
 
 def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:

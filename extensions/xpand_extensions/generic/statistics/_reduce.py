@@ -7,7 +7,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 from .._last_axis import as_last
 
 
@@ -77,3 +77,91 @@ def quotient_or_nan(xp: Namespace, x: Array, y: Array) -> Array:
     zero = y == 0
     nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     return xp.where(zero, nan, xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
+
+
+def cov(
+    x: Array, /, *, rowvar: bool = True, correction: float = 1.0, fweights: Any = None, aweights: Any = None
+) -> Array:
+    xp = array_namespace(x, fweights, aweights)
+    rows = _rows(xp, x, rowvar)
+    nan = xp.full((), math.nan, dtype=rows.dtype, device=checks.device_of(x))
+    if fweights is None and aweights is None:
+        size = rows.shape[-1]
+        distance = rows - _mean(xp, rows)
+        product = xp.matmul(distance, _transposed(xp, distance))
+        result = product / (size - correction) if size > correction else xp.zeros_like(product) + nan
+    else:
+        weights, divisor = _weights(xp, rows, correction, fweights, aweights)
+        mass = xp.sum(weights)
+        # Of no weight at all the divisor isn't positive either.
+        mean = xp.sum(rows * weights, axis=-1, keepdims=True) / xp.where(mass == 0, xp.ones_like(mass), mass)
+        distance = rows - mean
+        product = xp.matmul(distance * weights, _transposed(xp, distance))
+        some = divisor > 0
+        result = xp.where(some, product / xp.where(some, divisor, xp.ones_like(divisor)), nan)
+    return xp.reshape(result, ()) if x.ndim == 1 else result
+
+
+def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
+    xp = array_namespace(x)
+    rows = _rows(xp, x, rowvar)
+    distance = rows - _mean(xp, rows)
+    if not rows.shape[-1]:
+        return xp.full_like(xp.matmul(distance, _transposed(xp, distance)), math.nan)
+    # Squares of scaled distances neither overflow nor vanish.
+    size = xp.max(xp.abs(distance), axis=-1, keepdims=True)
+    varies = size > 0
+    distance = distance / xp.where(varies, size, xp.ones_like(size))
+    squares = xp.sum(_squared(xp, distance), axis=-1, keepdims=True)
+    length = xp.sqrt(xp.where(varies, squares, xp.ones_like(squares)))
+    unit = distance / length
+    product = xp.matmul(unit, _transposed(xp, unit))
+    nan = xp.full((), math.nan, dtype=product.dtype, device=checks.device_of(x))
+    product = xp.where(varies & _transposed(xp, varies), _clipped(xp, product), nan)
+    return xp.reshape(product, ()) if x.ndim == 1 else product
+
+
+def _rows(xp: Namespace, x: Array, rowvar: bool) -> Array:
+    if x.ndim == 1:
+        return xp.expand_dims(x, axis=0)
+    return x if rowvar else xp.matrix_transpose(x)
+
+
+def _mean(xp: Namespace, rows: Array) -> Array:
+    # Not `mean`, which some libraries warn of for no observations.
+    return plain_sum(xp, rows, axis=-1, keepdims=True) / max(rows.shape[-1], 1)
+
+
+def _transposed(xp: Namespace, x: Array) -> Array:
+    return xp.matrix_transpose(_conjugate(xp, x))
+
+
+def _conjugate(xp: Namespace, x: Array) -> Array:
+    return xp.conj(x) if checks.kind(xp, x.dtype) == "complex" else x
+
+
+def _squared(xp: Namespace, x: Array) -> Array:
+    return xp.real(x) ** 2 + xp.imag(x) ** 2 if checks.kind(xp, x.dtype) == "complex" else x * x
+
+
+def _weights(
+    xp: Namespace, rows: Array, correction: float, fweights: Array | None, aweights: Array | None
+) -> tuple[Any, Any]:
+    """Return the weights of the observations and the divisor of the sums of products."""
+    real = xp.real(rows).dtype if checks.kind(xp, rows.dtype) == "complex" else rows.dtype
+    counts = None if fweights is None else xp.astype(fweights, real)
+    if aweights is None:
+        return counts, xp.sum(counts) - correction
+    weights = aweights if counts is None else xp.multiply(aweights, counts)
+    mass = xp.sum(weights)
+    squares = xp.sum(weights * aweights)
+    return weights, mass - correction * squares / xp.where(mass == 0, xp.ones_like(mass), mass)
+
+
+def _clipped(xp: Namespace, x: Array) -> Array:
+    """Clip to the range of correlations: rounding leads beyond."""
+    if checks.kind(xp, x.dtype) != "complex":
+        return xp.clip(x, -1.0, 1.0)
+    i = xp.full((), 1j, dtype=x.dtype, device=checks.device_of(x))
+    parts = [xp.clip(part(x), -1.0, 1.0) for part in (xp.real, xp.imag)]
+    return parts[0] + i * parts[1]

@@ -9,7 +9,7 @@ from xpand.extend import LibraryArray as Array
 from xpand.extend import Namespace
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
-from xpand_extensions.convert._messages import copy_needed
+from xpand_extensions.convert._dtypes import copy_needed
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:

@@ -4,7 +4,7 @@ import cupy as cp
 import cupyx
 from cupyx.scipy import special
 
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 
 erf = widened(special.erf)
 erfc = widened(special.erfc)

@@ -8,7 +8,7 @@ import xpand.dask.array as xp
 from xpand.extend import DType
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import bits as facade
-from xpand_extensions.arithmetic._operands import element_width
+from xpand_extensions.arithmetic import element_width
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:

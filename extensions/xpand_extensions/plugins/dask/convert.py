@@ -8,7 +8,7 @@ import numpy as np
 from xpand.extend import LibraryArray as Array
 from xpand.extend import Namespace
 from xpand_extensions.convert import exported as export
-from xpand_extensions.convert._messages import copy_needed
+from xpand_extensions.convert._dtypes import copy_needed
 
 UNSUPPORTED: Final = {
     "pointer": "its arrays have no memory before they are computed; convert to NumPy first",

@@ -13,7 +13,7 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions import statistics as facade
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics._order import arranged, as_array
-from xpand_extensions.statistics._initial import identity, with_initial
+from xpand_extensions.statistics._arguments import identity, with_initial
 
 
 def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:

@@ -13,8 +13,7 @@ from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed
 from xpand_extensions.convert import pointer as address_of
-from xpand_extensions.convert._dtypes import name_of
-from xpand_extensions.convert._messages import copy_needed, no_dtype, no_values
+from xpand_extensions.convert._dtypes import copy_needed, name_of, no_dtype, no_values
 
 _wide: Final[dict[tuple[type, Any], bool]] = {}
 

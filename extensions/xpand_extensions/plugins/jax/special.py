@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import jax.scipy.special
 
 from xpand.extend import Array
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic.special._error import erfcx
 

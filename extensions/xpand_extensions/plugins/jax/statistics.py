@@ -9,7 +9,7 @@ import jax
 from xpand.extend import Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import statistics as generic
-from xpand_extensions.statistics._initial import with_initial
+from xpand_extensions.statistics._arguments import with_initial
 
 from ._placement import argument
 

@@ -10,8 +10,7 @@ import numpy as np
 from xpand.extend import LibraryArray as Array
 from xpand.extend import Namespace
 from xpand_extensions.convert import Pointer
-from xpand_extensions.convert._dtypes import name_of
-from xpand_extensions.convert._messages import copy_needed, no_dtype
+from xpand_extensions.convert._dtypes import copy_needed, name_of, no_dtype
 from xpand_extensions.devices import to_device
 
 

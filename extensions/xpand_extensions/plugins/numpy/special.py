@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special
 
 from xpand.extend import LibraryArray as Array
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 

@@ -9,7 +9,7 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
-from xpand_extensions.statistics._initial import with_initial
+from xpand_extensions.statistics._arguments import with_initial
 
 
 def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:

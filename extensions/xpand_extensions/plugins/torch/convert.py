@@ -15,8 +15,7 @@ from xpand.torch import _private as private
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed
-from xpand_extensions.convert._dtypes import integer_of, is_short
-from xpand_extensions.convert._messages import copy_needed, has_gradient, no_dtype, no_values
+from xpand_extensions.convert._dtypes import copy_needed, has_gradient, integer_of, is_short, no_dtype, no_values
 
 _BITS: Final = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
 """The integer types with the size of a short floating-point type, which NumPy doesn't have."""

@@ -14,7 +14,7 @@ from torch.nn import functional
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch._differentiated import is_differentiated
-from xpand_extensions._width import widened
+from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic.special._gamma import factorials

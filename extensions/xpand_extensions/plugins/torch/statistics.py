@@ -11,7 +11,7 @@ from xpand.torch._differentiated import is_differentiated
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
-from xpand_extensions.statistics._initial import with_initial
+from xpand_extensions.statistics._arguments import with_initial
 
 from ._unsigned import SIGNED
 

@@ -1,10 +1,57 @@
 """The axes of an operation, from which the rules for shapes and batches are derived."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+from .._core import Aval
+from .._functions import BINARY, UNARY
 from .._signature import Axis, Layout, Signature, parse
-from ._axes import axes_of
+
+
+def axis_of(function: str, axis: Any, ndim: int) -> int:
+    """Count an axis from the front."""
+    if not isinstance(axis, int) and not hasattr(axis, "__index__"):
+        raise TypeError(f"{function}: axis must be an integer, got {axis!r}")
+    found: int = axis.__index__()
+    if not -ndim <= found < ndim:
+        raise IndexError(f"{function}: axis {found} is out of bounds for an array of {ndim} axes")
+    return found % ndim
+
+
+def axes_of(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """Count axes from the front: one, several, or, for None, all."""
+    if axes is None:
+        return tuple(range(ndim))
+    found = tuple([axis_of(function, axis, ndim) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,))])
+    if len(set(found)) < len(found):
+        raise ValueError(f"{function}: axes must be different, got {axes}")
+    return found
+
+
+def sizes_of(shape: Any) -> tuple[int, ...]:
+    """Write a shape, which may be one number, as a tuple."""
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+
+
+def lifted(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
+    """Give the arrays that have no batch axis one of length 1, where others have one."""
+    return [x if is_mapped else xp.expand_dims(x, axis=0) for is_mapped, x in zip(mapped, arrays)]
+
+
+def spread_over_batch(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
+    """Give the arrays that have no batch axis one, of the same lanes throughout."""
+    size = next(x.shape[0] for is_mapped, x in zip(mapped, arrays) if is_mapped)
+    return [
+        x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
+        for is_mapped, x in zip(mapped, arrays)
+    ]
+
+
+def flattened(xp: Any, x: Any, batched: bool = False) -> Any:
+    """Make one axis of all, the batch axis excepted."""
+    return xp.reshape(x, (x.shape[0], math.prod(x.shape[1:])) if batched else (math.prod(x.shape),))
+
 
 Params = Mapping[str, Any]
 Function = Callable[..., Any]
@@ -118,3 +165,65 @@ def is_flat(axes: Axes, signature: Signature, params: Params) -> bool:
     named = signature.arguments[0].named
     assert named is not None
     return params.get(named.name, named.default) is None
+
+
+_ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "clip", "where"))
+
+
+def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+    """Find the data type of a function's result: that of the function on an example, remembered.
+
+    The example has single elements, or, where the function acts element by element, none, of which nothing can warn.
+    """
+    key = (name, tuple([_kind(x) for x in args]), tuple(map(repr, params.items())))
+    found = namespace.dtypes_of_results.get(key)
+    if found is None:
+        length = 0 if name in _ELEMENTWISE else 1
+        given = [x for x in args if isinstance(x, Aval)]
+        least = 1 if not length and not any(x.ndim for x in given) else 0
+        ones = [
+            namespace.base.ones((length,) * max(least, min(x.ndim, 1)), dtype=x.dtype) if isinstance(x, Aval) else x
+            for x in args
+        ]
+        found = namespace.dtypes_of_results[key] = namespace.operations[name].function(*ones, **params).dtype
+    return found
+
+
+def _kind(x: Any) -> Any:
+    if isinstance(x, Aval):
+        return type(x.dtype), x.dtype, min(x.ndim, 1)
+    # Whether a number fits depends on the number itself only for integers.
+    return (int, x) if type(x) is int else type(x)
+
+
+def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[Any, ...]:
+    """Find the data types of the results of a function of matrices: those for matrices of one element, remembered."""
+    key = (name, *((type(x.dtype), x.dtype) for x in avals))
+    found: tuple[Any, ...] | None = namespace.dtypes_of_results.get(key)
+    if found is None:
+        ones = [namespace.base.ones((1, 1), dtype=x.dtype) for x in avals]
+        results = namespace.operations[f"linalg.{name}"].function(*ones)
+        several = results if isinstance(results, tuple) else (results,)
+        found = namespace.dtypes_of_results[key] = tuple(x.dtype for x in several)
+    return found
+
+
+def of_example(name: str) -> Callable[..., Any]:
+    """Say that the data type is that of an example; of the parameters only `dtype` has a say."""
+
+    def dtype(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
+        given = {"dtype": params["dtype"]} if params.get("dtype") is not None else {}
+        return dtype_of_result(namespace, name, tuple(avals), given)
+
+    return dtype
+
+
+def same(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
+    """Say that the result has the data type of the first array."""
+    return avals[0].dtype
+
+
+def promoted(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
+    """Say that the result has the data type that those of the arrays promote to."""
+    dtypes = [x.dtype for x in avals if isinstance(x, Aval)]
+    return dtypes[0] if len(dtypes) == 1 else namespace.base.result_type(*dtypes)

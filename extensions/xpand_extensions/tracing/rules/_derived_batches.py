@@ -11,8 +11,7 @@ from ..._plans import Memory
 from .._functions import FUNCTIONS, parsed
 from .._indexing import INDEXING, applied
 from .._signature import Layout, Signature
-from ._axes import flattened
-from ._derived import Axes, Function, Params, is_flat, key_of
+from ._derived import Axes, Function, Params, flattened, is_flat, key_of
 from ._derived_shapes import check_letters, shapes_of
 
 

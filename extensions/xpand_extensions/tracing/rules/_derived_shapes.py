@@ -7,11 +7,22 @@ from typing import Any
 
 from ..._plans import Memory
 from .._core import Aval
+from .._fit import broadcast
 from .._functions import FUNCTIONS, parsed
-from .._shapes import broadcast
 from .._signature import Dimension, Layout, Signature, shape_of
-from ._derived import Axes, Function, Params, in_order, is_flat, key_of, short
-from ._dtypes import dtype_of_result, dtypes_of_matrix_function, of_example, promoted
+from ._derived import (
+    Axes,
+    Function,
+    Params,
+    dtype_of_result,
+    dtypes_of_matrix_function,
+    in_order,
+    is_flat,
+    key_of,
+    of_example,
+    promoted,
+    short,
+)
 
 
 def shape_rule(name: str, axes: Axes) -> Function:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from xpand.extend import device_of
 
 from ... import arithmetic, bits
-from ...arithmetic._operands import element_width
+from ...arithmetic import element_width
 from ...extend._derivatives import factor, scale
 from .._core import Aval
 from ._derived import Axes

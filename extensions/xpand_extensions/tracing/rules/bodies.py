@@ -39,7 +39,7 @@ OVERRIDES: Final[dict[str, Any]] = {
     **{name: _late(*of, *_BODIES) for name, of in _OF_BODIES.items()},
     **{
         name: {
-            "affine": late("_affine_flow", "custom_affine"),
+            "affine": late("_affine", "custom_affine"),
             "stage": late("_custom", "custom_stage"),
             "tape": late("_custom", "custom_tape"),
             **_late("_custom", name, *_INTERPRETED),
@@ -53,7 +53,7 @@ OVERRIDES: Final[dict[str, Any]] = {
 OVERRIDES["custom_linear_solve"]["tape"] = late("_solve", "implicit_tape")
 OVERRIDES["scan"]["prune"] = late("_scan", "scan_prune")
 for _name in ("checkpoint", "scan", "while_loop"):
-    OVERRIDES[_name]["affine"] = late("_affine_flow", f"{_OF_BODIES[_name][1]}_affine")
+    OVERRIDES[_name]["affine"] = late("_affine", f"{_OF_BODIES[_name][1]}_affine")
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "gradient_if": lambda xp, x, active: x,

@@ -10,7 +10,7 @@ from .bodies import late
 
 
 def _transposed(xp: Any, ct: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:
-    from .._collectives import _not_mapped
+    from .._batching import _not_mapped
 
     other = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}[kind]
     destinations = tuple(sorted(range(len(sources)), key=sources.__getitem__))
@@ -26,6 +26,6 @@ def _shape(namespace: Any, x: Any, position: Any, *, kind: str, sources: Any, si
 DERIVATIVES: Final[dict[str, Any]] = {"collective": (LINEAR, None)}
 TRANSPOSES: Final[dict[str, Any]] = {"collective": (_transposed, None)}
 SHAPES: Final[dict[str, Any]] = {"collective": _shape}
-OVERRIDES: Final[dict[str, Any]] = {"collective": {"batch": late("_collectives", "collective_batch")}}
+OVERRIDES: Final[dict[str, Any]] = {"collective": {"batch": late("_batching", "collective_batch")}}
 
 REASONS: Final[dict[str, str]] = {"collective": "it exchanges whole lanes"}

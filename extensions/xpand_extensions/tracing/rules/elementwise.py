@@ -8,8 +8,7 @@ from xpand.extend import device_of
 
 from ...extend._derivatives import LINEAR, contribution, factor, scale
 from .._functions import BINARY, UNARY
-from ._derived import Axes
-from ._dtypes import same
+from ._derived import Axes, same
 
 _f = factor
 

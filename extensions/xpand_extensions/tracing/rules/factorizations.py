@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from xpand import UnsupportedError
 from xpand.extend import device_of
-from xpand_extensions.linalg import _lstsq_results as lstsq
+from xpand_extensions.linalg import _lstsq as lstsq
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import contribution, joint

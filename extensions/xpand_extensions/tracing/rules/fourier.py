@@ -11,8 +11,7 @@ from xpand.extend import device_of
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR
-from ._derived import Axes
-from ._dtypes import dtype_of_result, same
+from ._derived import Axes, dtype_of_result, same
 from .products import conjugate
 
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

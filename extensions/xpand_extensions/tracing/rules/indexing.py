@@ -7,15 +7,14 @@ from typing import Any, Final
 from xpand.extend import device_of, is_lazy
 
 from ..._bounds import index_dtype
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, First
 from .._core import Aval, TracedArray, TracedError, bare
-from .._fit import Placed
+from .._fit import Placed, broadcast
 from .._indexing import get, numbers_of, put
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from .._rows import write_rows
-from .._shapes import broadcast
-from ._axes import axis_of, flattened, lifted
+from ._derived import axis_of, flattened, lifted
 from .rows import numbered
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from xpand_extensions import interpolation
 
 from .._core import Aval
-from ._dtypes import dtype_of_result
+from ._derived import dtype_of_result
 from .products import device_of
 from .scatter import native
 

@@ -10,8 +10,7 @@ from xpand import is_concrete
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR, contribution, joint
-from ._derived import Axes
-from ._dtypes import dtype_of_result, dtypes_of_matrix_function, same
+from ._derived import Axes, dtype_of_result, dtypes_of_matrix_function, same
 from .products import conjugate, device_of, is_complex, widened
 
 

@@ -3,8 +3,7 @@
 from typing import Any, Final
 
 from ...extend._derivatives import LINEAR, contribution
-from .._indexing import applied
-from .._matrices import block
+from .._indexing import applied, block
 from ._derived import Axes
 
 

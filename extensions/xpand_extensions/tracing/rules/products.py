@@ -10,8 +10,7 @@ from typing import Any, Final
 from ... import linalg as linalg  # has `dot_general`
 from ..._dispatch import for_any_library
 from ...extend._derivatives import LINEAR
-from ._derived import Axes
-from ._dtypes import dtype_of_result
+from ._derived import Axes, dtype_of_result
 
 
 def is_complex(xp: Any, x: Any) -> bool:

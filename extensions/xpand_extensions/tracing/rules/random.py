@@ -7,8 +7,7 @@ that differ among the lanes use the generic implementation, and so do derivative
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ._derived import Axes
-from ._dtypes import same
+from ._derived import Axes, same
 
 
 def _batch_of_uniform(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:

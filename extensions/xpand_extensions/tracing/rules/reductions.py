@@ -14,8 +14,7 @@ from ... import (
 )
 from ..._dispatch import for_any_library
 from ...extend._derivatives import LINEAR, contribution
-from ._axes import axes_of, axis_of
-from ._derived import Axes
+from ._derived import Axes, axes_of, axis_of
 
 Function = Callable[..., Any]
 

@@ -14,9 +14,8 @@ from xpand_extensions._rows import row_kernels
 
 from ...extend._derivatives import LINEAR, contribution, joint
 from .._core import Aval
-from .._shapes import broadcast
-from ._derived import Axes
-from ._dtypes import same
+from .._fit import broadcast
+from ._derived import Axes, same
 from .rows import numbered
 
 _READING: Final = ("take", "take_along_axis", "gather", "gather_nd")

@@ -2,15 +2,13 @@
 
 from typing import Any, Final
 
-from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from xpand._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from xpand.extend import device_of
 
 from ... import sorting
 from ...extend._derivatives import joint
 from .._core import Aval, TracedError
-from ._axes import flattened, spread_over_batch
-from ._derived import Axes
-from ._dtypes import dtype_of_result
+from ._derived import Axes, dtype_of_result, flattened, spread_over_batch
 
 
 def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

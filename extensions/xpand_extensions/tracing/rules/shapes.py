@@ -8,13 +8,11 @@ from typing import Any, Final
 from xpand.extend import device_of
 
 from ..._bounds import index_dtype
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, First
 from .._core import Aval, Each
-from .._shapes import broadcast
-from ._axes import axes_of, axis_of, flattened, sizes_of
-from ._derived import Axes
-from ._dtypes import promoted, same
+from .._fit import broadcast
+from ._derived import Axes, axes_of, axis_of, flattened, promoted, same, sizes_of
 
 # Operations in terms of others
 

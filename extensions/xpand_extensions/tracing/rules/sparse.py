@@ -10,12 +10,11 @@ from xpand.extend import device_of
 from xpand_extensions.sparse import _blocks as blocks
 from xpand_extensions.sparse import _products as products
 
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR
 from .._core import Aval
-from .._shapes import broadcast
-from ._derived import Axes
-from ._dtypes import same
+from .._fit import broadcast
+from ._derived import Axes, same
 
 _KINDS: Final = ("csr_matmul", "csr_rmatmul", "coo_matmul")
 

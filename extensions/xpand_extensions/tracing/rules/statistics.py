@@ -8,14 +8,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from xpand.extend import device_of
-from xpand_extensions.statistics._initial import with_initial
+from xpand_extensions.statistics._arguments import with_initial
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import joint
 from .._core import Aval
-from .._shapes import broadcast
-from ._derived import Axes
-from ._dtypes import of_example
+from .._fit import broadcast
+from ._derived import Axes, of_example
 from .reductions import Function, initial, nonempty, scanned
 from .searching import searched
 

@@ -5,8 +5,7 @@ from typing import Any, Final
 from xpand_extensions import linalg
 
 from ...extend._derivatives import LINEAR, contribution
-from ._derived import Axes
-from ._dtypes import dtypes_of_matrix_function
+from ._derived import Axes, dtypes_of_matrix_function
 from .products import is_complex, widened
 
 

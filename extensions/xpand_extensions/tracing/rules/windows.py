@@ -10,7 +10,7 @@ from xpand_extensions.padding import pad
 from xpand_extensions.windows._arguments import Pass, passes
 from xpand_extensions.windows._pieces import extreme_positions, inside, scatter_to_extremes
 
-from ..._sums import plain_sum
+from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, contribution
 from .._core import Aval
 from .._indexing import applied

@@ -10,7 +10,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from ..._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ..._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ..._typing import Array
 from ._blocks import Core, call, gather, map_core
 

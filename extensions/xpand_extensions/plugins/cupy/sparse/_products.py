@@ -12,7 +12,7 @@ from typing import Any, Final
 import cupy as cp
 
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.sparse import _products as generic
+from xpand_extensions.generic import sparse as generic
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
 _C_TYPES: Final = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}

@@ -11,7 +11,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 from xpand.extend import Array
-from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
+from xpand_extensions.autodiff._linear import LinearFunction, flatten, unflatten_linear
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, Policy
 
 from .._explained import explained

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from xpand.extend import Array
-from xpand_extensions.generic.control_flow import _scans as generic
+from xpand_extensions.generic.control_flow import _loops as generic
 
 from .._explained import explained
 from ._bounded import bounded, trajectory

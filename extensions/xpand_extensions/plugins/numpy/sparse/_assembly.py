@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import _sparsetools as kernels
 
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.sparse._assembly import csr_assembly as generic_assembly
+from xpand_extensions.generic.sparse import csr_assembly as generic_assembly
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape
 
 

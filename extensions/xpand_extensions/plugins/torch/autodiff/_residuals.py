@@ -11,7 +11,7 @@ from xpand import UnsupportedError
 from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._transforms import ArraySpec
-from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
+from xpand_extensions.autodiff._linear import LinearFunction, flatten, unflatten_linear
 
 
 def residuals(function: Callable[..., Any], /, *specs: ArraySpec) -> tuple[list[Array], Callable[..., Any]]:

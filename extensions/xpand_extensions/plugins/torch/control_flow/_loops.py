@@ -18,7 +18,7 @@ from xpand.torch._concrete import is_traced
 from xpand.torch._differentiated import is_differentiated_in_reverse
 from xpand_extensions.autodiff import checkpoint
 from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan
-from xpand_extensions.generic.control_flow import _scans as scans
+from xpand_extensions.generic.control_flow import _loops as scans
 from xpand_extensions.generic.control_flow._loops import counted, looped
 
 from ._branches import holds, is_known, is_open, unaliased

@@ -9,7 +9,7 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
-from xpand_extensions.linalg import _lstsq_results as lstsq
+from xpand_extensions.linalg import _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of

@@ -1,23 +1,38 @@
 """Threefry-2x32 on PyTorch, which has few functions of uint32: with the same bits as int32.
 
 NumPy hashes concrete keys on the CPU, block by block, into the memory of tensors.
+
+Random numbers of many keys on PyTorch: samplers, whose loops depend on values, as one operation each.
+
+PyTorch's compiler must not see their steps, nor those of their derivatives, which take it minutes. On the CPU NumPy
+computes them.
 """
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 import torch
 
-from xpand.extend import DType
+from xpand import namespace
+from xpand.extend import Device, DType, Namespace, default_dtype
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand_extensions.generic import random as generics
+from xpand_extensions.generic.random import _continuous as scales
+from xpand_extensions.generic.random import _uniform as generic
+from xpand_extensions.generic.random._gamma import gamma_slope
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
+from xpand_extensions.random._arguments import arrays_of
 
+from ...numpy import random as of_host
 from ...numpy.random import _blocks as blocks
+from .._operators import elementwise
 from .._plain import is_plain
 from .._unsigned import SIGNED
+from ..autodiff._checkpoint import pulled_back
 
 
 def key_of_seed(seed: Array, /) -> Array:
@@ -149,3 +164,156 @@ def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
 def _rotated(x: Array, positions: int) -> Array:
     # What comes in from the left has copies of the sign.
     return (x << positions) | ((x >> (32 - positions)) & ((1 << positions) - 1))
+
+
+class _Source:
+    def __init__(self, seed: int, device: Device) -> None:
+        self._source = torch.Generator(device=device).manual_seed(seed)
+        self._device = device
+
+    def uniform(self, shape: Any = (), dtype: DType | None = None, minval: float = 0.0, maxval: float = 1.0) -> Array:
+        return self._empty(shape, dtype, "real floating").uniform_(minval, maxval, generator=self._source)
+
+    def normal(self, shape: Any = (), dtype: DType | None = None) -> Array:
+        return self._empty(shape, dtype, "real floating").normal_(generator=self._source)
+
+    def randint(self, shape: Any, minval: int, maxval: int, dtype: DType | None = None) -> Array:
+        return self._empty(shape, dtype, "integral").random_(minval, maxval, generator=self._source)
+
+    def bernoulli(self, p: float = 0.5, shape: Any = ()) -> Array:
+        return self._empty(shape, torch.bool, "integral").bernoulli_(p, generator=self._source)
+
+    def permutation(self, x: int) -> Array:
+        dtype = default_dtype(namespace("torch"), "integral")
+        return torch.randperm(x, generator=self._source, dtype=dtype, device=self._device)
+
+    def _empty(self, shape: Any, dtype: DType | None, kind: Any) -> Array:
+        dtype = default_dtype(namespace("torch"), kind, self._device) if dtype is None else dtype
+        return torch.empty(shape, dtype=dtype, device=self._device)
+
+
+def native_generator(seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Any:
+    return _Source(seed, torch.get_default_device() if device is None else torch.device(device))
+
+
+def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
+    if arrays_of(minval, maxval) or key.device.type != "cpu" or not is_plain(key):
+        return generic.randint(key, shape, minval, maxval, dtype)
+    # NumPy's data types have the names of PyTorch's.
+    named = np.dtype(str(dtype).removeprefix("torch."))
+    words = np.asarray(key.tolist(), dtype=np.uint32)
+    return torch.from_numpy(generic.randint(words, shape, minval, maxval, named))
+
+
+_BITS: Final = {
+    torch.float16: (torch.uint16, 10),
+    torch.bfloat16: (torch.uint8, 7),
+    torch.float32: (torch.uint32, 23),
+    torch.float64: (torch.uint64, 52),
+}
+"""The integer type of the random bits, and the number of bits that are used."""
+_UNIFORM: Final = {torch.float32: blocks.single, torch.float64: blocks.double}
+_NORMAL: Final = {torch.float32: blocks.normal_single, torch.float64: blocks.normal_double}
+
+
+def uniform(
+    key: Array,
+    /,
+    shape: Any = (),
+    dtype: DType | None = None,
+    minval: Array | float = 0.0,
+    maxval: Array | float = 1.0,
+) -> Array:
+    if dtype in _UNIFORM and is_on_host(key):
+        return _scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+    unsigned, used = _BITS[dtype]
+    signed = SIGNED.get(unsigned, unsigned)
+    unused = 8 * unsigned.itemsize - used
+    u = ((bits(key, shape, unsigned).view(signed) >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
+    return _scaled(key, u, minval, maxval)
+
+
+# It has more steps than PyTorch's compiler should see: it repeats them at each use of the result.
+_CORRECTION: Final = elementwise(
+    "rounding(Tensor span, Tensor low, Tensor u)", lambda span, low, u: scales.correction(u, span, low)
+)
+
+
+def _correction(u: Array, span: Array, low: Array) -> Array:
+    return _CORRECTION(span.expand(u.shape), low.expand(u.shape), u)
+
+
+def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -> Array:
+    return scales.scaled(key, u, minval, maxval, correction=_correction)
+
+
+def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    if dtype in _NORMAL and is_on_host(key):
+        return made_on_host(key, shape, dtype, _NORMAL[dtype])
+    return generic.normal(key, shape, dtype)
+
+
+def split_each(keys: Array, /, *, num: int) -> Array:
+    return torch.stack(words(keys, (num,)), dim=-1).view(torch.uint32)
+
+
+def gamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    return gamma_elements(split(key, shape), a.expand(shape), log_space=False)
+
+
+def loggamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    return gamma_elements(split(key, shape), a.expand(shape), log_space=True)
+
+
+def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
+    return _GAMMA(log_space, keys, a)
+
+
+def poisson_elements(keys: Array, lam: Array, /) -> Array:
+    return _POISSON(keys, lam)
+
+
+def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
+    return _BINOMIAL(keys, n, p)
+
+
+def _evaluated(of_host: Callable[..., Any], otherwise: Callable[..., Array], *tensors: Array) -> Array:
+    """Call a function of NumPy arrays on the memory of tensors, where NumPy can read it."""
+    if tensors[-1].device.type != "cpu" or tensors[-1].dtype == torch.bfloat16:
+        return otherwise(*tensors).contiguous()
+    return torch.from_numpy(of_host(*[x.detach().numpy() for x in tensors]))
+
+
+def _gamma(log_space: bool, keys: Array, a: Array) -> Array:
+    of_torch, of_numpy = (
+        lambda keys, a, module=module: module.gamma_elements(keys, a, log_space=log_space)
+        for module in (generics, of_host)
+    )
+    return _evaluated(of_numpy, of_torch, keys, a)
+
+
+def _slope(log_space: bool, a: Array, sample: Array) -> Array:
+    function = lambda a, sample: gamma_slope(a, sample, log_space=log_space)
+    return _evaluated(function, function, a, sample)
+
+
+def _slopes(log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None, Array]:
+    return None, _SLOPE(log_space, a, sample)
+
+
+def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
+    # By all its operations, since derivatives of higher order are asked for so rarely.
+    function = lambda a, sample: (gamma_slope(a, sample, log_space=log_space),)
+    return pulled_back(function, (a, sample), (torch.ones_like(a),))
+
+
+_SLOPE = elementwise("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)
+_GAMMA = elementwise("gamma(bool log_space, Tensor keys, Tensor a)", _gamma, _slopes)
+_POISSON = elementwise(
+    "poisson(Tensor keys, Tensor lam)",
+    lambda *tensors: _evaluated(of_host.poisson_elements, generics.poisson_elements, *tensors),
+)
+_BINOMIAL = elementwise(
+    "binomial(Tensor keys, Tensor n, Tensor p)",
+    lambda *tensors: _evaluated(of_host.binomial_elements, generics.binomial_elements, *tensors),
+)

@@ -9,15 +9,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
+from torch.func import debug_unwrap
 
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
+from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
-from xpand_extensions.generic.sparse import _products as generic
+from xpand_extensions.generic import sparse as generic
+from xpand_extensions.generic.sparse import csr_assembly as generic_assembly
 from xpand_extensions.sparse import _blocks as blocks
+from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import Shape
 
 from .._plain import is_plain
@@ -206,3 +210,35 @@ def _transposed(kind: Kind, first: Array, second: Array, shape: Shape) -> tuple[
     if kind == "coo_matmul":
         return second, first, kind, shape[::-1]
     return first, second, "csr_rmatmul" if kind == "csr_matmul" else "csr_matmul", shape
+
+
+def are_concrete(*arrays: Array) -> bool:
+    return all(is_concrete(x) or is_concrete(_unwrapped(x)) for x in arrays)
+
+
+def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
+    if not private.are_levels_active():
+        return function(*map(_unwrapped, arrays))
+    with private.without_levels():
+        return function(*map(_unwrapped, arrays))
+
+
+def _unwrapped(x: Array) -> Array:
+    """Unwrap an array without derivatives; a mapped one stays wrapped at the level of vmap."""
+    if is_traced() or x.is_floating_point() or x.is_complex():
+        return x
+    while private.is_grad_wrapped(x):
+        x = debug_unwrap(x, recurse=False)
+    return x
+
+
+_of_numpy = import_if_usable("xpand_extensions.plugins.numpy.sparse._assembly")  # it needs SciPy
+
+
+@forwards_to(generic_assembly)
+def csr_assembly(rows: Array, columns: Array, /, **options: Any) -> CSRAssembly:
+    if _of_numpy is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
+        return generic_assembly(rows, columns, **options)
+    # Inside of torch.func's transformations NumPy can't read the memory of any tensor.
+    found = eagerly(lambda *each: _of_numpy.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
+    return CSRAssembly(*[torch.from_numpy(x) for x in found])

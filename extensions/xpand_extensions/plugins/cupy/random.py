@@ -1,4 +1,4 @@
-"""CuPy's own random numbers."""
+"""Random numbers on CuPy: its own source."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import cupy
 
 from xpand.extend import Device, Namespace, namespace_or_default
 
-from ...numpy.random._native import Source
+from ..numpy.random._native import Source
 
 
 def native_generator(seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Keys, random bits and numbers on Dask, made by NumPy: each chunk those of its counters, or of its keys."""
+"""Random numbers on Dask: by chunks."""
 
 import math
 from collections.abc import Callable
@@ -8,14 +8,22 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from xpand.extend import DType
+from xpand.extend import Device, DType, Namespace, namespace_or_default
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.random import _uniform as generic
-from xpand_extensions.generic.random._scaled import scaled
+from xpand_extensions.generic.random._continuous import scaled
+from xpand_extensions.random import _discrete as discrete
+from xpand_extensions.random import _gamma as gammas
 
-from ...numpy.random import _blocks as blocks
-from ...numpy.random import _keys as host
-from ...numpy.random._uniform import NORMAL, UNIFORM
+from ..numpy.random import _blocks as blocks
+from ..numpy.random import _blocks as host
+from ..numpy.random._blocks import NORMAL, UNIFORM
+from ..numpy.random._native import Source
+
+
+def native_generator(seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Any:
+    return Source(da.random.default_rng(seed), namespace_or_default(xp, "native_generator"))
+
 
 _WORD = np.dtype(np.uint32)
 
@@ -110,3 +118,26 @@ def _chunk(start: Any, key: Any, length: int, size: int, dtype: Any, finish: Cal
     low, high = key.tolist()
     blocks.fill((low, high), out, finish, first)
     return out
+
+
+def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
+    return _rows(partial(gammas.gamma_elements, log_space=log_space), keys, (a,), a.ndim)
+
+
+def poisson_elements(keys: Array, lam: Array, /) -> Array:
+    return _rows(discrete.poisson_elements, keys, (lam,), lam.ndim - 1)
+
+
+def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
+    return _rows(discrete.binomial_elements, keys, (n, p), p.ndim - 1)
+
+
+def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:
+    """Call a function with keys and their parameters; axes after the shared ones stay whole."""
+    last = parameters[-1]
+    axes = tuple(range(last.ndim))
+    whole = dict.fromkeys(axes[shared:], -1)
+    operands: list[Any] = [keys, (*axes[:shared], last.ndim)]
+    for x in parameters:
+        operands += [x.rechunk(whole) if whole else x, axes]
+    return da.blockwise(function, axes, *operands, concatenate=True, dtype=last.dtype, meta=last._meta)

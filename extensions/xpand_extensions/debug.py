@@ -1,16 +1,54 @@
-"""Values that functions of the host get to see, whatever transforms the program."""
+"""Looking into functions that are transformed: values printed or handed out as they are computed, leaks found."""
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from string import Formatter
 from typing import Any
 
 from xpand import trees
-from xpand.extend import checks
+from xpand.extend import Namespace, checks, imported_libraries
 
-from .._dispatch import pluggable
-from .._where import clean_tracebacks
-from ..jit._host import prepared
+from ._dispatch import pluggable
+from ._where import clean_tracebacks
+from .jit._host import prepared
+
+__all__ = ["callback", "checking_leaks", "print"]
+
+
+@pluggable
+def leaks_checked(*, xp: Namespace | str | None = None) -> AbstractContextManager[None]:
+    """Return a context that checks for leaks of a library's transformations."""
+    return leaks_checked.native_for(xp)(xp=xp)
+
+
+@contextmanager
+def checking_leaks() -> Iterator[None]:
+    """Within this context, raise where a traced array outlives the call that it was made for.
+
+    Such an array, kept in a list or an attribute by a function that is transformed, is an error as soon as it is used;
+    here it is one even if it is never used. On JAX this is `jax.checking_leaks`, which looks after each call. On those
+    that xpand traces, references that are left at the end of the block count. PyTorch's own are not checked.
+
+    Raises:
+        LeakedArrayError: At the end of the block, with the names of the transformations.
+        Exception: JAX's own, where its transformations leak.
+
+    Source: `jax.checking_leaks`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.jit import jit
+    >>> kept = []
+    >>> with checking_leaks():  # doctest: +ELLIPSIS
+    ...     jit(lambda x: (kept.append(x), 2 * x)[1])(np.asarray(1.0))
+    Traceback (most recent call last):
+    ...
+    xpand_extensions.tracing._core.LeakedArrayError: checking_leaks: arrays traced by `jit` outlive ...
+    """
+    with ExitStack() as stack:
+        for check in {leaks_checked.native_for(name) for name in imported_libraries()}:
+            stack.enter_context(check())
+        yield
 
 
 @clean_tracebacks

@@ -1,0 +1,90 @@
+"""Data types of several arrays together: for comparisons, sums, and functions of floating-point numbers."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace, checks
+
+P = ParamSpec("P")
+
+_narrow: dict[tuple[type, DType], bool] = {}  # by hand: torch.compile warns of functools.cache
+
+
+def is_narrow(xp: Namespace, dtype: DType) -> bool:
+    """Tell whether a floating-point data type has fewer than 32 bits: float16, bfloat16."""
+    key = (type(dtype), dtype)
+    if key not in _narrow:
+        _narrow[key] = xp.finfo(dtype).bits < 32
+    return _narrow[key]
+
+
+def widened(function: Callable[P, Array]) -> Callable[P, Array]:
+    """Have a function compute in the data type to which its positional arrays promote, in float32 for narrower ones."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Array:
+        arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
+        xp = array_namespace(*arrays)
+        dtype = arrays[0].dtype if len(arrays) == 1 else xp.result_type(*arrays)
+        narrow = is_narrow(xp, dtype)
+        if len(arrays) == 1 and not narrow:
+            return function(*args, **kwargs)
+        wide = xp.float32 if narrow else dtype
+        converted = [xp.astype(x, wide) if hasattr(x, "dtype") and x.dtype != wide else x for x in args]
+        result = function(*converted, **kwargs)  # type: ignore[arg-type]
+        return xp.astype(result, dtype) if narrow else result
+
+    return run
+
+
+def plain_sum(xp: Namespace, x: Array, **axes: Any) -> Array:
+    """Sum an array in its own data type, over `axis`, with `keepdims`.
+
+    Not by `sum(dtype=)`, which MLX doesn't have: floating-point numbers are summed in their own data type without it,
+    and integers in one that is no narrower.
+    """
+    total = xp.sum(x, **axes)
+    return total if total.dtype == x.dtype else xp.astype(total, x.dtype)
+
+
+def comparable_dtype(function: str, xp: Namespace, *, mixed: bool = False, **arrays: Array) -> DType | None:
+    """Return the data type in which two named arrays of real values are compared; None where they have one already.
+
+    Args:
+        function: The name for messages.
+        xp: Their namespace.
+        mixed: Whether integers may meet floating-point numbers, and are converted to the data type of these.
+        arrays: The two.
+
+    Raises:
+        TypeError: The standard doesn't promote their data types.
+    """
+    (first, x1), (second, x2) = arrays.items()
+    if x1.dtype == x2.dtype:
+        return None
+    real1, real2 = (checks.kind(xp, x.dtype) == "real" for x in (x1, x2))
+    if real1 != real2:
+        if mixed:
+            return x1.dtype if real1 else x2.dtype
+    elif real1 or not _is_lossy(xp, x1, x2):
+        return xp.result_type(x1, x2)
+    raise TypeError(
+        f"{function}: {first} has {x1.dtype} and {second} has {x2.dtype}, which the standard doesn't promote; convert "
+        "one of them with `xp.astype` first"
+    )
+
+
+def as_dtype(dtype: DType | None, *arrays: Array) -> tuple[Any, ...]:
+    """Convert arrays to a data type; None: leave them as they are."""
+    if dtype is None:
+        return arrays
+    xp = array_namespace(*arrays)
+    return tuple([xp.astype(x, dtype, copy=False) for x in arrays])
+
+
+def _is_lossy(xp: Namespace, x1: Array, x2: Array) -> bool:
+    """Tell whether no integer data type holds the values of both: uint64 and a signed one."""
+    ranges = [checks.integer_range(xp, x.dtype) for x in (x1, x2)]
+    return min(low for low, _ in ranges) < 0 and max(high for _, high in ranges) >= 2**64 - 1
