@@ -51,7 +51,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Given]] = {
     "at.add": (_add_at, ((X, INDEX, X), {"mode": None})),
     "at.get": (_get_at, ((X, INDEX), {"mode": None})),
     "segment_sum": (scatter.segment_sum, ((X, IDS), {"num_segments": 3, "axis": 0, "mode": None})),
-    "segment_max": (scatter.segment_max, ((X, IDS), {"axis": 0, "indices_are_sorted": True})),
+    "segment_max": (scatter.segment_max, ((X, IDS), {"num_segments": 3, "indices_are_sorted": True})),
     "segment_reduce": (scatter.segment_reduce, ((X, np.asarray([0, 2, 6])), {"operation": "add", "axis": 0})),
     "scatter": (scatter.scatter, ((X, INDEX, X), {"axis": 0, "operation": "add", "batch_dims": 0})),
     "scatter_nd": (scatter.scatter_nd, ((X, INDEX[:, None], X), {"axes": (0,), "operation": "set"})),
