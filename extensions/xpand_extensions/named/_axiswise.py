@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import Array
+from xpand.extend import Array, checks
 
 from .._plans import Memory
 from . import _axis
@@ -86,7 +86,7 @@ def _top_k(
     name, size = (arr.names[i], None) if new_axis is None else _axis.selector("top_k", new_axis)
     if size not in (None, k):
         raise ValueError(f"top_k: k is {k}, and new_axis {name!r} has size {size}")
-    if isinstance(k, int) and (k < 0 or k > arr.array.shape[i]):  # an unknown size is NaN
+    if checks.integer("top_k", "k", k, minimum=0) > arr.array.shape[i]:  # an unknown size is NaN
         raise ValueError(f"top_k: k must be from 0 to the size {arr.array.shape[i]} of axis {arr.names[i]!r}, got {k}")
     plan = derived(
         "...[(axis)]->...[(axis:k)],...[(axis:k)]",

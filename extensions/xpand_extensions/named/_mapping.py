@@ -115,9 +115,9 @@ def _axis_of(leaf: Any, name: str, selector: Any) -> int | None:
 def _check_size(name: str, size: int | None, leaves: Sequence[Any]) -> None:
     sizes = {leaf.shape[name] for leaf in leaves if is_named(leaf) and name in leaf.names}
     if not sizes and size is None and not any(is_array(leaf) and len(leaf.shape) for leaf in leaves):
-        given = [_axis.written(leaf.shape.items()) for leaf in leaves if is_named(leaf)]
+        found = [_axis.written(leaf.shape.items()) for leaf in leaves if is_named(leaf)]
         raise ValueError(
-            f"vmap: no argument has the axis {name!r}; the arrays have the axes {', '.join(given) or 'none'}; rename "
+            f"vmap: no argument has the axis {name!r}; the arrays have the axes {', '.join(found) or 'none'}; rename "
             f"one of theirs, or give the size of a new one, Axis({name!r}, size)"
         )
     if len(sizes | ({size} if size is not None else set())) > 1:
