@@ -1,21 +1,55 @@
-"""Shows the examples of docstrings as code: Markdown would take `>>>` for a quotation in a quotation in a quotation."""
+"""Shows docstrings on the site: examples as code, and with each function how the libraries have it."""
 
 import re
+from functools import cache
 from typing import Any, Final
 
-from griffe import Extension, Object
+from _tables import name_of
+from griffe import Extension, Function, Object
+
+from xpand_extensions import capabilities
 
 _EXAMPLE: Final = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 
 
+_IN_TERMS_OF: Final = {"autodiff": "autodiff.vjp", "control_flow": "control_flow.scan", "vmap": "vmap.vmap"}
+"""What the functions of a capability that have no implementations of their own are made of."""
+
+
 def fenced(text: str) -> str:
-    """Put each example, from its first prompt to the next blank line, into a fence."""
+    """Put each example, from its first prompt to the next blank line, into a fence.
+
+    Markdown would take `>>>` for a quotation in a quotation in a quotation.
+    """
     return _EXAMPLE.sub(lambda match: f"```pycon\n{match.group()}\n```", text)
 
 
+def badges(path: str) -> str:
+    """Write how each library has a function, by its full path; nothing for what is no function of a capability."""
+    if path.count(".") < 2:
+        return ""
+    _, capability, *_, name = path.split(".")
+    found = _capabilities()
+    support = found.get(f"{capability}.{name}") or found.get(_IN_TERMS_OF.get(capability, ""))
+    if support is None:
+        return ""
+    spans = (f'<span class="badge {kind}">{name_of(library)}: {kind}</span>' for library, kind in support.items())
+    return f'<span class="badges">{" ".join(spans)}</span>'
+
+
+@cache
+def _capabilities() -> dict[str, Any]:
+    return dict(capabilities())
+
+
 class Doctests(Extension):
-    """Fences the examples in every docstring."""
+    """Fences the examples in every docstring, and puts badges after the first paragraph of a function's."""
 
     def on_instance(self, *, obj: Object, **kwargs: Any) -> None:
-        if obj.docstring is not None:
-            obj.docstring.value = fenced(obj.docstring.value)
+        if obj.docstring is None:
+            return
+        text = fenced(obj.docstring.value)
+        if isinstance(obj, Function) and obj.parent and obj.parent.is_module and (shown := badges(obj.path)):
+            summary, _, rest = text.partition("\n\n")
+            text = f"{summary}\n\n{shown}\n\n{rest}"
+        obj.docstring.value = text

@@ -4,7 +4,9 @@ A page holds `<!-- table: NAME -->` where the table of that name goes; the pages
 made whole.
 """
 
+import importlib
 import inspect
+import json
 import pkgutil
 import re
 import sys
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -117,10 +119,25 @@ def reference_pages() -> dict[str, str]:
     modules = {name: f"xpand.{name}" for name in topics()}
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
-        pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}"
+        pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}" + _aliases_at_the_end(module)
     for name in filter(lambda name: inspect.ismodule(getattr(named, name)), named.__all__):
         pages["reference/named.md"] += f"\n## named.{name}\n\n::: xpand_extensions.named.{name}\n{options}"
     return pages
+
+
+def _aliases_at_the_end(module: str) -> str:
+    """Continue the options of a module's block: types of arguments come in a section of their own, after all else."""
+    found = importlib.import_module(module)
+    aliases = [name for name in found.__all__ if is_alias(getattr(found, name))]
+    if not aliases:
+        return ""
+    rest = [name for name in found.__all__ if name not in aliases]
+    return f"      members: {json.dumps(rest)}\n\n## Types of arguments\n\n{_objects(module, aliases)}"
+
+
+def is_alias(value: Any) -> bool:
+    """Tell whether a public name stands for a type: `Literal["left", "right"]`, a union."""
+    return not isinstance(value, type) and get_origin(value) is not None
 
 
 def charts() -> dict[str, str]:

@@ -210,6 +210,15 @@ def test_examples_in_docstrings_are_fenced():
     assert _doctests.fenced("No example: x >>> 1.") == "No example: x >>> 1."
 
 
+def test_functions_have_a_badge_for_each_library():
+    text = _doctests.badges("xpand_extensions.sorting.top_k")
+    assert '<span class="badge native">PyTorch: native</span>' in text
+    assert '<span class="badge generic">any other: generic</span>' in text
+    assert "NumPy: traced" in _doctests.badges("xpand_extensions.autodiff._gradients.grad")
+    for path in ("xpand_extensions.generic.sorting.top_k", "xpand_extensions.sorting.TopK", "xpand", "xpand.check"):
+        assert not _doctests.badges(path)
+
+
 def test_the_capability_table_names_every_operation():
     from xpand_extensions import capabilities
 

@@ -1,4 +1,4 @@
-"""The tables of the guides for users of other libraries: every name in them exists, there and here."""
+"""The tables of the guides for users of other libraries, and of the benchmarks: everything in them exists."""
 
 import importlib
 import sys
@@ -11,7 +11,10 @@ import xpand
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS))
+sys.path.insert(0, str(DOCS / "examples"))
 names: Any = importlib.import_module("_names")
+summaries: Any = importlib.import_module("_summaries")
+sys.path.remove(str(DOCS / "examples"))
 sys.path.remove(str(DOCS))
 
 
@@ -37,6 +40,13 @@ def here(name: str) -> Any:
         return getattr(getattr(xp, module[3:]) if module != "xp" else xp, function)
     prefix = "" if module.startswith("xpand") else "xpand_extensions."
     return getattr(importlib.import_module(prefix + module), function)
+
+
+def test_the_summaries_of_the_benchmarks_find_their_rows() -> None:
+    """Topics and rows are looked up by name: renamed ones are renamed in `_summaries.py`, too."""
+    assert summaries.summary().count("\n") == 2 + len(summaries.SUMMARY) == 12
+    for topic in summaries.COMPARISON:
+        assert f"| {topic} |" in summaries.comparison()
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
