@@ -30,8 +30,8 @@ MISPLACED: Final = 1 << 8
 _REACTIONS: Final = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 _WARNED: Final = sum(_REACTIONS)
 _LOCK: Final = Lock()
-KEPT: Final = 1 << 24
-"""The bytes of a workspace that is kept for the next call, at most."""
+LARGEST_SAVED: Final = 1 << 24
+"""The bytes of a workspace that is saved for the next call, at most."""
 
 
 def _machine() -> Any:
@@ -103,7 +103,7 @@ class Program:
             "    try: space = spaces.pop()",
             f"    except IndexError: space = empty({self.size}, bytes)",
             f"    status = run({', '.join([*given, *constants, *results, 'space', 'addresses'])})",
-            "    if not spaces: spaces.append(space)" if self.size <= KEPT else "",
+            "    if not spaces: spaces.append(space)" if self.size <= LARGEST_SAVED else "",
             f"    if status: return after(status, ({found}), ({''.join(f'{x}, ' for x in given)}*others))",
             f"    return ({found})",
         ]
