@@ -7,10 +7,11 @@ LIBRARY ?= all
 PACKAGES ?=
 JOBS ?= 2
 BASE ?= HEAD
+CHROMIUM ?= /usr/bin/chromium
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
+.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -64,6 +65,10 @@ references: .venv/test.stamp ## compute the reference values of tests by JAX aga
 
 docs: .venv/test.stamp ## build the site into site/, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-check: docs ## check the site's links, and its accessibility in Chromium; needs Node.js: make docs-check CHROMIUM=path
+	npm ci --silent --no-audit --no-fund --prefix tools/site
+	CHROMIUM="$(CHROMIUM)" node tools/site/check.mjs site
 
 .venv/bench.stamp: .venv/test.stamp
 	$(PIP) -e '.[bench]'

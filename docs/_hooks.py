@@ -121,7 +121,9 @@ def reference_pages() -> dict[str, str]:
     for name, module in modules.items():
         pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}" + _aliases_at_the_end(module)
     for name in filter(lambda name: inspect.ismodule(getattr(named, name)), named.__all__):
-        pages["reference/named.md"] += f"\n## named.{name}\n\n::: xpand_extensions.named.{name}\n{options}"
+        pages["reference/named.md"] += (
+            f"\n## named.{name} {{ #xpand_extensions.named.{name} }}\n\n::: xpand_extensions.named.{name}\n{options}"
+        )
     return pages
 
 
