@@ -16,7 +16,7 @@ Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
 """How a library says the smallest and the largest of a concrete, non-empty integer array."""
 
 
-def index_dtype(xp: Namespace, device: Device) -> DType:
+def index_dtype(xp: Namespace, device: Device = None) -> DType:
     """Return the library's data type for indices on a device, whatever precision is set for other integers."""
     return default_dtype(xp, "indexing", device)
 

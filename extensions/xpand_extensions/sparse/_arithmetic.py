@@ -6,6 +6,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks, describe
 
 from .. import arithmetic as operands
+from .._bounds import index_dtype
 from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
 from ._operands import (
@@ -269,7 +270,7 @@ def _met(a: COO, b: COO) -> COO:
         xp = array_namespace(*given)
         (left, right), beyond = numbered(xp, [given[:half], given[half:]], a._sparse_shape)
         if not right.shape[0] or not left.shape[0]:
-            none = xp.zeros((0,), dtype=xp.int64, device=checks.device_of(left))
+            none = xp.zeros((0,), dtype=index_dtype(xp), device=checks.device_of(left))
             return none, none, tuple(x[:0] for x in given[:half])
         locations = positions(xp, right, left)
         (matching,) = xp.nonzero((xp.take(right, locations) == left) & (left < full(left, beyond)))

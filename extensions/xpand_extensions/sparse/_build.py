@@ -6,6 +6,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, Device, DType, Namespace, checks, describe, eager, namespace_or_default
 
+from .._bounds import index_dtype
 from ._containers import Sparse
 from ._convert import FORMATS, Format, container, convert, tocoo
 from ._operands import batch_of, coo_of, shared_format, spread, with_like_patterns
@@ -123,7 +124,7 @@ def _positions(
 ) -> tuple[Array, Array]:
     """Return the rows and the columns of diagonals, one after the other."""
     with eager(xp):  # so that the pattern is known
-        positions = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
+        positions = [xp.arange(n, dtype=index_dtype(xp, device), device=device) for n in lengths]
         rows = xp.concat([x - min(k, 0) for x, k in zip(positions, offsets)])
         return rows, xp.concat([x + max(k, 0) for x, k in zip(positions, offsets)])
 
@@ -172,7 +173,7 @@ def kron(a: Sparse, b: Sparse, /) -> Any:
         there = left & used(names, given[half:], second._sparse_shape)[..., None, :]
         found = []
         for i, j, inner, size in zip(given[:half], given[half:], second._sparse_shape, sizes):
-            i, j = names.astype(i, names.int64), names.astype(j, names.int64)
+            i, j = names.astype(i, index_dtype(names)), names.astype(j, index_dtype(names))
             position = i[..., :, None] * full(i, inner) + j[..., None, :]
             position = names.where(there, position, full(position, size))
             found.append(names.reshape(position, (*position.shape[:-2], position.shape[-2] * position.shape[-1])))

@@ -9,6 +9,7 @@ from xpand.extend import Array, describe
 from xpand.extend import checks as _arguments
 
 from .. import indexing
+from .._bounds import index_dtype
 from . import _checks as checks
 from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
@@ -336,9 +337,9 @@ def from_dense(
     coords = indexing.nonzero(is_nonzero, size=nse) if nse is not None else xp.nonzero(is_nonzero)
     values = _picked(xp, x, coords, batch)
     if nse is not None:
-        count = xp.sum(xp.astype(is_nonzero, xp.int64))
+        count = xp.sum(xp.astype(is_nonzero, index_dtype(xp)))
         checks.room("from_dense", count, nse)
-        used = xp.arange(nse, dtype=xp.int64, device=_arguments.device_of(x)) < count
+        used = xp.arange(nse, dtype=index_dtype(xp), device=_arguments.device_of(x)) < count
         used = xp.reshape(used, (nse,) + (1,) * dense)
         values = xp.where(used, values, xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x)))
     made = COO._of(values, coords, (sizes, nse is None, nse is None, dense))

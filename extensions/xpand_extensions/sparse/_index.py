@@ -5,7 +5,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, checks, describe
 
-from .._bounds import out_of_bounds
+from .._bounds import index_dtype, out_of_bounds
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, matrix_transpose, tocoo
 from ._operands import chosen, coo_of, over_entries
@@ -130,8 +130,9 @@ def _integers(xp: Any, index: Array, axis: int, size: int) -> Array:
             raise out_of_bounds("getitem", high if high >= size else low, axis, size)
 
     def from_front(x: Array) -> Array:
-        x = array_namespace(x).astype(x, array_namespace(x).int64)
-        return array_namespace(x).where(x < full(x, 0), x + full(x, size), x)
+        xp = array_namespace(x)
+        x = xp.astype(x, index_dtype(xp))
+        return xp.where(x < full(x, 0), x + full(x, size), x)
 
     return pattern_work(from_front, index)
 
@@ -211,7 +212,7 @@ def _sliced(a: COO, axis: int, item: slice) -> COO:
         if steps == 1:
             return inside
         xp = array_namespace(x)
-        wide = xp.astype(x, xp.int64)
+        wide = xp.astype(x, index_dtype(xp))
         return inside & (xp.remainder(wide - full(wide, low), full(wide, steps)) == full(wide, 0))
 
     a = chosen(a, inside)
@@ -219,7 +220,7 @@ def _sliced(a: COO, axis: int, item: slice) -> COO:
 
     def moved(x: Array) -> Array:
         xp = array_namespace(x)
-        wide = xp.astype(x, xp.int64)
+        wide = xp.astype(x, index_dtype(xp))
         new = xp.floor_divide(wide - full(wide, span.start), full(wide, span.step))
         return xp.astype(xp.where(x < full(x, limit), new, full(wide, len(span))), x.dtype)
 
@@ -254,7 +255,7 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
 
     def work(index: Array, *coords: Array) -> tuple[Array, tuple[Array, ...]]:
         xp = array_namespace(index, *coords)
-        locations, found = joined(index, xp.astype(coords[axis], xp.int64))
+        locations, found = joined(index, xp.astype(coords[axis], index_dtype(xp)))
         new = [xp.take(x, found) for x in coords]
         new[axis] = xp.astype(locations, coords[axis].dtype)
         return found, tuple(new)
@@ -306,7 +307,7 @@ def _element(a: COO, items: list[int]) -> Array:
         found = other[0]
         for each in other[1:]:
             found = found | each
-        return xp.astype(found, xp.int64)
+        return xp.astype(found, index_dtype(xp))
 
     ids = pattern_work(work, *a.coords)
     xp = namespace_of(a)

@@ -7,6 +7,7 @@ from xpand import array_namespace
 from xpand.extend import Array, describe
 from xpand.extend import checks as _arguments
 
+from .._bounds import index_dtype
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, tocoo
@@ -174,7 +175,7 @@ def _side_by_side(arrays: Sequence[Sparse], offsets: Sequence[Sequence[int]], si
         for i, (a, offset) in enumerate(zip(each, offsets)):
             coords = given[i * axes : (i + 1) * axes]
             there = used(names, coords, a._sparse_shape)
-            wide = [names.astype(x, names.int64) for x in coords]
+            wide = [names.astype(x, index_dtype(names)) for x in coords]
             moved.append([names.where(there, x + full(x, n), full(x, size)) for x, n, size in zip(wide, offset, sizes)])
         return tuple(names.concat(parts, axis=-1) for parts in zip(*moved))
 

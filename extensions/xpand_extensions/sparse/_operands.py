@@ -7,6 +7,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, checks
 
+from .._bounds import index_dtype
 from .._dispatch import in_one_namespace
 from ._containers import COO, Sparse, namespace_of
 from ._convert import Format, convert, matrix_transpose, tocoo
@@ -128,7 +129,7 @@ def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) 
     def work(*given: Array) -> Array:
         names = array_namespace(*given)
         return joined_index(
-            [names.astype(bounded(names, x, size), names.int64) for x, size in zip(given, sizes)], sizes
+            [names.astype(bounded(names, x, size), index_dtype(names)) for x, size in zip(given, sizes)], sizes
         )
 
     index = pattern_work(work, *coords)

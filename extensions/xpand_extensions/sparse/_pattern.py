@@ -8,24 +8,23 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 from operator import and_
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
 from .. import scatter
+from .._bounds import index_dtype
 from .._dispatch import pluggable
-
-_MOST_KEYS: Final = 2**63 - 1
 
 
 def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
     """Return keys that order entries: one integer array where one can hold the position, else the coordinates
     themselves.
     """
-    if prod(sizes) > _MOST_KEYS or len(coords) == 1:
+    if len(coords) == 1 or prod(sizes) > checks.integer_range(xp, index_dtype(xp))[1]:
         return list(coords)
-    return [joined_index([xp.astype(x, xp.int64) for x in coords], sizes)]
+    return [joined_index([xp.astype(x, index_dtype(xp)) for x in coords], sizes)]
 
 
 def joined_index(coords: Sequence[Array], sizes: Sequence[int]) -> Array:
@@ -128,8 +127,14 @@ def bounded(xp: Namespace, x: Array, size: int) -> Array:
 
 def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
     """Return the position of each entry as one number; of padding, the number of positions."""
-    index = joined_index([xp.astype(x, xp.int64) for x in coords], sizes)
-    return xp.where(used(xp, coords, sizes), index, full(index, prod(sizes)))
+    dtype, count = index_dtype(xp), prod(sizes)
+    if count > checks.integer_range(xp, dtype)[1]:
+        raise ValueError(
+            f"sparse: {dtype} can't number the {count} positions along axes of sizes {tuple(sizes)}; on JAX, set "
+            "`jax_enable_x64`"
+        )
+    index = joined_index([xp.astype(x, dtype) for x in coords], sizes)
+    return xp.where(used(xp, coords, sizes), index, full(index, count))
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
@@ -154,7 +159,7 @@ def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> t
     joined = [xp.concat(each, axis=-1) for each in zip(*padded)]
     positions = sorting(xp, joined, sizes)
     arranged = [xp.take_along_axis(x, positions, axis=-1) for x in joined]
-    steps = xp.astype(~equal_neighbours(xp, arranged), xp.int64)
+    steps = xp.astype(~equal_neighbours(xp, arranged), index_dtype(xp))
     ranks = xp.cumulative_sum(steps, axis=-1, include_initial=True)
     ranks = xp.where(used(xp, tuple(arranged), sizes), ranks, sum(counts))
     back = xp.take_along_axis(ranks, xp.argsort(positions, axis=-1), axis=-1)
@@ -186,14 +191,14 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     xp = array_namespace(*coords)
     (keys,), beyond = numbered(xp, [coords], sizes)
     if not keys.shape[-1]:
-        none = xp.astype(keys, xp.int64)
+        none = xp.astype(keys, index_dtype(xp))
         shape = (*keys.shape[:-1], nse or 0)
         return Merge(none, none, tuple(xp.broadcast_to(full(x, n), shape) for x, n in zip(coords, sizes)), nse or 0)
     positions = xp.argsort(keys, axis=-1, stable=True)
     keys = xp.take_along_axis(keys, positions, axis=-1)
     within = keys < beyond
     first = within & xp.concat([xp.ones_like(within[..., :1]), keys[..., 1:] != keys[..., :-1]], axis=-1)
-    ids = xp.cumulative_sum(xp.astype(first, xp.int64), axis=-1) - 1
+    ids = xp.cumulative_sum(xp.astype(first, index_dtype(xp)), axis=-1) - 1
     count = ids[..., -1:] + 1
     size = nse if nse is not None else keys.shape[-1]
     if is_known:
@@ -206,7 +211,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     if size > leads.shape[-1]:
         more = xp.zeros((*leads.shape[:-1], size - leads.shape[-1]), dtype=leads.dtype, device=checks.device_of(leads))
         leads = xp.concat([leads, more], axis=-1)
-    there = xp.arange(size, dtype=xp.int64, device=checks.device_of(ids)) < count
+    there = xp.arange(size, dtype=index_dtype(xp), device=checks.device_of(ids)) < count
     heads = xp.take_along_axis(positions, leads, axis=-1)
     new = tuple(
         xp.where(there, xp.take_along_axis(x, heads, axis=-1), full(x, limit)) for x, limit in zip(coords, sizes)
@@ -260,9 +265,9 @@ def joined(left: Array, right: Array) -> tuple[Array, Array]:
     arranged = xp.take(right, positions)
     starts = xp.searchsorted(arranged, left, side="left")
     counts = xp.searchsorted(arranged, left, side="right") - starts
-    first = xp.repeat(xp.arange(left.shape[0], dtype=xp.int64, device=checks.device_of(left)), counts)
+    first = xp.repeat(xp.arange(left.shape[0], dtype=index_dtype(xp), device=checks.device_of(left)), counts)
     before = xp.cumulative_sum(counts, include_initial=True)[:-1]
-    ranks = xp.arange(first.shape[0], dtype=xp.int64, device=checks.device_of(left)) - xp.take(before, first)
+    ranks = xp.arange(first.shape[0], dtype=index_dtype(xp), device=checks.device_of(left)) - xp.take(before, first)
     return first, xp.take(positions, xp.take(starts, first) + ranks)
 
 

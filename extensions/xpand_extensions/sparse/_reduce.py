@@ -11,6 +11,7 @@ from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
 from .. import scatter
+from .._bounds import index_dtype
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, tocoo, todense
@@ -144,7 +145,7 @@ def count_nonzero(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) ->
     """
     a = container("count_nonzero", a)
     xp = namespace_of(a)
-    ones = map_values(lambda values: xp.astype(values != full(values, 0), xp.int64), a)
+    ones = map_values(lambda values: xp.astype(values != full(values, 0), index_dtype(xp)), a)
     return sum(ones, axis=axis, keepdims=keepdims)
 
 
@@ -177,7 +178,7 @@ def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
 
     def work(i: Array, j: Array) -> Array:
         xp = array_namespace(i, j)
-        i, j = xp.astype(i, xp.int64), xp.astype(j, xp.int64)
+        i, j = xp.astype(i, index_dtype(xp)), xp.astype(j, index_dtype(xp))
         positions = i - full(i, first)
         on = (j - i == full(i, offset)) & (positions >= full(i, 0)) & (positions < full(i, length))
         return xp.where(on, positions, full(positions, length))
@@ -227,7 +228,7 @@ def _without_axes(a: COO, axes: tuple[int, ...], reduce: Entries) -> tuple[Array
         if stay:
             index = flat(xp, tuple(coords[i] for i in stay), sizes)
         else:
-            index = xp.zeros(there.shape, dtype=xp.int64, device=_arguments.device_of(there))
+            index = xp.zeros(there.shape, dtype=index_dtype(xp), device=_arguments.device_of(there))
         return xp.where(there, index, full(index, prod(sizes)))
 
     ids = pattern_work(work, *a.coords)
@@ -251,7 +252,7 @@ def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable
 
     def reduce(a: COO, ids: Array, size: int) -> Array:
         found = reduced(segments, a.values, ids, size, a.batch_ndim)
-        ones = xp.ones_like(ids, dtype=xp.int64)
+        ones = xp.ones_like(ids, dtype=index_dtype(xp))
         counts = reduced(scatter.segment_sum, ones, ids, size, ids.ndim - 1)
         has_zero = over_entries(a, counts < full(counts, reduced_size))
         # Sums of nothing are zero before they are compared: the least of nothing is no number of some data types.

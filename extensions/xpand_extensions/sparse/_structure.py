@@ -7,6 +7,7 @@ from xpand import array_namespace
 from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
+from .._bounds import index_dtype
 from . import _checks as checks
 from . import _pattern as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
@@ -187,7 +188,7 @@ def _triangle(function: str, a: Any, k: Any) -> Any:
 
     def mask(rows: Array, columns: Array) -> Array:
         xp = array_namespace(rows, columns)
-        offsets = xp.astype(columns, xp.int64) - xp.astype(rows, xp.int64)
+        offsets = xp.astype(columns, index_dtype(xp)) - xp.astype(rows, xp.int64)
         return offsets <= full(offsets, k) if is_lower else offsets >= full(offsets, k)
 
     return by_coordinates(lambda coo: chosen(coo, mask), a)
@@ -301,4 +302,4 @@ def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
 
 def _index_dtype(xp: Any, coords: Array, sizes: list[int]) -> Any:
     """Return the data type of coordinates, or int64 where it is too narrow for sizes."""
-    return coords.dtype if max(sizes) <= _arguments.integer_range(xp, coords.dtype)[1] else xp.int64
+    return coords.dtype if max(sizes) <= _arguments.integer_range(xp, coords.dtype)[1] else index_dtype(xp)

@@ -72,7 +72,7 @@ def _clipped(x: Any, low: int, high: int) -> Any:
 def categorical(
     key: Array, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: Any = None
 ) -> Array:
-    return jax.random.categorical(key, logits, axis, shape, replace, mode).astype(jnp.int_)
+    return jax.random.categorical(key, logits, axis, shape, replace, mode).astype(int)
 
 
 def poisson(key: Array, /, lam: Array, shape: Any = None, dtype: DType | None = None) -> Array:
