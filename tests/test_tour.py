@@ -114,7 +114,7 @@ def test_histogram_2d_has_its_last_cell_closed(library: Library) -> None:
 def test_the_source_names_no_library() -> None:
     tree = ast.parse(inspect.getsource(tasks))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert modules == {"xpand", "xpand._typing", "xpand_extensions.scatter"}
+    assert modules == {"xpand", "xpand.typing", "xpand_extensions.scatter"}
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert not names & {*xpand.wrapped_libraries(), "np", "jnp"}

@@ -39,9 +39,9 @@ _WRONG = 'error: Argument {} to "__call__" of "Pluggable"'
 _OPTION = '"num_segments"'
 
 EXPECTED = {
-    14: 'note: Revealed type is "xpand._typing.Array"',
+    14: 'note: Revealed type is "xpand.typing.Array"',
     15: 'note: Revealed type is "tuple[int, ...]"',
-    16: 'note: Revealed type is "xpand._typing.Array"',
+    16: 'note: Revealed type is "xpand.typing.Array"',
     17: 'error: No overload variant of "__add__" of "tuple" matches argument type "int"  [operator]',
     18: 'error: "Array" has no attribute "numpy"  [attr-defined]',
     19: f'{_WRONG.format("1")} has incompatible type "list[float]"; expected "Array"  [arg-type]',

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import xpand
-from xpand._typing import Namespace
+from xpand.typing import Namespace
 
 
 def select(xp: Namespace, count: int = 500) -> None:

@@ -5,7 +5,7 @@ Where the standard has the operation (`remainder` is floored, `nextafter`, `floo
 
 from typing import Any, Final, NoReturn
 
-from xpand.extend import Array, DType, Namespace, Scalar, checks, describe
+from xpand.extend import Array, ArrayLike, DType, Namespace, checks, describe
 
 from ._dispatch import pluggable
 
@@ -70,7 +70,7 @@ def element_width(xp: Namespace, dtype: DType) -> int:
     return int(xp.finfo(dtype).bits) * (2 if kind == "complex" else 1)
 
 
-def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: bool = False) -> tuple[Array, ...]:
+def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool = False) -> tuple[Array, ...]:
     """Bring arrays and Python scalars to one data type: the explicit form of what operators do.
 
     Args:
@@ -131,7 +131,7 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
 
 
 @pluggable
-def divide_no_nan(x: Array | Scalar, y: Array | Scalar, /) -> Array:
+def divide_no_nan(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Divide, with 0 wherever the divisor is 0.
 
     Args:
@@ -158,7 +158,7 @@ def divide_no_nan(x: Array | Scalar, y: Array | Scalar, /) -> Array:
 
 
 @pluggable
-def quotient(x: Array | Scalar, y: Array | Scalar, /) -> Array:
+def quotient(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Divide integers, truncating toward zero.
 
     Args:
@@ -186,7 +186,7 @@ def quotient(x: Array | Scalar, y: Array | Scalar, /) -> Array:
 
 
 @pluggable
-def truncated_remainder(x: Array | Scalar, y: Array | Scalar, /) -> Array:
+def truncated_remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Take the remainder of division truncated toward zero: it has the sign of the dividend.
 
     The standard's `remainder` is that of floored division, with the sign of the divisor.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import trees
-from xpand.extend import Array, Namespace, Scalar, checks, describe
+from xpand.extend import Array, ArrayLike, Namespace, checks, describe
 
 from ._dispatch import pluggable
 
@@ -16,7 +16,7 @@ PadMode: TypeAlias = Literal["constant", "edge", "wrap", "symmetric", "reflect",
 PadWidth: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 """A number of elements for all ends, a pair (low, high) for all axes, or a pair for each axis."""
 
-Values: TypeAlias = Array | Scalar | Sequence[Any]
+Values: TypeAlias = ArrayLike | Sequence[Any]
 """One value for all ends, a pair (low, high) for all axes, or a pair for each axis; each a number or 0-dimensional."""
 
 _MODES: Final = ("constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp")

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeGuard
 
 from ._imports import trace_instead
 from ._namespace import array_namespace, describe, library_of
-from ._typing import Array, DType, Namespace
+from .typing import Array, DType, Namespace
 
 Kind: TypeAlias = Literal["bool", "unsigned", "signed", "real", "complex"]
 """The kinds of data types, as far as promotion goes."""

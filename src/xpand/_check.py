@@ -1,7 +1,7 @@
 """Conditions on values, stated where they may not be known yet."""
 
 from ._namespace import array_namespace, describe, eager, is_concrete
-from ._typing import Array
+from .typing import Array
 
 
 def check(condition: Array | bool, message: str, /, *, error: type[Exception] = ValueError) -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ._namespace import LIBRARIES, array_namespace, describe, library_name, namespace
-from ._typing import Namespace
+from .typing import Namespace
 
 _process_default: Namespace | None = None  # None: NumPy, imported when first asked for
 _override: ContextVar[Namespace | None] = ContextVar("xpand_default_namespace", default=None)

@@ -16,7 +16,7 @@ from inspect import signature
 from typing import Any, Final
 
 from ._imports import import_module, untraced
-from ._typing import Array, Namespace, Scalar
+from .typing import Array, ArrayLike, Namespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
@@ -130,7 +130,7 @@ def _wraps(xp: Namespace, other: Namespace) -> bool:
 
 
 def array_namespace(
-    *arrays: Array | Scalar | None, api_version: str | None = None, use_compat: bool | None = None
+    *arrays: ArrayLike | None, api_version: str | None = None, use_compat: bool | None = None
 ) -> Namespace:
     """Return the array API namespace that the given arrays share.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from . import _arguments
 from . import _polynomial_checks as checks
-from ._typing import Array, Namespace
+from .typing import Array, Namespace
 
 
 class Division(NamedTuple):

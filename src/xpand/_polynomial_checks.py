@@ -3,7 +3,7 @@
 from typing import Any
 
 from . import _arguments
-from ._typing import Array, Namespace
+from .typing import Array, Namespace
 
 
 def one(function: str, p: Array, name: str = "p", kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC) -> Namespace:

@@ -8,7 +8,7 @@ from . import _arguments
 from . import _polynomial_checks as checks
 from ._errors import UnsupportedError
 from ._namespace import eager, is_concrete
-from ._typing import Array, Namespace
+from .typing import Array, Namespace
 
 
 def polyval(p: Array, x: Array, /) -> Array:

@@ -12,7 +12,7 @@ from ._errors import UnsupportedError
 from ._imports import trace_instead
 from ._namespace import library_name
 from ._settings import Setting
-from ._typing import Device, DType, Namespace
+from .typing import Device, DType, Namespace
 
 DefaultKind: TypeAlias = Literal["real floating", "complex floating", "integral", "indexing"]
 

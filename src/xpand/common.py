@@ -40,7 +40,7 @@ from ._namespace import (
     is_torch_namespace,
     library_of,
 )
-from ._typing import Array, Device
+from .typing import Array, Device
 
 
 def device(x: Array, /) -> Device:

@@ -5,14 +5,14 @@ from typing import Any
 from . import _arguments
 from ._arguments import device_of
 from ._namespace import array_namespace, describe
-from ._typing import Array, Namespace, Scalar
+from .typing import Array, ArrayLike, Namespace, Scalar
 
 __all__ = ["allclose", "array_equal", "isclose"]
 
 
 def isclose(
-    a: Array | Scalar,
-    b: Array | Scalar,
+    a: ArrayLike,
+    b: ArrayLike,
     /,
     *,
     rtol: float = 1e-5,
@@ -46,8 +46,8 @@ def isclose(
 
 
 def allclose(
-    a: Array | Scalar,
-    b: Array | Scalar,
+    a: ArrayLike,
+    b: ArrayLike,
     /,
     *,
     rtol: float = 1e-5,

@@ -7,7 +7,7 @@ from typing import Any
 from . import _arguments
 from ._defaults import default_namespace
 from ._precision import default_dtype
-from ._typing import Array, Device, DType, Namespace
+from .typing import Array, Device, DType, Namespace
 
 __all__ = ["create_diagonal", "diag_indices", "iota", "one_hot", "tril_indices", "triu_indices"]
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 from . import _arguments
 from ._arguments import device_of
 from ._namespace import describe, is_concrete
-from ._typing import Array, Scalar
 from .common import is_writeable_array
+from .typing import Array, ArrayLike
 
 __all__ = ["angle", "apply_where", "deg2rad", "nan_to_num", "rad2deg"]
 
@@ -121,7 +121,7 @@ def apply_where(
     f2: Callable[..., Array] | None = None,
     /,
     *,
-    fill_value: Array | Scalar | None = None,
+    fill_value: ArrayLike | None = None,
     kwargs: Mapping[str, Any] | None = None,
 ) -> Array:
     """Apply one elementwise function where a condition holds, and another, or a value, elsewhere.

@@ -36,13 +36,15 @@ from ._imports import import_module, trace_instead, untraced
 from ._namespace import describe, eager, imported_libraries, is_lazy, knows_namespace, library_of, register_wrapper
 from ._precision import default_dtype
 from ._structures import same_structure
-from ._typing import Array, Axis, Device, DType, LibraryArray, Namespace, Scalar
+from .typing import Array, ArrayLike, Axis, Device, DType, Key, LibraryArray, Namespace, Scalar
 
 __all__ = [
     "Array",
+    "ArrayLike",
     "Axis",
     "DType",
     "Device",
+    "Key",
     "Kind",
     "LibraryArray",
     "Namespace",

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from . import _arguments
 from ._namespace import array_namespace, is_concrete, library_name
-from ._typing import Array
+from .typing import Array
 
 __all__ = ["inspect", "nbytes"]
 

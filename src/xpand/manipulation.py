@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from . import _arguments
 from ._namespace import array_namespace
-from ._typing import Array, Scalar
+from .typing import Array, ArrayLike
 
 __all__ = ["atleast_nd", "broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
 
@@ -32,7 +32,7 @@ def atleast_nd(x: Array, /, *, ndim: int) -> Array:
     return xp.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape)) if x.ndim < ndim else x
 
 
-def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Array | Scalar = 0) -> Array:
+def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: ArrayLike = 0) -> Array:
     """Bring an axis to a size: fill missing elements at its end, and cut off excess ones.
 
     Args:

@@ -9,7 +9,7 @@ from ._defaults import default_namespace
 from ._errors import UnsupportedError
 from ._imports import import_module
 from ._namespace import LIBRARIES, library_name
-from ._typing import Namespace
+from .typing import Namespace
 
 __all__ = ["is_module", "nn_library"]
 

@@ -2,7 +2,7 @@
 
 from . import _arguments
 from ._arguments import device_of
-from ._typing import Array
+from .typing import Array
 
 __all__ = ["nunique", "setdiff1d", "union1d"]
 

@@ -11,8 +11,8 @@ import optree
 
 from . import _arguments
 from ._namespace import array_namespace, describe
-from ._typing import Array
 from .common import is_writeable_array
+from .typing import Array, Tree
 
 __all__ = [
     "Structure",
@@ -28,9 +28,6 @@ __all__ = [
     "unflatten",
     "unstack",
 ]
-
-Tree: TypeAlias = Any
-"""A tree whose leaves are arrays, or a leaf."""
 
 Structure: TypeAlias = optree.PyTreeSpec
 """The structure of a tree, without its leaves."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import xpand
 from xpand import array_namespace, check
-from xpand._typing import Array
+from xpand.typing import Array
 
 
 def features(estimator: BaseEstimator, x: Any, *, min_samples: int = 1) -> Array:

@@ -9,7 +9,7 @@ from sklearn.utils import Tags
 
 import xpand
 from xpand import array_namespace, is_concrete
-from xpand._typing import Array
+from xpand.typing import Array
 
 from ._validation import features, fitted_features
 

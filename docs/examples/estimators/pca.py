@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.typing import Array
 
 from ._validation import features, fitted_features
 

@@ -7,7 +7,7 @@ from sklearn.utils import Tags
 
 import xpand
 from xpand import array_namespace
-from xpand._typing import Array
+from xpand.typing import Array
 
 from ._validation import features_and_numbers, fitted_features
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Final
 
 from xpand import namespace
-from xpand._typing import Array, DType, Namespace
+from xpand.typing import Array, DType, Namespace
 from xpand_extensions.cli._info import Steps, progress
 from xpand_extensions.cli._libraries import Library, UsageError, enable_double_precision, find, known_names, to_numpy
 

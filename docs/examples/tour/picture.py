@@ -9,7 +9,7 @@ from matplotlib.ticker import PercentFormatter
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 from xpand import namespace
-from xpand._typing import Array
+from xpand.typing import Array
 
 from .results import TASKS, Column
 from .tasks import probability

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from xpand._typing import Array
+from xpand.typing import Array
 from xpand_extensions.cli._libraries import Library
 
 from . import tasks

@@ -5,7 +5,7 @@ lazy and traced arrays, on the device where its arguments lie.
 """
 
 from xpand import array_namespace, device
-from xpand._typing import Array
+from xpand.typing import Array
 from xpand_extensions.scatter import segment_sum
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import is_concrete, library_name
-from xpand.extend import Array, Namespace, Scalar, checks
+from xpand.extend import Array, ArrayLike, Namespace, checks
 
 from .._dispatch import pluggable
 from ._take import check_scalar
@@ -17,7 +17,7 @@ def boolean_mask(
     *,
     axis: int = 0,
     size: int | None = None,
-    fill_value: Array | Scalar | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Select the slices where a mask holds.
 

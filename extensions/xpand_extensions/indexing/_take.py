@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array, Namespace, Scalar, checks
+from xpand.extend import Array, ArrayLike, Namespace, checks
 
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
@@ -17,7 +17,7 @@ def take(
     *,
     axis: int | None = None,
     mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Take the elements at indices along an axis.
 
@@ -60,7 +60,7 @@ def take_along_axis(
     *,
     axis: int = -1,
     mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Take elements along an axis, by an index for each element of the result.
 
@@ -98,7 +98,7 @@ def gather(
     axis: int = 0,
     batch_dims: int = 0,
     mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Gather slices at indices along an axis, for each batch element its own.
 
@@ -142,7 +142,7 @@ def gather_nd(
     batch_dims: int = 0,
     axes: Sequence[int] | None = None,
     mode: Mode | None = None,
-    fill_value: Array | Scalar | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Gather slices at multi-indices, which lie along the last axis of `indices`.
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from xpand import check
 from xpand._precision import current
-from xpand.extend import Array, Device, DType, Namespace, checks, default_dtype, describe
+from xpand.extend import Array, Device, DType, Key, Namespace, checks, default_dtype, describe
 
 from ..arithmetic import integer_width
 
@@ -23,13 +23,13 @@ _SIGNED: Final[frozenset[checks.Kind]] = frozenset({"signed", "real", "complex"}
 _UNSIGNED: Final[frozenset[checks.Kind]] = frozenset({"unsigned"})
 
 
-def is_typed(key: Array) -> bool:
+def is_typed(key: Key) -> bool:
     """Tell whether an array holds keys of a data type for keys, as `jax.random.key` makes them."""
     # A data type of JAX alone: libraries' own have names without brackets.
     return str(key.dtype).startswith("key<")
 
 
-def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
+def key_of(function: str, key: Key) -> tuple[Namespace, Array]:
     """Check a key, and return it with its namespace.
 
     Raises:
@@ -61,7 +61,7 @@ def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
     return xp, key
 
 
-def check_key(function: str, key: Array, shape: Any) -> tuple[tuple[int, ...]]:
+def check_key(function: str, key: Key, shape: Any) -> tuple[tuple[int, ...]]:
     """Check a key and the shape of samples without parameters; return the shape."""
     key_of(function, key)
     return (checks.shape(function, "shape", shape),)
@@ -96,7 +96,7 @@ def _dtype(
     function: str,
     xp: Namespace,
     dtype: DType | None,
-    key: Array,
+    key: Key,
 ) -> DType:
     """Check a data type; None: the default one of a kind.
 
@@ -115,7 +115,7 @@ def _dtype(
     return plain_dtype(xp, dtype)
 
 
-def _default(kind: str, xp: Namespace, key: Array) -> DType:
+def _default(kind: str, xp: Namespace, key: Key) -> DType:
     if kind != "unsigned":
         return default_dtype(xp, "real floating" if kind == "real" else "integral", checks.device_of(key))
     # As wide as the default integers.
@@ -141,7 +141,7 @@ def probability_dtype(xp: Namespace, p: Any) -> DType:
     return plain_dtype(xp, xp.float64) if current() is None else default_dtype(xp, "real floating")
 
 
-def wide_dtype(function: str, xp: Namespace, key: Array) -> DType:
+def wide_dtype(function: str, xp: Namespace, key: Key) -> DType:
     """Return the data type in which samples are drawn for a parameter that is a number.
 
     It is the precision that is set, else float64 whatever a library's default, so that all libraries draw the same; or
@@ -161,7 +161,7 @@ def plain_dtype(xp: Namespace, dtype: DType) -> DType:
 def as_array(
     function: str,
     xp: Namespace,
-    key: Array,
+    key: Key,
     dtype: DType | None,
     values: Mapping[str, Any],
     kinds: frozenset[checks.Kind],
@@ -199,7 +199,7 @@ def arrays_of(*values: Any) -> list[Array]:
     return [x for x in values if checks.is_array(x)]
 
 
-def in_device(xp: Namespace, key: Array, value: Any, dtype: DType) -> Array:
+def in_device(xp: Namespace, key: Key, value: Any, dtype: DType) -> Array:
     """Make an array of a number on the key's device; an array stays unchanged."""
     if checks.is_array(value):
         return value
@@ -214,14 +214,14 @@ Real: TypeAlias = Array | float
 class Draw(NamedTuple):
     """The checked arguments of a sampler."""
 
-    key: Array
+    key: Key
     parameters: tuple[Array, ...]
     """On the key's device, of the data type that is computed in, not broadcast."""
     shape: tuple[int, ...]
     dtype: DType
 
 
-def plain(function: str, key: Array, shape: Any, dtype: DType | None, *, may_be_complex: bool = False) -> Draw:
+def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_complex: bool = False) -> Draw:
     """Check the arguments of a distribution without parameters.
 
     Raises:
@@ -234,7 +234,7 @@ def plain(function: str, key: Array, shape: Any, dtype: DType | None, *, may_be_
 
 
 def drawn(
-    function: str, key: Array, shape: Any, dtype: DType | None, /, *, computed_in: Any = None, **parameters: Any
+    function: str, key: Key, shape: Any, dtype: DType | None, /, *, computed_in: Any = None, **parameters: Any
 ) -> Draw:
     """Check the arguments of a distribution whose parameters broadcast to the shape of its samples.
 
@@ -256,7 +256,7 @@ def drawn(
     return Draw(key, _converted(function, xp, key, wide, parameters), shape, dtype)
 
 
-def rows_drawn(function: str, key: Array, shape: Any, dtype: DType | None, row: str, /, **parameters: Any) -> Draw:
+def rows_drawn(function: str, key: Key, shape: Any, dtype: DType | None, row: str, /, **parameters: Any) -> Draw:
     """Check the arguments of a distribution one of whose parameters, `row`, has several numbers along its last axis.
 
     The shape is that of the result without this axis.
@@ -293,7 +293,7 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
     return found
 
 
-def _arrays(function: str, key: Array, parameters: dict[str, Any]) -> dict[str, Array]:
+def _arrays(function: str, key: Key, parameters: dict[str, Any]) -> dict[str, Array]:
     """Return the arrays among parameters; they must be of the key's library."""
     arrays = {name: value for name, value in parameters.items() if checks.is_array(value)}
     if arrays:
@@ -301,7 +301,7 @@ def _arrays(function: str, key: Array, parameters: dict[str, Any]) -> dict[str, 
     return arrays
 
 
-def _real_dtype(function: str, xp: Namespace, key: Array, dtype: DType | None, arrays: dict[str, Array]) -> DType:
+def _real_dtype(function: str, xp: Namespace, key: Key, dtype: DType | None, arrays: dict[str, Array]) -> DType:
     """Check a data type; None: the default one, or what it promotes to with the floating-point ones of arrays."""
     found = float_dtype(function, xp, dtype, key)
     if dtype is not None:
@@ -310,7 +310,7 @@ def _real_dtype(function: str, xp: Namespace, key: Array, dtype: DType | None, a
     return xp.result_type(found, *others) if others else found
 
 
-def _converted(function: str, xp: Namespace, key: Array, dtype: DType, parameters: dict[str, Any]) -> tuple[Array, ...]:
+def _converted(function: str, xp: Namespace, key: Key, dtype: DType, parameters: dict[str, Any]) -> tuple[Array, ...]:
     # Parameters that are traced have a namespace of their own.
     arrays = _arrays(function, key, parameters)
     traced = checks.namespace_of(function, key=key, **arrays)

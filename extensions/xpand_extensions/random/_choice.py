@@ -4,14 +4,14 @@ import math
 from typing import Any, Literal
 
 from xpand import check, is_concrete
-from xpand.extend import Array, checks
+from xpand.extend import Array, Key, checks
 
 from .._dispatch import pluggable
 from ._arguments import arrays_of, as_array, float_dtype, key_of
 
 
 @pluggable
-def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
+def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
     """Bring an array, or a range, into a random order.
 
     Args:
@@ -48,7 +48,7 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
     return permutation.native(key, x)(key, x, axis, independent or axes == 1)
 
 
-def shuffle(key: Array, /, x: Array, axis: int = 0) -> Array:
+def shuffle(key: Key, /, x: Array, axis: int = 0) -> Array:
     """Bring the elements of an array into a random order along an axis, each line into one of its own.
 
     Args:
@@ -74,7 +74,7 @@ def shuffle(key: Array, /, x: Array, axis: int = 0) -> Array:
 
 @pluggable
 def choice(
-    key: Array,
+    key: Key,
     /,
     a: Array | int,
     shape: Any = (),
@@ -140,7 +140,7 @@ def _number_or_array(x: Any) -> Any:
     return int(x)
 
 
-def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:
+def _population(function: str, key: Key, x: Array) -> tuple[int, ...]:
     """Check an array to order or to choose from, and return its shape."""
     name = "x" if function == "permutation" else "a"
     checks.namespace_of(function, **{"key": key, name: x})
@@ -150,7 +150,7 @@ def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:
     return checks.known_shape(function, name, x)
 
 
-def _probabilities(key: Array, p: Array, number: int) -> Array:
+def _probabilities(key: Key, p: Array, number: int) -> Array:
     if not checks.is_array(p):
         raise TypeError(f"choice: p must be an array, got {p!r}; turn lists into arrays with `xp.asarray`")
     key_of("choice", key)

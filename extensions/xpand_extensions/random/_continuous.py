@@ -2,7 +2,7 @@
 
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand.extend import Array, DType, checks
+from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
 from ._arguments import plain
@@ -12,7 +12,7 @@ GUMBEL_MODES: Final = ("low", "high", "highest")
 
 
 @pluggable
-def exponential(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the exponential distribution of rate 1.
 
     Args:
@@ -39,7 +39,7 @@ def exponential(key: Array, /, shape: Any = (), dtype: DType | None = None) -> A
 
 
 @pluggable
-def gumbel(key: Array, /, shape: Any = (), dtype: DType | None = None, mode: GumbelMode | None = None) -> Array:
+def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: GumbelMode | None = None) -> Array:
     """Sample from the standard Gumbel distribution.
 
     Args:
@@ -70,7 +70,7 @@ def gumbel(key: Array, /, shape: Any = (), dtype: DType | None = None, mode: Gum
 
 
 @pluggable
-def laplace(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def laplace(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the standard Laplace distribution, with the density exp(-|x|) / 2.
 
     Arguments, result and errors are those of `exponential`.
@@ -87,7 +87,7 @@ def laplace(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array
 
 
 @pluggable
-def logistic(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def logistic(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the standard logistic distribution, whose distribution function is 1 / (1 + exp(-x)).
 
     Arguments, result and errors are those of `exponential`.
@@ -104,7 +104,7 @@ def logistic(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Arra
 
 
 @pluggable
-def cauchy(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def cauchy(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the standard Cauchy distribution, with the density 1 / (π (1 + x²)).
 
     Arguments, result and errors are those of `exponential`.
@@ -121,7 +121,7 @@ def cauchy(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 @pluggable
-def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def maxwell(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the Maxwell distribution: the length of a vector of three normal numbers.
 
     Arguments, result and errors are those of `exponential`.

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from xpand import check
-from xpand.extend import Array, DType, checks
+from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
 from ._arguments import Real, batch_shape, drawn, integer_dtype, key_of, not_negative, probabilities, rows_drawn
@@ -13,7 +13,7 @@ from ._continuous import GUMBEL_MODES, GumbelMode
 
 @pluggable
 def categorical(
-    key: Array,
+    key: Key,
     /,
     logits: Array,
     axis: int = -1,
@@ -78,7 +78,7 @@ def categorical(
 
 
 @pluggable
-def poisson(key: Array, /, lam: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Poisson distribution: how many events there are where `lam` are expected.
 
     Args:
@@ -116,7 +116,7 @@ def poisson(key: Array, /, lam: Real, shape: Any = None, dtype: DType | None = N
 
 
 @pluggable
-def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the binomial distribution: how many of `n` trials succeed, each with the probability `p`.
 
     Args:
@@ -156,7 +156,7 @@ def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | 
 
 
 @pluggable
-def geometric(key: Array, /, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the geometric distribution: how many trials it takes to the first success, of probability `p` each.
 
     Args:
@@ -190,7 +190,7 @@ def geometric(key: Array, /, p: Real, shape: Any = None, dtype: DType | None = N
 
 
 @pluggable
-def multinomial(key: Array, /, n: Real, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
+def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the multinomial distribution: how many of `n` trials have each of several outcomes.
 
     Args:

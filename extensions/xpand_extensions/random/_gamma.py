@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from xpand.extend import Array, DType
+from xpand.extend import Array, DType, Key
 
 from .._dispatch import pluggable
 from ._arguments import Real, drawn, not_negative, positive, rows_drawn
 
 
 @pluggable
-def gamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the gamma distribution of scale 1, with the density x^(a-1) exp(-x) / Γ(a).
 
     Args:
@@ -46,7 +46,7 @@ def gamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None)
 
 
 @pluggable
-def loggamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample logarithms of gamma variates, also of those that are too small for `gamma`.
 
     Arguments, errors and derivatives are those of `gamma`.
@@ -67,7 +67,7 @@ def loggamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = No
 
 
 @pluggable
-def beta(key: Array, /, a: Real, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def beta(key: Key, /, a: Real, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the beta distribution, with a density proportional to x^(a-1) (1-x)^(b-1) from 0 to 1.
 
     Arguments, errors and derivatives are those of `gamma`.
@@ -88,7 +88,7 @@ def beta(key: Array, /, a: Real, b: Real, shape: Any = None, dtype: DType | None
 
 
 @pluggable
-def dirichlet(key: Array, /, alpha: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Dirichlet distribution: shares that add up to 1, with a density proportional to Π x^(alpha-1).
 
     Args:
@@ -120,7 +120,7 @@ def dirichlet(key: Array, /, alpha: Array, shape: Any = None, dtype: DType | Non
 
 
 @pluggable
-def chisquare(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the chi-square distribution: the sum of the squares of `df` normal numbers.
 
     Arguments, result, errors and derivatives are those of `gamma`; `df` need not be an integer.
@@ -138,7 +138,7 @@ def chisquare(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = 
 
 
 @pluggable
-def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from Student's distribution: a normal number by the root of the mean of `df` squares of others.
 
     Arguments, result, errors and derivatives are those of `gamma`; `df` is above 0, and need not be an integer.
@@ -156,7 +156,7 @@ def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) ->
 
 
 @pluggable
-def f(key: Array, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the F distribution: the quotient of the means of `dfnum` and of `dfden` squares of normal numbers.
 
     Arguments, result, errors and derivatives are those of `gamma`; the parameters are above 0,
@@ -175,7 +175,7 @@ def f(key: Array, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType |
 
 
 @pluggable
-def generalized_normal(key: Array, /, p: Real, shape: Any = (), dtype: DType | None = None) -> Array:
+def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the generalised normal distribution, with a density proportional to exp(-|x|^p).
 
     Args:

@@ -4,7 +4,7 @@ from numbers import Integral
 from typing import Any
 
 from xpand import array_namespace, to_device
-from xpand.extend import Array, Device, DType, Namespace, checks, describe, namespace_or_default
+from xpand.extend import Array, Device, DType, Key, Namespace, checks, describe, namespace_or_default
 
 from .._dispatch import pluggable
 from ._arguments import check_key, is_typed, key_of, unsigned_dtype
@@ -65,7 +65,7 @@ def key_of_seed(seed: Array, /) -> Array:
 
 
 @pluggable
-def split(key: Array, /, num: Any = 2) -> Array:
+def split(key: Key, /, num: Any = 2) -> Array:
     """Make new keys of a key, each for a stream of numbers of its own.
 
     Args:
@@ -91,7 +91,7 @@ def split(key: Array, /, num: Any = 2) -> Array:
 
 
 @pluggable
-def fold_in(key: Array, /, data: Array | int) -> Array:
+def fold_in(key: Key, /, data: Array | int) -> Array:
     """Make a new key of a key and a number, such as that of a step.
 
     Args:
@@ -122,7 +122,7 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     return fold_in.native(key)(key, number)
 
 
-def _check_data(key: Array, data: Array) -> None:
+def _check_data(key: Key, data: Array) -> None:
     xp = checks.namespace_of("fold_in", key=key, data=data)
     checks.one_device("fold_in", key=key, data=data)
     checks.dtype("fold_in", "data", xp, data, checks.INTEGERS)
@@ -131,7 +131,7 @@ def _check_data(key: Array, data: Array) -> None:
 
 
 @pluggable
-def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def bits(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Make random bits, as unsigned integers.
 
     Args:
@@ -160,7 +160,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 @pluggable
-def key_data(key: Array, /) -> Array:
+def key_data(key: Key, /) -> Array:
     """Return the numbers of keys: of JAX's typed keys their data, of others the keys themselves.
 
     Args:

@@ -3,7 +3,7 @@
 from typing import Any, Final, Literal
 
 from xpand import check, is_concrete
-from xpand.extend import Array, DType, checks, import_module
+from xpand.extend import Array, DType, Key, checks, import_module
 
 from .._dispatch import pluggable
 from .._solver_status import Status
@@ -16,7 +16,7 @@ _ROUNDING: Final = 100.0
 
 @pluggable
 def multivariate_normal(
-    key: Array,
+    key: Key,
     /,
     mean: Array,
     cov: Array,
@@ -85,7 +85,7 @@ def multivariate_normal(
 
 
 @pluggable
-def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:
+def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:
     """Sample orthogonal matrices, uniformly: a rotation or reflection of a sample is as likely as it.
 
     Args:
@@ -121,7 +121,7 @@ def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = Non
 
 
 @pluggable
-def ball(key: Array, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
+def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample points uniformly from the unit ball: those whose p-norm is at most 1.
 
     Args:

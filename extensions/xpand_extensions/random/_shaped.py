@@ -3,14 +3,14 @@
 from typing import Any
 
 from xpand import array_namespace, check
-from xpand.extend import Array, DType
+from xpand.extend import Array, DType, Key
 
 from .._dispatch import pluggable
 from ._arguments import Real, drawn, not_negative, positive, shape_of
 
 
 @pluggable
-def truncated_normal(key: Array, /, lower: Real, upper: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the standard normal distribution between two bounds.
 
     Args:
@@ -47,7 +47,7 @@ def truncated_normal(key: Array, /, lower: Real, upper: Real, shape: Any = None,
 
 
 @pluggable
-def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Pareto distribution, with the density b / x^(b+1) from 1 on.
 
     Args:
@@ -79,7 +79,7 @@ def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None
 
 
 @pluggable
-def rayleigh(key: Array, /, scale: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def rayleigh(key: Key, /, scale: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Rayleigh distribution: the length of a vector of two normal numbers, times `scale`.
 
     Arguments, result and errors are those of `pareto`; the scale may be 0.
@@ -97,9 +97,7 @@ def rayleigh(key: Array, /, scale: Real, shape: Any = None, dtype: DType | None 
 
 
 @pluggable
-def weibull_min(
-    key: Array, /, scale: Real, concentration: Real, shape: Any = None, dtype: DType | None = None
-) -> Array:
+def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Weibull distribution, whose distribution function is 1 - exp(-(x / scale)^concentration).
 
     Arguments, result and errors are those of `pareto`; the scale may be 0.
@@ -118,7 +116,7 @@ def weibull_min(
 
 
 @pluggable
-def double_sided_maxwell(key: Array, /, loc: Real, scale: Real, shape: Any = (), dtype: DType | None = None) -> Array:
+def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the Maxwell distribution on both sides of a centre, with the density z² exp(-z²/2) / √(8π) / scale.
 
     Here z is (x - loc) / scale.
@@ -152,7 +150,7 @@ def double_sided_maxwell(key: Array, /, loc: Real, scale: Real, shape: Any = (),
 
 
 @pluggable
-def wald(key: Array, /, mean: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Wald distribution, or inverse normal one, of scale 1: when Brownian motion first reaches `mean`.
 
     Its drift is 1. Arguments, result and errors are those of `pareto`.
@@ -171,7 +169,7 @@ def wald(key: Array, /, mean: Real, shape: Any = None, dtype: DType | None = Non
 
 @pluggable
 def triangular(
-    key: Array, /, left: Real, mode: Real, right: Real, shape: Any = None, dtype: DType | None = None
+    key: Key, /, left: Real, mode: Real, right: Real, shape: Any = None, dtype: DType | None = None
 ) -> Array:
     """Sample from the triangular distribution from `left` to `right`, whose density is largest at `mode`.
 
@@ -196,7 +194,7 @@ def triangular(
 
 
 @pluggable
-def lognormal(key: Array, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
+def lognormal(key: Key, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`.
 
     Arguments, result and errors are those of `pareto`; `sigma` may be 0.

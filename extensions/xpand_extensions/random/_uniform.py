@@ -3,7 +3,7 @@
 from typing import Any, Final, Literal
 
 from xpand import array_namespace, check
-from xpand.extend import Array, DType, checks
+from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
 from ._arguments import (
@@ -22,7 +22,7 @@ from ._arguments import (
 
 @pluggable
 def uniform(
-    key: Array,
+    key: Key,
     /,
     shape: Any = (),
     dtype: DType | None = None,
@@ -67,7 +67,7 @@ def uniform(
 
 
 @pluggable
-def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Make random numbers of the standard normal distribution.
 
     Args:
@@ -95,7 +95,7 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 @pluggable
-def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
+def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
     """Make random integers between two bounds.
 
     Args:
@@ -133,7 +133,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
 
 
 @pluggable
-def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: Literal["low", "high"] = "low") -> Array:
+def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Literal["low", "high"] = "low") -> Array:
     """Make random booleans.
 
     Args:
@@ -171,7 +171,7 @@ _PROBABILITY: Final = "bernoulli: p must hold probabilities, from 0 to 1"
 
 
 @pluggable
-def rademacher(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Make random signs, 1 and -1.
 
     Args:

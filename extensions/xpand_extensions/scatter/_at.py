@@ -6,7 +6,7 @@ from types import EllipsisType
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import Array, Scalar, checks, describe, eager
+from xpand.extend import Array, ArrayLike, checks, describe, eager
 
 from .._bounds import MODES, Mode
 from .._dispatch import in_one_namespace, pluggable
@@ -54,30 +54,30 @@ class At:
             raise TypeError("at: x has an index already; index once, as in `at(x)[rows, columns]`")
         return type(self)(self.x, index)
 
-    def set(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def set(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Put `values` in place of the selected elements."""
         return self._update("set", values, mode)
 
-    def add(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def add(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Add `values` to the selected elements, of a numeric data type."""
         return self._update("add", values, mode)
 
-    def subtract(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def subtract(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Subtract `values` from the selected elements, of a numeric data type."""
         return self._update("subtract", values, mode)
 
-    def multiply(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def multiply(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Multiply the selected elements, of a numeric data type, by `values`."""
         return self._update("multiply", values, mode)
 
-    def divide(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def divide(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Divide the selected elements, of a floating-point data type, by `values`.
 
         Except on NumPy, the divisors of one element are multiplied first.
         """
         return self._update("divide", values, mode)
 
-    def power(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def power(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Raise the selected elements, of a numeric data type, to the power `values`.
 
         A negative power of integers is a `ValueError` where it is known, and arbitrary where it isn't.
@@ -87,11 +87,11 @@ class At:
         """
         return self._update("power", values, mode)
 
-    def min(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def min(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Take the minimum of the selected elements, boolean or real, and `values`; NaN if either is."""
         return self._update("min", values, mode)
 
-    def max(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+    def max(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Take the maximum of the selected elements, boolean or real, and `values`; NaN if either is."""
         return self._update("max", values, mode)
 
@@ -108,7 +108,7 @@ class At:
         x = self._traced(None)
         return self._apply(function, mode) if x is self.x else self._of(x).apply(function, mode=mode)
 
-    def get(self, *, mode: Mode | None = None, fill_value: Array | Scalar | None = None) -> Array:
+    def get(self, *, mode: Mode | None = None, fill_value: ArrayLike | None = None) -> Array:
         """Return the selected elements.
 
         Args:
@@ -130,7 +130,7 @@ class At:
                 return self._read_positions()
         return self._read(mode, fill_value)
 
-    def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
+    def _update(self, operation: Operation, values: ArrayLike, mode: Mode | None) -> Array:
         index = self._index_alike
         _, is_plain = at.planned(_check_update, (self.x, index, values), operation, mode)
         x = self._traced(values)
@@ -180,7 +180,7 @@ class At:
 
     # What a library implements. Arguments are checked, but for the index and for shapes.
 
-    def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
+    def _write(self, operation: Operation, values: ArrayLike, mode: Mode | None) -> Array:
         raise NotImplementedError
 
     def _write_positions(self, operation: Operation, values: Any, mode: Mode | None) -> Array:
@@ -194,7 +194,7 @@ class At:
     def _apply(self, function: Callable[[Array], Array], mode: Mode | None) -> Array:
         raise NotImplementedError
 
-    def _read(self, mode: Mode | None, fill_value: Array | Scalar | None) -> Array:
+    def _read(self, mode: Mode | None, fill_value: ArrayLike | None) -> Array:
         raise NotImplementedError
 
 

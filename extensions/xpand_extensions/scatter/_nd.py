@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand.extend import Array, Scalar, checks
+from xpand.extend import Array, ArrayLike, checks
 
 from .._bounds import Mode
 from .._dispatch import pluggable
@@ -27,7 +27,7 @@ _OPERATIONS: Final[dict[str, frozenset[checks.Kind] | None]] = {
 def scatter(
     x: Array,
     indices: Array,
-    values: Array | Scalar,
+    values: ArrayLike,
     /,
     *,
     axis: int = 0,
@@ -83,7 +83,7 @@ def scatter(
 def scatter_nd(
     x: Array,
     indices: Array,
-    values: Array | Scalar,
+    values: ArrayLike,
     /,
     *,
     batch_dims: int = 0,
@@ -126,7 +126,7 @@ def scatter_nd(
 
 
 def indexed_add(
-    x: Array, indices: Array, values: Array | Scalar, /, *, axes: Sequence[int] | None = None, mode: Mode | None = None
+    x: Array, indices: Array, values: ArrayLike, /, *, axes: Sequence[int] | None = None, mode: Mode | None = None
 ) -> Array:
     """Add values to an array at multi-indices: `scatter_nd` with the operation "add".
 
@@ -145,7 +145,7 @@ def indexed_add(
 
 
 def indexed_put(
-    x: Array, indices: Array, values: Array | Scalar, /, *, axes: Sequence[int] | None = None, mode: Mode | None = None
+    x: Array, indices: Array, values: ArrayLike, /, *, axes: Sequence[int] | None = None, mode: Mode | None = None
 ) -> Array:
     """Put values into an array at multi-indices: `scatter_nd` with the operation "set".
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from xpand.extend import Array, Scalar, checks
+from xpand.extend import Array, ArrayLike, checks
 
 from .._dispatch import pluggable
 from ._arguments import real, reals
@@ -90,7 +90,7 @@ def polygamma(n: int, x: Array, /) -> Array:
 
 
 @pluggable
-def zeta(s: Array | Scalar, q: Array | Scalar = 1.0, /) -> Array:
+def zeta(s: ArrayLike, q: ArrayLike = 1.0, /) -> Array:
     """Compute the zeta function of Hurwitz, the sum of (k + q)^-s over k = 0, 1, 2, …
 
     Args:
@@ -150,7 +150,7 @@ def factorial(x: Array, /) -> Array:
 
 
 @pluggable
-def gammainc(a: Array | Scalar, x: Array | Scalar, /) -> Array:
+def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
     """Compute the lower incomplete gamma function, regularised: 1/Γ(a) times the integral of t^(a-1) exp(-t) to x.
 
     Args:
@@ -179,7 +179,7 @@ def gammainc(a: Array | Scalar, x: Array | Scalar, /) -> Array:
 
 
 @pluggable
-def gammaincc(a: Array | Scalar, x: Array | Scalar, /) -> Array:
+def gammaincc(a: ArrayLike, x: ArrayLike, /) -> Array:
     """Compute the upper incomplete gamma function, regularised: 1 - gammainc(a, x), without cancellation.
 
     Arguments, result, errors, accuracy and cost are those of `gammainc`.
@@ -195,7 +195,7 @@ def gammaincc(a: Array | Scalar, x: Array | Scalar, /) -> Array:
 
 
 @pluggable
-def betaln(a: Array | Scalar, b: Array | Scalar, /) -> Array:
+def betaln(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Compute the logarithm of the beta function, log Γ(a) + log Γ(b) - log Γ(a + b), for large parameters too.
 
     Arguments and errors are those of `gammainc`.
@@ -217,7 +217,7 @@ def betaln(a: Array | Scalar, b: Array | Scalar, /) -> Array:
 
 
 @pluggable
-def betainc(a: Array | Scalar, b: Array | Scalar, x: Array | Scalar, /) -> Array:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Array:
     """Compute the incomplete beta function, regularised: 1/B(a, b) times the integral of t^(a-1) (1-t)^(b-1) to x.
 
     Args:

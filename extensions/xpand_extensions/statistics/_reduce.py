@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand.extend import Array, Axis, Scalar, checks, describe
+from xpand.extend import Array, ArrayLike, Axis, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -16,7 +16,7 @@ from ._arguments import number, reduced
 def reduce(
     x: Array,
     function: Callable[[Array, Array], Array],
-    initial: Array | Scalar,
+    initial: ArrayLike,
     /,
     *,
     axis: Axis = None,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand.extend import Array, Scalar, checks, describe
+from xpand.extend import Array, ArrayLike, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -15,7 +15,7 @@ from ._arguments import Padding, Sizes, check_array, check_windows, passes
 def window_reduce(
     x: Array,
     function: Callable[[Array, Array], Array],
-    initial: Array | Scalar,
+    initial: ArrayLike,
     window_shape: Sizes,
     /,
     *,
@@ -78,7 +78,7 @@ def window_reduce(
 def window_scatter_max(
     x: Array,
     source: Array,
-    initial: Array | Scalar,
+    initial: ArrayLike,
     window_shape: Sizes,
     /,
     *,
@@ -129,7 +129,7 @@ def window_scatter_max(
 def window_scatter_min(
     x: Array,
     source: Array,
-    initial: Array | Scalar,
+    initial: ArrayLike,
     window_shape: Sizes,
     /,
     *,
@@ -155,7 +155,7 @@ def _check_scatter(
     function: str,
     x: Array,
     source: Array,
-    initial: Array | Scalar,
+    initial: ArrayLike,
     window_shape: Sizes,
     axis: int | tuple[int, ...] | None,
     strides: Sizes,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from xpand.extend import Array, Namespace, Scalar, checks
+from xpand.extend import Array, ArrayLike, Namespace, checks
 
 from ._arguments import Pass
 
@@ -61,7 +61,7 @@ def reduce_axis(
     return last(windows(x, 0) if idempotent else done, windows(x, size - span))
 
 
-def pad_axis(xp: Namespace, x: Array, each: Pass, fill: Array | Scalar) -> Array:
+def pad_axis(xp: Namespace, x: Array, each: Pass, fill: ArrayLike) -> Array:
     """Pad both ends of an axis with the values outside of the array."""
     if not each.low and not each.high:
         return x

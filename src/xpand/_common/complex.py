@@ -14,7 +14,7 @@ from functools import partial
 from math import inf, nan, pi
 from typing import TypeAlias
 
-from .._typing import Array, Namespace
+from ..typing import Array, Namespace
 
 Parts: TypeAlias = tuple[Array, Array]
 Combine: TypeAlias = Callable[[Array, Array], Array] | None

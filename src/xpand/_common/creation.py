@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .._precision import PRECISION, current, dtype_for
-from .._typing import Device, DType, Namespace
+from ..typing import Device, DType, Namespace
 
 _REAL: Final[tuple[str, ...]] = ()
 

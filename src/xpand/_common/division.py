@@ -1,6 +1,6 @@
 """Division of real floating-point numbers with the standard's special values, from functions that have them."""
 
-from .._typing import Array, Namespace
+from ..typing import Array, Namespace
 
 
 def remainder(x1: Array, x2: Array, xp: Namespace) -> Array:

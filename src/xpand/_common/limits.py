@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._typing import DType, Namespace
+from ..typing import DType, Namespace
 
 
 class FloatInfo:

@@ -7,7 +7,7 @@ Sorting the reversed array and reversing the result keeps equal elements in thei
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._typing import Array, Namespace
+from ..typing import Array, Namespace
 
 _LAST_BACKWARDS = (..., slice(None, None, -1))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._common.creation import dtype_of, with_default
 from .._precision import PRECISION, dtype_for
-from .._typing import Array, Device, DType
+from ..typing import Array, Device, DType
 
 F = TypeVar("F", bound=Callable[..., Array])
 

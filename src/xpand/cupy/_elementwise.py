@@ -12,7 +12,7 @@ import cupy as cp
 from .._common import complex as _complex
 from .._common.division import remainder as _remainder
 from .._common.limits import representable
-from .._typing import Array, Namespace, Scalar
+from ..typing import Array, Namespace, Scalar
 
 # Python scalars are weak: a result keeps the data type of the array.
 _WEAK = frozenset((float, int, type(None)))

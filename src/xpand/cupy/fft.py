@@ -7,7 +7,7 @@ import cupy as cp
 from array_api_compat.cupy import fft as _compat
 from array_api_compat.cupy.fft import *
 
-from .._typing import Array, Device, DType
+from ..typing import Array, Device, DType
 from ._creation import on, real
 
 # CuPy keeps single precision, so that its one-dimensional transforms stand as they are.

@@ -7,7 +7,7 @@ from array_api_compat.cupy import linalg as _compat
 from array_api_compat.cupy.linalg import *
 from array_api_compat.numpy.linalg import EigResult
 
-from .._typing import Array
+from ..typing import Array
 
 if TYPE_CHECKING:
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from .._common.creation import refuse_sparse, with_default
 from .._precision import PRECISION, current
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 
 __all__ = ["arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like"]
 __all__ += ["zeros", "zeros_like"]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._common import complex as special_cases
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 
 __all__ = [
     "acos",

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._typing import Array
+from ..typing import Array
 
 __all__ = ["broadcast_arrays", "expand_dims", "meshgrid", "permute_dims"]
 

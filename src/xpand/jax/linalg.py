@@ -8,7 +8,7 @@ import jax
 import jax.numpy.linalg as _native
 from jax.numpy.linalg import *
 
-from .._typing import Array
+from ..typing import Array
 from ._reductions import with_nan
 
 __all__ = [name for name in dir(_native) if not name.startswith("_")]

@@ -9,8 +9,8 @@ from array_api_compat.numpy import __array_namespace_info__ as _Info
 
 from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
-from .._typing import Device, DType
-from .._typing import LibraryArray as Array
+from ..typing import Device, DType
+from ..typing import LibraryArray as Array
 
 _ARRAY = (np.ndarray, np.generic)
 

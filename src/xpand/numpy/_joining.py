@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from ..typing import Array
 
 _NUMBERS = frozenset(frozenset((np.dtype(code).type,)) for code in "?bhilqBHILQefdFD")
 

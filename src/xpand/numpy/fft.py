@@ -28,8 +28,8 @@ from numpy.fft import (
 )
 
 from .._precision import PRECISION, dtype_for
-from .._typing import Device, DType
-from .._typing import LibraryArray as Array
+from ..typing import Device, DType
+from ..typing import LibraryArray as Array
 from ._dtypes import check_device
 
 _XP: Any = sys.modules[__package__]

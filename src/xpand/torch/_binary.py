@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from ._differentiated import is_all_false, is_differentiated
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
 

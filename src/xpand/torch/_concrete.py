@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from . import _private as private
 
 # Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.

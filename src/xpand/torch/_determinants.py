@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from . import _private as private
 from ._concrete import is_traced
 from ._differentiated import is_all_false, is_differentiated, product_of_few, with_derivatives

@@ -10,7 +10,7 @@ import torch
 from torch.func import debug_unwrap
 
 from .._namespace import is_concrete
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from . import _private as private
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import torch
 
 from .._common.creation import defaults_set
-from .._typing import Device, DType
+from ..typing import Device, DType
 from ._dtypes import KINDS
 
 _DTYPES: dict[str, DType] = {

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from ._dtypes import KINDS, SIGNED, result_type, to_signed
 
 __all__ = [

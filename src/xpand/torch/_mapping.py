@@ -11,8 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .._typing import DType
-from .._typing import LibraryArray as Array
+from ..typing import DType
+from ..typing import LibraryArray as Array
 from . import _private as private
 
 _MAPPED = "FuncTorchBatched"

@@ -19,7 +19,7 @@ import torch
 from torch.autograd import forward_ad
 
 from .._errors import UnsupportedError
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 

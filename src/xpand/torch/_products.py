@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from ._binary import same_type
 from ._dtypes import SIGNED, to_signed
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from .._typing import Axis, DType
-from .._typing import LibraryArray as Array
+from ..typing import Axis, DType
+from ..typing import LibraryArray as Array
 from . import _private as private
 from ._binary import output
 from ._differentiated import is_all_false, product_of_few, with_derivatives

@@ -8,7 +8,7 @@ import torch
 from array_api_compat.torch import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from torch import Tensor
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from ._binary import promote, same_type
 from ._differentiated import is_differentiated
 from ._dtypes import SIGNED, as_tensor, to_ordered, to_signed

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from .._typing import LibraryArray as Array
+from ..typing import LibraryArray as Array
 from . import _private as private
 from ._differentiated import is_differentiated_in_both, is_differentiated_in_reverse, with_derivatives
 

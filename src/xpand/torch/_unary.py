@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from .._common import complex as special
-from .._typing import LibraryArray as Array
-from .._typing import Namespace
+from ..typing import LibraryArray as Array
+from ..typing import Namespace
 from ._binary import output, same_type
 from ._dtypes import INTEGERS, SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
 

@@ -8,8 +8,8 @@ import torch
 from array_api_compat.torch.linalg import *
 from array_api_compat.torch.linalg import __all__ as _compat_all
 
-from .._typing import Axis, DType
-from .._typing import LibraryArray as Array
+from ..typing import Axis, DType
+from ..typing import LibraryArray as Array
 from . import _private as private
 from ._binary import output, same_type
 from ._determinants import det, slogdet

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import Array, Scalar, checks
+from xpand.extend import Array, ArrayLike, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._rows import copied, row_kernels
 
@@ -35,9 +35,7 @@ Positions: TypeAlias = Callable[[Array, int], Array]
 """Finds the first positions where a mask of one axis holds, then its length as often as positions are missing."""
 
 
-def masked(
-    positions: Positions, x: Array, mask: Array, axis: int, size: int, fill_value: Array | Scalar | None
-) -> Array:
+def masked(positions: Positions, x: Array, mask: Array, axis: int, size: int, fill_value: ArrayLike | None) -> Array:
     """Compute `boolean_mask` for a given size."""
     xp = array_namespace(x)
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + mask.ndim :])

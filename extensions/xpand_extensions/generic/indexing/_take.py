@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, Scalar, checks
+from xpand.extend import Array, ArrayLike, checks
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Rows
 from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
@@ -80,7 +80,7 @@ def along(
     indices: Array,
     axis: int,
     mode: Mode | None,
-    fill_value: Array | Scalar | None,
+    fill_value: ArrayLike | None,
 ) -> Array:
     """Take along an axis, the same indices everywhere: libraries do this without a flat index.
 
@@ -106,7 +106,7 @@ def along(
     return xp.reshape(xp.where(inside, found, fill), shape)
 
 
-def _read(x: Array, chosen: Rows, shape: tuple[int, ...], fill_value: Array | Scalar | None) -> Array:
+def _read(x: Array, chosen: Rows, shape: tuple[int, ...], fill_value: ArrayLike | None) -> Array:
     """Read rows."""
     xp = array_namespace(x)
     if 0 in shape:
@@ -115,5 +115,5 @@ def _read(x: Array, chosen: Rows, shape: tuple[int, ...], fill_value: Array | Sc
     return xp.reshape(row_kernels(x)._read_rows(table, chosen, fill_of(x, fill_value)), shape)
 
 
-def _scalar(x: Array, value: Array | Scalar) -> Array:
+def _scalar(x: Array, value: ArrayLike) -> Array:
     return row_kernels(x)._scalar(value)

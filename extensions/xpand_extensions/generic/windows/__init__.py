@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, Scalar, checks
+from xpand.extend import Array, ArrayLike, Scalar, checks
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._dispatch import forwards_to
@@ -53,7 +53,7 @@ def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_p
 
 @forwards_to(windows.window_reduce)
 def window_reduce(
-    x: Array, function: Callable[[Array, Array], Array], initial: Array | Scalar, window_shape: Any, /, **where: Any
+    x: Array, function: Callable[[Array, Array], Array], initial: ArrayLike, window_shape: Any, /, **where: Any
 ) -> Array:
     xp = array_namespace(x, initial)
     if isinstance(initial, (bool, int, float, complex)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import dask.array as da
 
-from ..._typing import Array
+from ...typing import Array
 from ._blocks import call, elementwise
 
 

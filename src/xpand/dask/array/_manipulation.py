@@ -8,7 +8,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..._typing import LibraryArray as Array
+from ...typing import LibraryArray as Array
 from ._blocks import gather
 
 

@@ -6,7 +6,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..._typing import Array
+from ...typing import Array
 from ._blocks import along_axis, gather
 
 

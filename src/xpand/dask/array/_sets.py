@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 
 from ..._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from ..._typing import Array
+from ...typing import Array
 from ._blocks import Core, call, gather, map_core
 
 _INDEX = np.dtype(np.intp)

@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat.dask.array.fft import *
 from array_api_compat.dask.array.fft import __all__ as _compat_names
 
-from ..._typing import Array, Device, DType
+from ...typing import Array, Device, DType
 from ._blocks import along_axis
 from ._creation import real
 from ._info import check_device

@@ -17,8 +17,8 @@ from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResu
 from array_api_compat.dask.array.linalg import __all__ as _compat_names
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..._typing import Axis, DType
-from ..._typing import LibraryArray as Array
+from ...typing import Axis, DType
+from ...typing import LibraryArray as Array
 from . import _statistics
 from ._blocks import Core, map_core
 from ._creation import eye

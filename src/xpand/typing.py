@@ -1,4 +1,4 @@
-"""The types that public signatures speak of.
+"""The types of arguments and results, for annotations.
 
 `Array` describes the arrays of all libraries. Their data types and devices have nothing in common, so `DType` and
 `Device` are names for `Any`.
@@ -7,6 +7,8 @@
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
+
+__all__ = ["Array", "ArrayLike", "Axis", "DType", "Device", "Key", "LibraryArray", "Namespace", "Scalar", "Tree"]
 
 
 class Array(Protocol):
@@ -94,6 +96,15 @@ Namespace: TypeAlias = ModuleType
 
 Scalar: TypeAlias = bool | int | float | complex
 """A Python scalar: weakly typed, it takes the data type of the array it meets."""
+
+ArrayLike: TypeAlias = Array | Scalar
+"""An array or a Python scalar. Lists are neither: use `xp.asarray`."""
+
+Key: TypeAlias = Array
+"""A key of random numbers, from `xpand_extensions.random.key`: one of xpand's, or a typed key of JAX."""
+
+Tree: TypeAlias = Any
+"""A tree whose leaves are arrays, or a leaf: tuples, lists, dictionaries, None and registered classes."""
 
 Axis: TypeAlias = int | Sequence[int] | None
 """One axis, several, or all."""
