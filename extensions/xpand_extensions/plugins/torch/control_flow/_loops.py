@@ -109,7 +109,7 @@ def _bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, ma
         return looped(cond_fun, body_fun, carry, length, lambda active, bounded: holds(active))
 
     carry = block(carry, 1)
-    if not any(map(is_differentiated_in_reverse, carry)):
+    if not any(is_differentiated_in_reverse(x) for x in carry):
         return block(carry, max_iter - 1)
     size = math.isqrt(max_iter)
     for start in range(1, max_iter, size):
