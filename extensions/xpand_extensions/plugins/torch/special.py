@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
+from xpand.torch import _private as private
 from xpand.torch._differentiated import is_differentiated
 from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import special as generic
@@ -66,8 +67,11 @@ def _corrected(
 
 
 def _takes_rules(x: Array) -> bool:
-    """Tell whether derivatives of our own are needed and possible: torch.compile can't trace their levels."""
-    return is_differentiated(x) and not torch.compiler.is_dynamo_compiling()
+    """Tell whether derivatives of our own are needed and possible: torch.compile can't trace their levels.
+
+    Without derivatives, an operation of our own is faster inside torch.func's levels: it is computed below them.
+    """
+    return (private.are_levels_active() or is_differentiated(x)) and not torch.compiler.is_dynamo_compiling()
 
 
 gammainc = in_blocks(generic.gammainc, _may_write)
