@@ -15,6 +15,7 @@ from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev
 from xpand_extensions.control_flow import associative_scan, fori_loop, map, scan
+from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.vmap import vmap
 
 XS = np.linspace(-1.0, 2.0, 6).reshape(3, 2)
@@ -239,6 +240,26 @@ def test_backward_through_many_steps_on_torch() -> None:
         found.append((first, *torch.autograd.grad((first**2).sum(), xs)))
     for ours, theirs in zip(*found):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["scan", "reverse", "rows", "fori"])
+def test_a_loop_that_captures_what_is_compiled_is_one_operation(kind: str) -> None:
+    """Its first carry is known, and its rows: the first step shows that the loop is part of the program."""
+    init, xs = np.ones(2), np.linspace(0.0, 1.0, 300)
+
+    def loop(p: Any) -> Any:
+        if kind == "fori":
+            return fori_loop(0, 300, lambda i, c: c * p + 0.1, init)
+        if kind == "rows":
+            return scan(lambda _, x: ((), x * p), (), xs)[1]
+        return scan(lambda c, x: (c * p + x, c[0] * x), init, xs, reverse=kind == "reverse")[1]
+
+    p = np.asarray(0.5)
+    assert len(str(make_graph(loop)(p)).splitlines()) < 25
+    np.testing.assert_array_equal(jit(loop)(p), loop(p))
+    wanted = jacfwd(loop)(p)
+    np.testing.assert_allclose(jit(jacfwd(loop))(p), wanted, rtol=1e-12)
+    np.testing.assert_allclose(vmap(jit(jacrev(loop)))(p[None])[0], wanted, rtol=1e-12)
 
 
 def test_many_steps_compiled_on_torch() -> None:

@@ -105,7 +105,12 @@ def counted(
     if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
         carry = init_val
         for i in range(int(lower), int(upper)):
-            carry = body_fun(as_index(i), *carry)
+            before, carry = carry, body_fun(as_index(i), *carry)
+            traced = _staged(carry, init_val) if before is init_val else None
+            if traced is not None:
+                wrap = array_namespace(traced).asarray
+                native = facade.fori_loop.native(traced)
+                return tuple(native(lower, upper, body_fun, tuple([wrap(x) for x in init_val])))
         return carry
     last = as_index(upper)
 
@@ -142,8 +147,26 @@ def scan(
     xp = array_namespace((*init, *xs)[0])
     if not length:
         return init, _no_rows(xp, f(init, _zeros(xp, xs))[1])
-    carry, rows = steps(f, init, cut(xs, length, reverse))
+    parts = cut(xs, length, reverse)
+    carry, row = f(init, parts[0])
+    traced = _staged((*carry, *row), (*init, *xs))
+    if traced is not None:
+        wrap = array_namespace(traced).asarray
+        init, xs = tuple([wrap(x) for x in init]), tuple([wrap(x) for x in xs])
+        found: tuple[Arrays, Arrays] = facade.scan.native(traced)(f, init, xs, length, reverse, unroll)
+        return found
+    carry, rest = steps(f, carry, parts[1:])
+    rows = [row, *rest]
     return carry, stacked(_shared(rows, xp), rows[::-1] if reverse else rows)
+
+
+def _staged(found: Arrays, given: Arrays) -> Array | None:
+    """Return a result of a step that compilation traces, though none of the arguments: of a captured array.
+
+    The loop then becomes one operation of the program, from the start.
+    """
+    traced = next((x for x in found if is_traced(x) and not is_concrete(x)), None)
+    return None if traced is None or any(is_traced(x) for x in given) else traced
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
