@@ -27,6 +27,8 @@ calls = {
     "kron": lambda: sparse.kron(a, a),
     "concat": lambda: sparse.concat([a, a]),
     "product": lambda: (a @ a, a @ b),
+    "traced product": lambda: xe.vmap(lambda x: sparse.todense(a.with_values(x) @ a))(a.values[None]),
+    "fixed pattern": lambda: xe.grad(lambda x: jnp.sum(sparse.todense(a.with_values(x) @ a)))(a.values),
     "sum_duplicates": lambda: xe.jit(lambda x: sparse.sum_duplicates(x, nse=6))(a),
     "solve": lambda: linear_solve.solve(a, b, method="cg"),
     "gradient": lambda: xe.grad(lambda x: jnp.sum((a @ x) ** 2))(b),

@@ -138,6 +138,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "segment_prod": (lambda x: scatter.segment_prod(x, scatter_ids(x), num_segments=2), X),
     "csr": (lambda x: sparse.todense(csr(x)), X),
     "csr product": (lambda x, y: csr(x) @ y, X, X),
+    "product of two csr": (lambda x: sparse.todense(csr(x) @ csr(x).T), X),
     "expit": (special.expit, X),
     "vmap": (lambda x: vmap.vmap(lambda each: each * 2.0)(x), X),
     "psum": (collective(vmap.psum), X),

@@ -151,7 +151,7 @@ def _by_rows(a: COO, b: COO) -> COO:
         xp = array_namespace(*given)
         left, right = given[:2], given[2:]
         # Padding of either side meets nothing: each gets a number that the other side has none of.
-        inner, outer = xp.astype(left[1], index_dtype(xp)), xp.astype(right[0], xp.int64)
+        inner, outer = xp.astype(left[1], index_dtype(xp)), xp.astype(right[0], index_dtype(xp))
         inner = xp.where(used(xp, left, a._sparse_shape), inner, full(inner, -1))
         outer = xp.where(used(xp, right, b._sparse_shape), outer, full(outer, -2))
         first, second = joined(inner, outer)

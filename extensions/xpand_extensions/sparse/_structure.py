@@ -188,7 +188,7 @@ def _triangle(function: str, a: Any, k: Any) -> Any:
 
     def mask(rows: Array, columns: Array) -> Array:
         xp = array_namespace(rows, columns)
-        offsets = xp.astype(columns, index_dtype(xp)) - xp.astype(rows, xp.int64)
+        offsets = xp.astype(columns, index_dtype(xp)) - xp.astype(rows, index_dtype(xp))
         return offsets <= full(offsets, k) if is_lower else offsets >= full(offsets, k)
 
     return by_coordinates(lambda coo: chosen(coo, mask), a)
