@@ -29,7 +29,17 @@ FOR_TESTS: Final = (
 """What the tests need, to compare with and to be described by; the libraries on the processor among them."""
 WITHOUT: Final = tuple(
     f"tests/test_{name}.py"
-    for name in ("docs", "examples_gallery", "layers", "named_interop", "named_wrapped", "packaging", "torch_versions")
+    for name in (
+        "docs",
+        "examples_gallery",
+        "examples_named",
+        "layers",
+        "named_interop",
+        "named_wrapped",
+        "packaging",
+        "torch_versions",
+        "types",
+    )
 )
 """Files of tests that can't be read without further packages or tools; none of them tests a library on a GPU."""
 FOR_SUITE: Final = ("pytest", "hypothesis", "ndindex", "pytest_jsonreport")
