@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand import namespace
-from xpand_extensions import linalg
+from xpand import array_namespace, namespace
+from xpand_extensions import jit, linalg, random
 from xpand_extensions import named as hax
 
 from ._measure import Budget, Call, Row
@@ -18,15 +18,18 @@ from .namespaces import Library, libraries
 
 TOPIC: Final = "named axes, arrays of shape (4, 3)"
 PEERS: Final = "named axes and other libraries, arrays of shape (4, 3)"
-SMALL: Final[dict[str, int]] = {}
+COMPILED: Final = "named axes under jit"
+SMALL: Final = {"tokens": 8}
 """The sizes at which the tests run every row."""
 _NAMES: Final = ("row", "column")
 
 
-def rows() -> Iterator[Row]:
+def rows(tokens: int = 512) -> Iterator[Row]:
     for library in libraries():
         if library.name in {"numpy", "torch", "jax"}:
             yield from _rows(library)
+        if library.name in {"numpy", "jax"}:  # on PyTorch the tests compare the compiled graphs
+            yield _attention(library, tokens)
     for peer, make in (("xarray", _xarray), ("PhiML", _phiml), ("Haliax", _haliax)):
         if find_spec(peer.lower()) is not None:
             yield from make(peer)
@@ -58,8 +61,29 @@ def _rows(library: Library) -> Iterator[Row]:
     yield row("rearrange", Call(lambda x: hax.rearrange(x, "row column -> (all: column row)"), x), merged, 5, 6)
 
 
-def _beside(peer: str, xp: Any, ratio: float, make: Any, functions: dict[str, Any]) -> Iterator[Row]:
-    """Yield rows beside a library: `make(array, names)` makes its arrays, `functions` has those without operators."""
+def _attention(library: Library, tokens: int) -> Row:
+    """Compare attention by names with attention by positions, both compiled."""
+    keys = random.split(random.key(0, xp=library.name), 3)
+    arrays = [random.normal(key, (tokens, 64)) for key in keys]
+    given = [hax.named(x, (name, "feature")) for x, name in zip(arrays, ("query", "key", "key"))]
+
+    def by_name(q: Any, k: Any, v: Any) -> Any:
+        scores = hax.dot(q, k, axis="feature")
+        weights = hax.exp(scores - hax.max(scores, "key"))
+        return hax.dot(weights / hax.sum(weights, "key"), v, axis="key")
+
+    def positional(q: Any, k: Any, v: Any) -> Any:
+        xp = array_namespace(q)
+        scores = linalg.einsum("qf,kf->qk", q, k)
+        weights = xp.exp(scores - xp.max(scores, axis=1)[:, None])
+        return linalg.einsum("qk,kf->qf", weights / xp.sum(weights, axis=1)[:, None], v)
+
+    ours, reference = Call(jit.jit(by_name), *given), {"positional": Call(jit.jit(positional), *arrays)}
+    return Row(COMPILED, f"{library.name}: attention, {tokens} tokens", ours, reference, Budget(ratio=1.05))
+
+
+def _compared(peer: str, xp: Any, ratio: float, make: Any, functions: dict[str, Any]) -> Iterator[Row]:
+    """Compare with a library: `make(array, names)` makes its arrays, `functions` are those without an operator."""
     array = xp.ones((4, 3))
     given = {"": (array, _NAMES), "turned": (array.T, _NAMES[::-1]), "vector": (array[0], _NAMES[1:])}
     ours = {key: hax.named(*each) for key, each in given.items()}
@@ -83,7 +107,7 @@ def _xarray(peer: str) -> Iterator[Row]:
     import xarray
 
     functions = {"exp": np.exp, "sum": lambda x: x.sum("row"), "dot": lambda x, y: xarray.dot(x, y, dim="column")}
-    yield from _beside(peer, np, 0.1, lambda x, names: xarray.DataArray(x, dims=names), functions)
+    yield from _compared(peer, np, 0.1, lambda x, names: xarray.DataArray(x, dims=names), functions)
 
 
 def _phiml(peer: str) -> Iterator[Row]:
@@ -97,7 +121,7 @@ def _phiml(peer: str) -> Iterator[Row]:
         "add": lambda x, y: (x + y, None)[1],
     }
     make = lambda x, names: math.wrap(x, math.spatial(",".join(names)))
-    yield from _beside(peer, np, 1.0, make, functions)
+    yield from _compared(peer, np, 1.0, make, functions)
 
 
 def _haliax(peer: str) -> Iterator[Row]:
@@ -108,4 +132,4 @@ def _haliax(peer: str) -> Iterator[Row]:
     import jax.numpy
 
     functions = {"exp": haliax.exp, "sum": lambda x: x.sum("row"), "dot": lambda x, y: haliax.dot(x, y, axis="column")}
-    yield from _beside(peer, jax.numpy, 1.0, haliax.named, functions)
+    yield from _compared(peer, jax.numpy, 1.0, haliax.named, functions)

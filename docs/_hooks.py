@@ -138,7 +138,7 @@ def _aliases_at_the_end(module: str) -> str:
 
 
 def is_alias(value: Any) -> bool:
-    """Tell whether a public name stands for a type: `Literal["left", "right"]`, a union."""
+    """Tell whether a public name is a type alias, such as `Literal["left", "right"]` or a union."""
     return not isinstance(value, type) and get_origin(value) is not None
 
 

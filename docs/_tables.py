@@ -274,17 +274,17 @@ def benchmarks(path: Path) -> str:
 
 
 def named_peers(path: Path) -> str:
-    """Show the time of each operation of named axes beside other libraries, in a column each."""
+    """Show the time of each operation of named axes, with a column for each other library."""
     topics = json.loads(path.read_text(encoding="utf-8"))["topics"]
     (rows,) = [topic["rows"] for topic in topics if topic["topic"].startswith("named axes and other libraries")]
     times: dict[str, dict[str, str]] = {}
     for row in rows:
         peer, _, name = row["row"].partition(": ")
-        times.setdefault(name, {}).update({peer: row["reference_us"], f"here, beside {peer}": row["ours_us"]})
-    columns = ("xarray", "PhiML", "here, beside PhiML", "Haliax", "here, beside Haliax")
+        times.setdefault(name, {}).update({peer: row["reference_us"], f"xpand (with {peer})": row["ours_us"]})
+    columns = ("xarray", "PhiML", "xpand (with PhiML)", "Haliax", "xpand (with Haliax)")
     return "\n".join(
         [
-            "| | xarray | PhiML | here | Haliax | here, on JAX |",
+            "| | xarray | PhiML | xpand | Haliax | xpand on JAX |",
             "| --- | --- | --- | --- | --- | --- |",
             *(f"| {name} | {' | '.join(str(own.get(each, '')) for each in columns)} |" for name, own in times.items()),
         ]

@@ -61,7 +61,7 @@ def compute(xp: Namespace, n: int = 24) -> Results:
 
 def summary(r: Results) -> str:
     """Return the result in one sentence."""
-    return f"{r['outputs'].shape[0]} points, of which the largest output is {r['outputs'].max():.2f}."
+    return f"{r['outputs'].shape[0]} points. The largest output is {r['outputs'].max():.2f}."
 
 
 def draw(figure: Figure, r: Results) -> None:

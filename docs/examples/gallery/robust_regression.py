@@ -38,7 +38,7 @@ def fit(x: Array, y: Array, steps: int, limit: float) -> Array:
 
 
 def compute(xp: Namespace, n: int = 80, steps: int = 200) -> Results:
-    """Fit a line to data of which every eighth value is wrong, with and without clipping."""
+    """Fit a line with and without clipping. Every eighth value of the data is wrong."""
     keys = random.split(random.key(5, xp=xp))
     x = random.uniform(keys[0, ...], (n,), dtype=xp.float64, minval=-1.0, maxval=1.0)
     noise = 0.15 * random.normal(keys[1, ...], (n,), dtype=xp.float64)

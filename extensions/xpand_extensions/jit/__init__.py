@@ -25,16 +25,15 @@ from ._calls import (
     NUMBERS,
     Compiled,
     Flat,
-    Statics,
     arrays_among,
     check_compiler,
     check_leaves,
     leaf_numbers,
-    signature_of,
     tracing,
 )
 from ._graph import ShapeDtype, eval_shape, lower, make_graph
 from ._host import io_callback, lazy_apply, named_call, pure_callback
+from ._statics import Statics, signature_of
 
 __all__ = [
     "CompiledFunction",

@@ -12,7 +12,8 @@ from .._dispatch import OPERATIONS, pluggable
 from .._transformed import transformation
 from .._where import clean_tracebacks
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
-from ._calls import NUMBERS, Flat, Statics, arrays_among, check_compiler, check_leaves, name_of
+from ._calls import NUMBERS, Flat, arrays_among, check_compiler, check_leaves
+from ._statics import Statics, name_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import arrays_of
 from .._where import clean_tracebacks
-from ._calls import name_of
 from ._graph import ShapeDtype, dtype_name, dtype_of
+from ._statics import name_of
 
 
 @transformation

@@ -11,7 +11,8 @@ from xpand.extend import Array, checks
 from .._captures import Opaque
 from .._dispatch import pluggable
 from .._transformed import Transformed
-from ._calls import INSTEAD, Compiled, exact
+from ._calls import INSTEAD, Compiled
+from ._statics import exact
 
 _NAME: Final = "_xpand_programs"
 """The attribute of a compiled function that holds the programs made of it."""

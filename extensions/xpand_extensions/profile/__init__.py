@@ -16,7 +16,7 @@ from xpand import library_name, namespace
 from xpand.extend import Namespace, checks, describe
 
 from .._modules import make_callable
-from ..jit._calls import name_of
+from ..jit._statics import name_of
 from ._entries import ArrayInfo, Entry, Label, MemoryUse, Place
 from ._files import check_writeable
 from ._record import CURRENT, Recorder

@@ -11,7 +11,8 @@ from typing import IO, Any, TypeAlias
 from xpand.extend import checks, describe
 
 from .._optional import import_optional
-from ..jit._calls import INSTEAD, TRACING, name_of
+from ..jit._calls import INSTEAD, TRACING
+from ..jit._statics import name_of
 from . import _files as files
 from . import _patch as patch
 from ._entries import Entry, Label, MemoryUse, Meter, Record

@@ -12,7 +12,8 @@ from .._dispatch import pluggable
 from .._transformed import transformation
 from ..devices import DeviceInfo, device_info, local_devices
 from ..devices._list import library_under, of_kind
-from ..jit._calls import MAX_ENTRIES, Flat, Statics, arrays_among, check_leaves, leaf_numbers, signature_of
+from ..jit._calls import MAX_ENTRIES, Flat, arrays_among, check_leaves, leaf_numbers
+from ..jit._statics import Statics, signature_of
 from . import _names as names
 from ._mapping import Axes, axes_of_arguments, size_of_axes
 

@@ -12,7 +12,8 @@ from xpand import trees
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions._where import stacklevel
-from xpand_extensions.jit._calls import Flattened, name_of
+from xpand_extensions.jit._calls import Flattened
+from xpand_extensions.jit._statics import name_of
 
 from .._errors import with_errors
 from ._trace import Graph, compiled_may_be_called, stand_ins
