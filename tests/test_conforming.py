@@ -116,6 +116,18 @@ def test_segments_without_sorting(lesser: Any, name: str) -> None:
         np.testing.assert_array_equal(np.signbit(found._data), np.signbit(expected))
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "mean"])
+@pytest.mark.parametrize("size", [1, 5, 8])
+def test_segments_of_arrays_with_fill_values(name: str, size: int) -> None:
+    """Functions of pydata/sparse's arrays give results with another fill value, which it does not combine."""
+    import sparse
+
+    reduction = getattr(scatter, f"segment_{name}")
+    values, ids = np.arange(1.0, size + 1.0), np.arange(size) % 2
+    found = reduction(sparse.COO.from_numpy(values), sparse.COO.from_numpy(ids), num_segments=3)
+    np.testing.assert_allclose(found.todense(), reduction(values, ids, num_segments=3))
+
+
 @pytest.mark.parametrize("operation", ["set", "add", "multiply", "subtract", "divide", "min", "max", "power"])
 def test_updates_without_sorting(lesser: Any, operation: str) -> None:
     """Duplicates count each, the last of several that are set wins, and bits are copied: NaN and -0.0."""

@@ -128,7 +128,7 @@ class Matches:
         """Combine the values of each index: from `(n, width)` to `(count, width)`; the function must be commutative."""
         xp = self.xp
         none = xp.full((), neutral, dtype=values.dtype, device=device_of(values))
-        return _folded(xp, xp.where(xp.expand_dims(self.found, axis=2), xp.expand_dims(values, axis=0), none), combine)
+        return _folded(xp.where(xp.expand_dims(self.found, axis=2), xp.expand_dims(values, axis=0), none), combine)
 
     def last(self, values: Array) -> Array:
         """Pick the last value of each index: shape `(count, width)`, arbitrary where there is none."""
@@ -178,10 +178,13 @@ def _numbers(xp: Namespace, count: int, like: Array) -> Array:
     return xp.asarray(list(range(count)), dtype=like.dtype, device=device_of(like))
 
 
-def _folded(xp: Namespace, x: Array, combine: Combine) -> Array:
+def _folded(x: Array, combine: Combine) -> Array:
     """Combine the values along the second of three axes, halving it in each step."""
+    rest: Array | None = None  # not put back by `concat`: sparse arrays may have another fill value by then
     while x.shape[1] > 1:
         half = x.shape[1] // 2
-        combined = combine(x[:, :half, :], x[:, half : 2 * half, :])
-        x = combined if x.shape[1] == 2 * half else xp.concat([combined, x[:, 2 * half :, :]], axis=1)
-    return x[:, 0, :]
+        if x.shape[1] % 2:
+            last = x[:, 2 * half :, :]
+            rest = last if rest is None else combine(last, rest)
+        x = combine(x[:, :half, :], x[:, half : 2 * half, :])
+    return (x if rest is None else combine(x, rest))[:, 0, :]
