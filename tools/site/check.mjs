@@ -9,8 +9,6 @@ import puppeteer from "puppeteer-core";
 const site = resolve(process.argv[2] ?? "site");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDTHS = [400, 900, 1440];
-const PAGES = ["", "start/", "gallery/", "gallery/poisson/", "cheat-sheet/", "comparison/", "solvers/",
-  "migrate/numpy/", "reference/sorting/"];
 const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
   ".json": "application/json" };
 const problems = [];
@@ -32,8 +30,9 @@ function idsOf(path) {
   return ids.get(path);
 }
 
+const pages = files(site).filter((path) => path.endsWith(".html") && !path.endsWith("404.html"));
 let links = 0;
-for (const path of files(site).filter((path) => path.endsWith(".html") && !path.endsWith("404.html"))) {
+for (const path of pages) {
   const base = new URL(path.slice(site.length), "http://site");
   for (const [, link] of readFileSync(path, "utf8").matchAll(/\s(?:href|src)="([^"]*)"/g)) {
     const url = new URL(link.replaceAll("&amp;", "&"), base);
@@ -62,7 +61,8 @@ const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu"],
 });
-const wanted = process.argv.length > 3 ? process.argv.slice(3) : PAGES;
+const wanted = process.argv.length > 3 ? process.argv.slice(3)
+  : pages.map((path) => path.slice(site.length + 1).replace(/index\.html$/, ""));
 for (const scheme of ["light", "dark"]) {
   for (const width of WIDTHS) {
     const page = await browser.newPage();
