@@ -4,6 +4,7 @@ A page holds `<!-- table: NAME -->` where the table of that name goes; the pages
 made whole.
 """
 
+import html
 import importlib
 import inspect
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, get_origin
 
+from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -42,6 +44,7 @@ TRACING: Final = (
     "NonlinearError",
 )
 
+_FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 _MARKER: Final = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
@@ -91,6 +94,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:
     """Put the tables in."""
     return _MARKER.sub(lambda match: TABLES[match.group(1)](), markdown)
+
+
+def on_page_content(page: str, **kwargs: Any) -> str:
+    """Turn formulas in TeX into MathML, which browsers show without scripts."""
+    return _FORMULA.sub(
+        lambda match: convert(html.unescape(match.group(3)), display="block" if match.group(2) == "[" else "inline"),
+        page,
+    )
 
 
 def reference_pages() -> dict[str, str]:

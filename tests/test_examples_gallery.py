@@ -42,6 +42,7 @@ Check = Callable[[dict[str, Any]], bool]
 FACTS: Final[dict[str, Check]] = {
     "gaussian_process": lambda r: np.abs(r["mean"] - np.sin(2 * math.pi * r["at"]))[20:-20].max() < 0.3,
     "poisson": lambda r: np.corrcoef(r["found"].ravel(), r["truth"].ravel())[0, 1] > 0.95,
+    "heat": lambda r: r["error"] < 1e-4 and r["disc"][5:].flat[r["gradient"][5:].argmax()] == 1.0,
     "hamiltonian": lambda r: abs(r["samples"][:, 30:, 0].std() - 1.0) < 0.15,
     "predators": lambda r: np.allclose(r["rates"], gallery.load("predators").RATES, rtol=0.05),
     "registration": lambda r: np.allclose(r["motion"], gallery.load("registration").MOTION, rtol=1e-3),

@@ -25,6 +25,7 @@ Results = dict[str, Array]
 PROGRAMS: Final = (
     "gaussian_process",
     "poisson",
+    "heat",
     "hamiltonian",
     "predators",
     "registration",

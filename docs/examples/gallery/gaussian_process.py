@@ -1,7 +1,11 @@
-"""Gaussian process regression.
+r"""Gaussian process regression.
 
-The length scale, the amplitude and the noise of a Gaussian process are fitted to noisy data: `minimize` lowers the
-negative log-likelihood, whose gradient passes through a Cholesky factorization.
+The length scale, the amplitude and the noise of a Gaussian process are fitted to noisy data. `minimize` lowers the
+negative log-likelihood of the data $y$ with covariance $K$,
+
+$$\frac{1}{2} y^T K^{-1} y + \frac{1}{2} \log \det K + \frac{n}{2} \log 2\pi,$$
+
+whose gradient passes through a Cholesky factorization.
 """
 
 import math

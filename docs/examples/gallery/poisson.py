@@ -1,7 +1,10 @@
-"""Heat conduction with a sparse matrix.
+r"""Heat conduction with a sparse matrix.
 
-The steady temperature of a plate solves a Poisson equation, a sparse system: conjugate gradients with a multilevel
-preconditioner solve it. From measured temperatures, `grad` finds how the misfit depends on the conductivity in every
+The steady temperature $u$ of a plate with conductivity $k$ and heat sources $q$ solves a Poisson equation,
+
+$$-\nabla \cdot (k \nabla u) = q.$$
+
+Conjugate gradients with a multilevel preconditioner solve the sparse system. From measured temperatures, `grad` finds how the misfit depends on the conductivity in every
 cell, by one more solve with the same matrix, and `minimize` recovers the conductivity.
 """
 

@@ -1,7 +1,10 @@
-"""An ODE and its adjoint, compiled for NumPy.
+r"""An ODE and its adjoint, compiled for NumPy.
 
-The populations of prey and predators follow two differential equations, which a Runge-Kutta scheme integrates within
-`scan`. `grad` integrates the adjoint equations backwards in time, and `jit` compiles both, on NumPy into machine code.
+The populations $x$ of prey and $y$ of predators follow two differential equations,
+
+$$\dot x = a x - b x y, \qquad \dot y = c x y - d y,$$
+
+which a Runge-Kutta scheme integrates within `scan`. `grad` integrates the adjoint equations backwards in time, and `jit` compiles both, on NumPy into machine code.
 `minimize` then recovers the four rates from noisy observations.
 """
 

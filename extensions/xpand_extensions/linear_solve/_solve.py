@@ -54,36 +54,45 @@ def solve(
             a tree of arrays of one floating-point data type, which together are one vector.
         axis: For matrices, the axis along which the vectors of `b` lie. With -1 they lie along the last axis, (..., m),
             and the axes before are systems, which broadcast with the stack of A.
-        method: One of `METHODS`. "auto" chooses for dense matrices "cholesky" if they are declared to be positive
-            definite, otherwise "lu", and "lstsq" if they aren't square; for sparse matrices and functions "cg",
-            "minres" or "bicgstab(2)" if A is declared to be positive definite, symmetric or neither, and "lsmr" if it
-            isn't square. "bicgstab(l)", "gmres(restart)" and "gcrot(m)" take any number; "gmres" restarts after 30
-            steps by default, "gcrot" after 20, and keeps as many earlier directions. "lsqr" and "lsmr" solve by least
-            squares. "lower" and "upper" solve with that triangle of a matrix, without reading the rest. PhiML's names,
-            such as "CG" and "scipy-GMres", are accepted too.
+        batch_ndim: For functions, the number of leading axes of all arrays in `b` that are systems. A takes all
+            systems in one call.
+        args: Further arguments of a function A: trees of arrays, in which the solution is differentiable, or other
+            objects.
+
+    Args: The method
+        method: One of `METHODS`; `"bicgstab(l)"`, `"gmres(restart)"` and `"gcrot(m)"` take any number. "auto" chooses
+
+            - for dense matrices "cholesky" if they are declared positive definite, otherwise "lu", and "lstsq" if they
+              are not square;
+            - for sparse matrices and functions "cg" if A is declared positive definite, "minres" if it is declared
+              symmetric, otherwise "bicgstab(2)", and "lsmr" if it is not square.
+
+            "gmres" restarts after 30 steps by default, "gcrot" after 20, and saves as many earlier directions. "lsqr"
+            and "lsmr" solve by least squares. "lower" and "upper" solve with that triangle of a matrix, without reading
+            the rest. PhiML's names, such as "CG" and "scipy-GMres", are accepted too.
+        preconditioner: A linear function of residuals, in the layout of the solution, that returns approximate
+            solutions; it may have an attribute `transposed`, its transpose. For "cg" and "minres" it must be positive
+            definite. The solution does not depend on it, so apply `autodiff.stop_gradient` to its arrays.
         x0: The initial guess of an iteration, in the layout of the solution, or one vector; by default zero. Its
             gradient is zero.
+
+    Args: Properties of A, which are not checked
+        symmetric: Whether A equals its transpose, conjugated for complex numbers.
+        positive_definite: Whether A is symmetric and has positive eigenvalues.
+        nullspace: Vectors that a singular A, and its adjoint, map to zero: "constant", a vector like `b` without its
+            batch, or a list of vectors. The result is the solution that is orthogonal to them. If A doesn't map them to
+            zero, there is no such solution, and the status is BREAKDOWN.
+
+    Args: When to stop
         rtol: The tolerance for the norm of `b - A x` relative to that of `b`: a number, or one for each system. By
             default 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
             the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
         atol: The absolute tolerance for the norm of `b - A x`; the larger of both tolerances counts.
         max_steps: The maximum number of steps of an iteration: by default 10 for each unknown. A sequence returns the
             trajectory: the result after each of these numbers of steps, or at the end if that came earlier.
-        preconditioner: A linear function of residuals, in the layout of the solution, that returns approximate
-            solutions; it may have an attribute `transposed`, its transpose. For "cg" and "minres" it must be positive
-            definite. The solution does not depend on it, so apply `autodiff.stop_gradient` to its arrays.
-        symmetric: Whether A is known to equal its transpose, conjugated for complex numbers.
-        positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
-        nullspace: Vectors that a singular A, and its adjoint, map to zero: "constant", a vector like `b` without its
-            batch, or a list of vectors. The result is the solution that is orthogonal to them. If A doesn't map them to
-            zero, there is no such solution, and the status is BREAKDOWN.
-        batch_ndim: For functions, the number of leading axes of all arrays in `b` that are systems, which A takes
-            together.
-        args: Further arguments of a function A: trees of arrays, in which the solution is differentiable, or other
-            objects.
-        throw: Raise `ConvergenceError` where a system, or one for a derivative, has not converged; its
-            `result` holds the result. Where values aren't concrete, as under `jit`, nothing is raised. False: return
-            the result, whose `status` to check.
+        throw: Raise `ConvergenceError` if a system, or one for a derivative, has not converged; its `result` holds the
+            result. Where values aren't concrete, as under `jit`, nothing is raised. False: return the result, whose
+            `status` to check.
 
     Returns:
         A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and

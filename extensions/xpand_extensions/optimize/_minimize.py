@@ -81,17 +81,25 @@ def minimize(
         f: Takes a tree like `x0`, and `args`; returns one real number, or, with `batch_ndim`, one for each problem,
             which must depend on that problem's part of the arrays alone.
         x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones.
-        method: "l-bfgs" (also the default), "l-bfgs-b" (the default with bounds), "bfgs", "newton-cg",
-            "gradient-descent", "adam", "nelder-mead" (which needs no derivatives); or one of SciPy's, by the name that
-            `scipy.optimize.minimize` has for it, in small letters after "scipy-": "scipy-slsqp", "scipy-powell",
-            "scipy-cg", "scipy-tnc", "scipy-cobyla", "scipy-trust-ncg" and so on. The latter run on the host,
-            one problem after the other, and only on concrete arrays. PhiML's "L-BFGS-B", "GD" and "auto" are
-            accepted, too, and so are SciPy's methods without "scipy-" if the name is unambiguous.
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
         gradient: Takes the arguments of `f` and returns a tree like `x0`. None: by `autodiff`.
         bounds: A pair of the lower and the upper bounds: each a number, a tree of arrays that broadcast to those of
             `x0`, or None. `x0` is moved within them. Not for "l-bfgs", "bfgs", "newton-cg".
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops on its
+            own.
+        method: One of
+
+            - "l-bfgs", also the default; "l-bfgs-b", the default with bounds;
+            - "bfgs", "newton-cg", "gradient-descent", "adam";
+            - "nelder-mead", which needs no derivatives;
+            - one of SciPy's: the name in `scipy.optimize.minimize`, in small letters after "scipy-", such as
+              "scipy-slsqp", "scipy-powell" or "scipy-trust-ncg". "scipy-" may be omitted if the name is unambiguous.
+              These methods run on the host, one problem after the other, and only on concrete arrays.
+
+            PhiML's "L-BFGS-B", "GD" and "auto" are accepted, too.
+
+    Args: When to stop
         atol: A problem has converged when no element of its gradient is larger; with bounds, of the projected
             gradient. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
             cube root of the spacing of numbers at one, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
@@ -100,30 +108,32 @@ def minimize(
             None: 0.75 as an exponent of that spacing, 1.8e-12 in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
-        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
-            itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
-        throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
+        throw: Raise `ConvergenceError` if a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
-        history: The number of steps that L-BFGS stores. None: 10.
-        learning_rate: For "adam", None: 0.01. For "gradient-descent" the factor of the gradient in a step; None: by a
-            line search, which starts with the step of Barzilai and Borwein.
-        beta1: For "adam": the decay rate of the average of gradients. None: 0.9.
-        beta2: For "adam": the decay rate of the average of their squares. None: 0.999.
-        epsilon: For "adam": a number added to the root of the latter. None: 1e-8.
-        initial_size: For "nelder-mead": the edges of the first simplex relative to the elements of `x0`, and so
-            long for elements that are zero. None: 0.05.
-        max_products: For "newton-cg": the maximum number of products with the Hessian in a step. None: 2 for each
+
+    Args: Options of one method
+        history: "l-bfgs", "l-bfgs-b": the number of steps to store. None: 10.
+        learning_rate: "adam": None: 0.01. "gradient-descent": the factor of the gradient in a step; None: by a line
+            search, which starts with the step of Barzilai and Borwein.
+        beta1: "adam": the decay rate of the average of gradients. None: 0.9.
+        beta2: "adam": the decay rate of the average of their squares. None: 0.999.
+        epsilon: "adam": a number added to the root of the latter. None: 1e-8.
+        initial_size: "nelder-mead": the edges of the first simplex relative to the elements of `x0`; absolute for
+            elements that are zero. None: 0.05.
+        max_products: "newton-cg": the maximum number of products with the Hessian in a step. None: 2 for each
             variable, at most 200.
 
     Returns:
-        `x`, `fun`, and the status of each problem: see `OptimizeResult`. `status` is CONVERGED only where `atol` and
-        `rtol` hold for the returned `x`; STAGNATED where a line search finds nothing lower along the gradient
-        either; DIVERGED where values or points go beyond 3e23 in float64, 2e10 in float32, relative to the first,
-        or a step without line search leads to where `f` isn't finite; BREAKDOWN where bounds cross that weren't known
-        before; NON_FINITE where `x0` or the value or gradient
-        there isn't. Steps of line searches to where `f` isn't finite are taken back.
+        An `OptimizeResult` with `x`, `fun`, and the `status` of each problem:
+
+        - CONVERGED: `atol` and `rtol` hold for the returned `x`.
+        - STAGNATED: a line search finds nothing lower, along the gradient either.
+        - DIVERGED: values or points exceed 3e23 in float64, 2e10 in float32, relative to the first; or a step without
+          line search leads to a point where `f` is not finite. (Line searches take such steps back.)
+        - BREAKDOWN: the bounds cross, which was not known before because they are abstract.
+        - NON_FINITE: `x0`, or the value or gradient there, is not finite.
 
     Raises:
         TypeError: An argument that is no function or no tree of floating-point arrays; `f` or `gradient` returns no

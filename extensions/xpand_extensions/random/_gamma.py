@@ -10,7 +10,9 @@ from ._arguments import Real, drawn, not_negative, positive, rows_drawn
 
 @pluggable
 def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the gamma distribution of scale 1, with the density x^(a-1) exp(-x) / Γ(a).
+    r"""Sample from the gamma distribution of scale 1.
+
+    $$p(x) = \frac{x^{a-1} e^{-x}}{\Gamma(a)}$$
 
     Args:
         key: A key.
@@ -176,7 +178,7 @@ def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | N
 
 @pluggable
 def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | None = None) -> Array:
-    """Sample from the generalised normal distribution, with a density proportional to exp(-|x|^p).
+    r"""Sample from the generalized normal distribution, with a density proportional to $e^{-|x|^p}$.
 
     Args:
         key: A key.

@@ -98,7 +98,9 @@ def rayleigh(key: Key, /, scale: Real, shape: Any = None, dtype: DType | None = 
 
 @pluggable
 def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the Weibull distribution, whose distribution function is 1 - exp(-(x / scale)^concentration).
+    r"""Sample from the Weibull distribution with scale $\lambda$ and concentration $k$.
+
+    $$P(X \le x) = 1 - e^{-(x/\lambda)^k}$$
 
     Arguments, result and errors are those of `pareto`; the scale may be 0.
 
@@ -117,9 +119,9 @@ def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None
 
 @pluggable
 def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), dtype: DType | None = None) -> Array:
-    """Sample from the Maxwell distribution on both sides of a centre, with the density z² exp(-z²/2) / √(8π) / scale.
+    r"""Sample from the Maxwell distribution on both sides of a centre $m$ (`loc`), with scale $s$.
 
-    Here z is (x - loc) / scale.
+    $$p(x) = \frac{z^2 e^{-z^2/2}}{\sqrt{2\pi} \, s}, \quad z = \frac{x - m}{s}$$
 
     Args:
         key: A key.

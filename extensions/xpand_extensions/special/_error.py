@@ -8,7 +8,9 @@ from ._arguments import real
 
 @pluggable
 def erf(x: Array, /) -> Array:
-    """Compute the error function, 2/√π times the integral of exp(-t²) from 0 to x.
+    r"""Compute the error function.
+
+    $$\operatorname{erf}(x) = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, dt$$
 
     Args:
         x: An array of any shape, of a real floating-point data type.
@@ -87,7 +89,9 @@ def erfcinv(x: Array, /) -> Array:
 
 @pluggable
 def ndtr(x: Array, /) -> Array:
-    """Compute the standard normal distribution function: the probability of a value below x, erfc(-x/√2)/2.
+    r"""Compute the standard normal distribution function: the probability of a value below x.
+
+    $$\Phi(x) = \frac{1}{\sqrt{2\pi}} \int_{-\infty}^x e^{-t^2/2} \, dt = \frac{1}{2} \operatorname{erfc}(-x/\sqrt{2})$$
 
     Argument, result and errors are those of `erf`, except that values are between 0 and 1.
 

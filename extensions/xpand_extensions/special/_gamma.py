@@ -151,7 +151,9 @@ def factorial(x: Array, /) -> Array:
 
 @pluggable
 def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
-    """Compute the lower incomplete gamma function, regularised: 1/Γ(a) times the integral of t^(a-1) exp(-t) to x.
+    r"""Compute the regularized lower incomplete gamma function.
+
+    $$P(a, x) = \frac{1}{\Gamma(a)} \int_0^x t^{a-1} e^{-t} \, dt$$
 
     Args:
         a: An array of a real floating-point data type, or a number; 0 or above.
@@ -218,7 +220,9 @@ def betaln(a: ArrayLike, b: ArrayLike, /) -> Array:
 
 @pluggable
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Array:
-    """Compute the incomplete beta function, regularised: 1/B(a, b) times the integral of t^(a-1) (1-t)^(b-1) to x.
+    r"""Compute the regularized incomplete beta function.
+
+    $$I_x(a, b) = \frac{1}{B(a, b)} \int_0^x t^{a-1} (1 - t)^{b-1} \, dt$$
 
     Args:
         a: An array of a real floating-point data type, or a number; 0 or above.

@@ -102,7 +102,9 @@ def softplus(x: Array, /) -> Array:
 def logsumexp(
     x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, b: Array | None = None
 ) -> Array:
-    """Compute the logarithm of the sum of exponentials, log(Σ b exp(x)), without overflow.
+    r"""Compute the logarithm of the sum of exponentials, without overflow.
+
+    $$\log \sum_i b_i e^{x_i}$$
 
     Args:
         x: An array of a real floating-point data type.
