@@ -96,11 +96,11 @@ def on_page_markdown(markdown: str, **kwargs: Any) -> str:
     return _MARKER.sub(lambda match: TABLES[match.group(1)](), markdown)
 
 
-def on_page_content(page: str, **kwargs: Any) -> str:
+def on_page_content(content: str, **kwargs: Any) -> str:
     """Turn formulas in TeX into MathML, which browsers show without scripts."""
     return _FORMULA.sub(
         lambda match: convert(html.unescape(match.group(3)), display="block" if match.group(2) == "[" else "inline"),
-        page,
+        content,
     )
 
 

@@ -1,6 +1,8 @@
-"""The wheel in an environment with NumPy only, the source distribution, and the metadata."""
+"""The wheel in an environment with NumPy only, the source distribution, the conda recipe, and the metadata."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rattler_build
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
@@ -65,6 +68,8 @@ def test_the_wheel_has_the_package_and_nothing_else(tmp_path: Path) -> None:
     }
     assert {"xpand/py.typed", "xpand_extensions/py.typed"} <= set(names)
     assert not [name for name in names if name.endswith((".pyc", ".so", ".orig"))]
+    _run(sys.executable, "-m", "check_wheel_contents", wheel, cwd=ROOT)
+    _run(sys.executable, "-m", "twine", "check", "--strict", wheel, cwd=tmp_path)
 
 
 def test_the_source_distribution_runs_its_own_tests(tmp_path: Path) -> None:
@@ -72,10 +77,58 @@ def test_the_source_distribution_runs_its_own_tests(tmp_path: Path) -> None:
     with tarfile.open(source) as archive:
         archive.extractall(tmp_path, filter="data")
     root = tmp_path / f"xpand-{PROJECT['version']}"
-    needed = ("Makefile", "constraints.txt", "mkdocs.yml", "tools", "benchmarks", "array-api-tests", "docs", "tests")
+    needed = (
+        "Makefile",
+        "constraints.txt",
+        "mkdocs.yml",
+        "tools",
+        "benchmarks",
+        "array-api-tests",
+        "docs",
+        "tests",
+        "changes",
+        "recipe",
+    )
     assert not [name for name in needed if not (root / name).exists()]
+    _run(sys.executable, "-m", "twine", "check", "--strict", source, cwd=tmp_path)
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_inspection.py")
     _run(*command, "--libraries", "numpy", cwd=root, PYTHONPATH=f"{root / 'src'}:{root / 'extensions'}:{root}")
+
+
+def test_the_conda_recipe_has_the_metadata_of_the_project() -> None:
+    (variant,) = rattler_build.Stage0Recipe.from_file(ROOT / "recipe" / "recipe.yaml").render()
+    recipe = variant.recipe.to_dict()
+    assert (recipe["package"]["name"], recipe["package"]["version"]) == (PROJECT["name"], PROJECT["version"])
+    needed = {re.sub(r"\s", "", text) for text in recipe["requirements"]["run"]}
+    assert needed == {*PROJECT["dependencies"], "python" + PROJECT["requires-python"]}
+    scripts = recipe["build"]["python"]["entry_points"]
+    assert scripts == [f"{name} = {target}" for name, target in PROJECT["scripts"].items()]
+
+
+def test_fragments_become_a_section_of_the_changelog(tmp_path: Path) -> None:
+    for file in ("pyproject.toml", "CHANGELOG.md", "changes/README.md"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    (tmp_path / "changes" / "12.fixed.md").write_text("`f` takes `x`.\n")
+    (tmp_path / "changes" / "+g.added.md").write_text("`g`.\n")
+    _run(sys.executable, "-m", "towncrier", "build", "--yes", "--version", "9.0", "--date", "2030-01-02", cwd=tmp_path)
+    text = (tmp_path / "CHANGELOG.md").read_text()
+    assert "\n## 9.0 (2030-01-02)\n\n### Added\n\n- `g`.\n\n### Fixed\n\n- `f` takes `x`. (#12)\n" in text
+    assert text.index("## 9.0") < text.index(f"## {PROJECT['version']}")
+    assert [path.name for path in (tmp_path / "changes").iterdir()] == ["README.md"]
+
+
+def test_classifiers_name_the_versions_of_python_that_are_tested() -> None:
+    named = {text.rpartition(" ")[2] for text in PROJECT["classifiers"] if "Python :: 3." in text}
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    tested = set(re.findall(r'"(3\.\d+)"', workflow))
+    assert tested <= named
+    assert {min(named, key=_minor), max(named, key=_minor)} <= tested
+    assert PROJECT["requires-python"] == f">={min(named, key=_minor)}"
+
+
+def _minor(version: str) -> int:
+    return int(version.partition(".")[2])
 
 
 @pytest.mark.parametrize("file", ["CITATION.cff", "CHANGELOG.md"])
