@@ -4,8 +4,9 @@ The steady temperature $u$ of a plate with conductivity $k$ and heat sources $q$
 
 $$-\nabla \cdot (k \nabla u) = q.$$
 
-Conjugate gradients with a multilevel preconditioner solve the sparse system. From measured temperatures, `grad` finds how the misfit depends on the conductivity in every
-cell, by one more solve with the same matrix, and `minimize` recovers the conductivity.
+Conjugate gradients with a multilevel preconditioner solve the sparse system. From measured temperatures, `grad` finds
+how the misfit depends on the conductivity in every cell, by one more solve with the same matrix, and `minimize`
+recovers the conductivity.
 """
 
 from typing import Any

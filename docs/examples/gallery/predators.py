@@ -4,8 +4,8 @@ The populations $x$ of prey and $y$ of predators follow two differential equatio
 
 $$\dot x = a x - b x y, \qquad \dot y = c x y - d y,$$
 
-which a Runge-Kutta scheme integrates within `scan`. `grad` integrates the adjoint equations backwards in time, and `jit` compiles both, on NumPy into machine code.
-`minimize` then recovers the four rates from noisy observations.
+which a Runge-Kutta scheme integrates within `scan`. `grad` integrates the adjoint equations backwards in time, and
+`jit` compiles both, on NumPy into machine code. `minimize` then recovers the four rates from noisy observations.
 """
 
 from matplotlib.figure import Figure
