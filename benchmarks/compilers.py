@@ -27,6 +27,7 @@ SMALL: Final[dict[str, int]] = {
     "lanes": 3,
     "images": 4,
     "attempts": 9,
+    "observations": 5,
 }
 """The sizes at which the tests run every row."""
 _SINES: Final = "NumPy's own sin and cos take 10 µs of it, whose values these are"
@@ -44,6 +45,7 @@ def rows(
     lanes: int = 1_000,
     images: int = 1_797,
     attempts: int = 400,
+    observations: int = 1_000,
 ) -> Iterator[Row]:
     if find_spec("llvmlite") is None:
         return
@@ -83,6 +85,12 @@ def rows(
     arrays = *weights, rng.normal(size=(images, 64)), np.eye(10)[rng.integers(0, 10, images)]
     ours, theirs = (each(_perceptron, argnums=(0, 1, 2, 3)) for each in (autodiff.grad, jax.grad))
     yield row(f"gradient of a perceptron for {images:,} digits", ours, theirs, arrays, 1.25, _PRODUCTS)
+    a, h = 0.9 * np.linalg.qr(rng.normal(size=(4, 4)))[0], rng.normal(size=(2, 4))
+    arrays = a, 0.1 * np.eye(4), 0.5 * np.eye(2), h, rng.normal(size=(observations, 2))
+    ours, theirs = _kalman(control_flow.scan), _kalman(jax.lax.scan)
+    yield row(f"a Kalman filter of {observations:,} steps", ours, theirs, arrays, 0.4)
+    ours, theirs = autodiff.grad(ours, argnums=(0, 1, 2, 3)), jax.grad(theirs, argnums=(0, 1, 2, 3))
+    yield row("gradient of the Kalman filter", ours, theirs, arrays, 0.4)
     ten = np.linspace(0.0, 1.0, 10)
     name = "a call on ten numbers, beside NumPy"
     program = Call(jit(_line, compiler="native"), ten)
@@ -191,6 +199,26 @@ def _perceptron(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, y: Any) -> Any:
     scores = xp.tanh(x @ w1 + b1) @ w2 + b2
     scores = scores - xp.max(scores, axis=1, keepdims=True)
     return -xp.mean(xp.sum(y * (scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))), axis=1))
+
+
+def _kalman(scan: Any) -> Callable[..., Any]:
+    """Make the negative logarithm of a likelihood, by a library's scan."""
+
+    def total(a: Any, q: Any, r: Any, h: Any, observed: Any) -> Any:
+        xp = array_namespace(a)
+
+        def step(carry: Any, y: Any) -> Any:
+            m, p = a @ carry[0], a @ carry[1] @ a.mT + q
+            s = h @ p @ h.mT + r
+            gain, error = xp.linalg.solve(s, h @ p).mT, y - h @ m
+            logs = xp.log(xp.linalg.diagonal(xp.linalg.cholesky(s)))
+            loss = 0.5 * xp.sum(error * xp.linalg.solve(s, error)) + xp.sum(logs)
+            return (m + gain @ error, p - gain @ s @ gain.mT), loss
+
+        n = a.shape[0]
+        return xp.sum(scan(step, (xp.zeros(n), xp.eye(n)), observed)[1])
+
+    return total
 
 
 def _line(x: Any) -> Any:

@@ -301,7 +301,7 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
     xp, arrays = of(x), [x, y]
     for _ in range(choose.randint(3, 8)):
         a, b = choose.choice(arrays), choose.choice(arrays)
-        kind = choose.randrange(17 if depth else 15)
+        kind = choose.randrange(20 if depth else 18)
         if kind == 0:
             found = getattr(xp, choose.choice(["add", "subtract", "multiply", "divide", "maximum", "minimum"]))(a, b)
         elif kind == 1:
@@ -339,6 +339,13 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
         elif kind == 14:
             found = xp.where(xp.any(a > b, axis=1, keepdims=True), a, xp.diff(xp.concat([a, b[:, :1]], axis=1)))
         elif kind == 15:
+            found = (a @ b.mT) @ choose.choice([a, b + 1.0]) * 0.1
+        elif kind == 16:
+            found = (a @ b[0, :])[:, None] + (b[:, 0] @ a) * 0.5
+        elif kind == 17:
+            turned = a.mT * 0.5 + choose.choice([b.mT, 1.0])
+            found = (turned + 0.0).mT + (b @ turned[:, 0])[:, None]
+        elif kind == 18:
             inner = partial(random_program, random.Random(choose.random()), y=b, depth=depth - 1)
             step = lambda c, row, inner=inner: (inner(x=c) * 0.5, c + row)
             last, rows = control_flow.scan(step, a, xp.stack([a, b, a]))

@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
 
+from ._blocks import store_in_blocks
 from ._scalars import converted, stored_type_of
 from ._ufuncs import Loop
 from ._values import (
@@ -18,7 +19,9 @@ from ._values import (
     Elementwise,
     Index,
     Node,
+    Order,
     Pieces,
+    Place,
     Shape,
     Small,
     View,
@@ -30,8 +33,6 @@ from ._values import (
     slots_of,
 )
 
-BLOCK: Final = 2048
-"""Elements that are passed to an inner loop of NumPy at once."""
 ALIGNMENT: Final = 64
 INTEGER: Final = ir.IntType(64)
 POINTER: Final = ir.PointerType()
@@ -41,8 +42,6 @@ _EXCEPTIONS: Final = 0x3F
 AGAIN: Final = 1 << 9
 """The status of a program that NumPy has to run again: an index is out of bounds, for example."""
 _LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGER])
-
-Place: TypeAlias = tuple[Index, ...]
 
 
 class Emitter:
@@ -60,6 +59,8 @@ class Emitter:
         """Where the results of the current equation belong; None for those that may be anywhere."""
         self.counted: set[int] = set()
         """The `id` of the equations of loops that need a step."""
+        self.products: dict[int, tuple[Order, ...]] = {}
+        """The order of the operands of products in NumPy's memory, by the `id` of their equation."""
         self.block: tuple[Any, dict[int, Any]] | None = None
         self.entry = ir.IRBuilder(function.append_basic_block("entry"))
         self.b = ir.IRBuilder(function.append_basic_block("start"))
@@ -301,7 +302,7 @@ class Emitter:
             node, target = _flattened(node, shape), target.viewed(lambda x: x.reshape(shape))
         calls = nodes(node, Call)
         if calls:
-            self._store_in_blocks(node, calls, target)
+            store_in_blocks(self, node, calls, target)
             return
         last = len(node.shape) - 1
         cuts = [start for x in nodes(node, Pieces) if x.axis == last for start in x.starts[1:]]
@@ -317,10 +318,6 @@ class Emitter:
         """Call an inner loop of NumPy; floating-point flags from before are kept, since some loops clear them."""
         b, count = self.b, len(pointers)
         self.keep_flags()
-        number = self.loops.setdefault(loop, len(self.loops))
-        code, data = (
-            b.load(b.gep(self.addresses, [constant(2 * number + i)], source_etype=INTEGER), typ=INTEGER) for i in (0, 1)
-        )
         args, steps, lengths = (
             self.cell(POINTER, count),
             self.cell(INTEGER, len(strides)),
@@ -329,7 +326,17 @@ class Emitter:
         for cells, kind, values in ((args, POINTER, pointers), (steps, INTEGER, strides), (lengths, INTEGER, sizes)):
             for i, x in enumerate(values):
                 b.store(constant(x) if isinstance(x, int) else x, b.gep(cells, [constant(i)], source_etype=kind))
-        b.call(b.inttoptr(code, _LOOP.as_pointer()), [args, lengths, steps, data])
+        self.call_address(loop, _LOOP, [args, lengths, steps], with_data=True)
+
+    def call_address(
+        self, loop: Loop, kind: ir.FunctionType, arguments: Sequence[Any], with_data: bool = False
+    ) -> None:
+        """Call a function of another library, whose address the program is called with."""
+        b, number = self.b, self.loops.setdefault(loop, len(self.loops))
+        code, data = (
+            b.load(b.gep(self.addresses, [constant(2 * number + i)], source_etype=INTEGER), typ=INTEGER) for i in (0, 1)
+        )
+        b.call(b.inttoptr(code, kind.as_pointer()), [*arguments, *[data] * with_data])
 
     def keep_flags(self) -> None:
         """Add the floating-point flags that are set to the status."""
@@ -345,6 +352,14 @@ class Emitter:
         b.store(b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, ~_EXCEPTIONS)), self.flags)
         b.call(_flags(self.module, "ldmxcsr"), [self.flags])
 
+    def fail_if_invalid(self) -> None:
+        """Have NumPy compute again if an operation was invalid, and clear the floating-point flags."""
+        b = self.b
+        b.call(_flags(self.module, "stmxcsr"), [self.flags])
+        invalid = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, 1))
+        self.fail(b.icmp_unsigned("!=", invalid, ir.Constant(STATUS, 0)), AGAIN)
+        self.clear_flags()
+
     def fail(self, condition: Any, status: int) -> None:
         """Add to the status where a condition holds."""
         b = self.b
@@ -353,111 +368,19 @@ class Emitter:
 
     def called(self, node: Call) -> Small:
         """Return the results of an inner loop for a few elements."""
-        arrays = [self._operand(x, dtype) for x, dtype in zip(node.args, node.dtypes)]
+        arrays = [self.operand(x, dtype) for x, dtype in zip(node.args, node.dtypes)]
         out = Buffer(node.shape, node.dtype, self.cell(stored_type_of(node.dtype), node.size))
         strides = [x.dtype.itemsize if x.size == node.size else 0 for x in arrays]
         pointers = [self.address(x, [Index(constant(0), 0, 1)] * len(x.shape)) for x in (*arrays, out)]
         self.call(node.loop, pointers, [node.size], [*strides, node.dtype.itemsize])
         return self.small(out)
 
-    def _operand(self, node: Node, dtype: np.dtype[Any]) -> Buffer:
+    def operand(self, node: Node, dtype: np.dtype[Any]) -> Buffer:
         """Return a few elements in memory, one after the other, with a data type."""
         if isinstance(node, Buffer) and node.dtype == dtype and node.is_contiguous:
             return node
         values = [converted(self.b, x, node.dtype, dtype) for x in self.small(node).values]
         return self.in_memory(Small(node.shape, dtype, values))
-
-    def _store_in_blocks(self, node: Node, calls: Sequence[Call], target: Buffer) -> None:
-        """Write an array, block by block: each stays in the cache between the calls."""
-        shape = node.shape
-        axis = next(k for k in range(len(shape)) if math.prod(shape[k + 1 :]) <= BLOCK or k == len(shape) - 1)
-        inner = math.prod(shape[axis + 1 :])
-        rows = min(shape[axis], max(1, BLOCK // inner))
-        count = rows * inner
-        memory: Callable[[Any], Any] = lambda dtype: self.allocated((count,), dtype).pointer
-        results = {id(each): memory(each.dtype) for each in calls}
-        shared: dict[int, Any] = {}  # operands of one element, stored once
-        for each in calls:
-            for x, dtype in zip(each.args, each.dtypes):
-                if is_shared_element(x):
-                    shared[id(x)] = self._operand(x, dtype).pointer
-        operands: dict[tuple[int, int], Any] = {}
-        for each in calls:
-            for i, (x, dtype) in enumerate(zip(each.args, each.dtypes)):
-                if not (is_shared_element(x) or (x.dtype == dtype and (isinstance(x, Call) or _is_dense(x, axis)))):
-                    operands[id(each), i] = memory(dtype)
-
-        def over(outer: Place, start: Index, stop: Any, body: Callable[[Place, Any], None]) -> None:
-            """Repeat for the elements of a block, with their numbers within it."""
-
-            def of_row(index: Index) -> None:
-                local = self.b.mul(self.b.sub(index.value, start.value), constant(inner))
-
-                def of_element(place: Place) -> None:
-                    number = local
-                    for i, step in zip(place, contiguous(shape[axis + 1 :])):
-                        number = self.b.add(number, self.b.mul(i.value, constant(step)))
-                    body((*outer, index, *place), number)
-
-                self.nest(shape[axis + 1 :], of_element)
-
-            self.loop(start.value, stop, of_row, (0, shape[axis]))
-
-        def of_block(outer: Place, number: Index) -> None:
-            b = self.b
-            start = Index(b.mul(number.value, constant(rows)), 0, shape[axis])
-            stop = b.add(start.value, constant(rows))
-            stop = b.select(b.icmp_signed("<", stop, constant(shape[axis])), stop, constant(shape[axis]))
-            length = b.mul(b.sub(stop, start.value), constant(inner))
-            first = (*outer, start, *[Index(constant(0), 0, 1)] * (len(shape) - axis - 1))
-            for each in calls:
-                pointers, strides = [], []
-                for i, (x, dtype) in enumerate(zip(each.args, each.dtypes)):
-                    strides.append(0 if is_shared_element(x) else dtype.itemsize)
-                    if is_shared_element(x):
-                        pointers.append(shared[id(x)])
-                    elif (id(each), i) in operands:
-                        cells = operands[id(each), i]
-                        pointers.append(cells)
-
-                        def fill(
-                            place: Place, number: Any, x: Node = x, dtype: Any = dtype, cells: Any = cells
-                        ) -> None:
-                            with self._in_block(number, results):
-                                value = converted(self.b, self.element(x, place), x.dtype, dtype)
-                            pointer = self.b.gep(cells, [number], source_etype=stored_type_of(dtype))
-                            self.write(value, pointer, dtype)
-
-                        over(outer, start, stop, fill)
-                    elif isinstance(x, Call):
-                        pointers.append(results[id(x)])
-                    else:
-                        assert isinstance(x, Buffer)
-                        pointers.append(self.address(x, first))
-                direct = each is node and _is_dense(target, axis)
-                pointers.append(self.address(target, first) if direct else results[id(each)])
-                self.call(each.loop, pointers, [length], [*strides, each.dtype.itemsize])
-                if direct:
-                    return
-
-            def write(place: Place, number: Any) -> None:
-                with self._in_block(number, results):
-                    value = self.element(node, place)
-                self.write(value, self.address(target, place), node.dtype)
-
-            over(outer, start, stop, write)
-
-        blocks = -(-shape[axis] // rows)
-        self.nest(shape[:axis], lambda outer: self.loop(0, blocks, lambda number: of_block(outer, number)))
-
-    @contextmanager
-    def _in_block(self, number: Any, results: dict[int, Any]) -> Iterator[None]:
-        before = self.block
-        self.block = (number, results)
-        try:
-            yield
-        finally:
-            self.block = before
 
     def _address_in_block(self, node: Call, place: Sequence[Index]) -> Any:
         assert self.block is not None
@@ -486,11 +409,3 @@ def _flattened(node: Node, shape: Shape) -> Node:
         return node.viewed(lambda x: x.reshape(shape))
     assert isinstance(node, (Elementwise, Call))
     return node.with_args(shape, [_flattened(x, shape) for x in node.args])
-
-
-def _is_dense(node: Node, axis: int) -> bool:
-    """Tell whether the elements of a buffer are one after the other from an axis on."""
-    if not isinstance(node, Buffer):
-        return False
-    dense = contiguous(node.shape)
-    return all(n == 1 or a == b for n, a, b in list(zip(node.shape, node.strides, dense))[axis:])

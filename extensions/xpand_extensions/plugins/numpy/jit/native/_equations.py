@@ -21,9 +21,12 @@ from ._indexing import (
     written_rows,
     written_rows_order,
 )
+from ._matrices import solved, system_order
+from ._products import multiplied, product_order
 from ._reductions import REDUCTIONS, argument, argument_order, reduction, reduction_order
 from ._scalars import is_compiled, literal, plan_of
-from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Small
+from ._triangular import triangular, triangular_order
+from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Small, all_are
 
 DEEPEST: Final = 60
 """Operations that are computed for each element without an array in between."""
@@ -48,7 +51,16 @@ def _of_elements(equation: Equation, orders: Sequence[Order]) -> Order | str:
     found = plan_of(equation)
     if isinstance(found, str):
         return found
-    return Order.DENSE if all(orders) else "order of the elements in memory"
+    out = equation.outputs[0]
+    if all_are(Order.ROWS, orders):
+        return Order.DENSE
+    shapes = [x.shape if isinstance(x, Variable) else () for x in equation.inputs]
+    matrices = [len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes]
+    wanted = [Order.COLUMNS if is_matrix else Order.ROWS for is_matrix in matrices]
+    if out.shape in shapes and all(each in order for each, order in zip(wanted, orders)):
+        return Order.COLUMNS
+    is_mixed = all(Order.DENSE in order or Order.COLUMNS in order for order in orders)
+    return Order.DENSE if is_mixed and set(shapes) == {out.shape} else "order of the elements in memory"
 
 
 def _elementwise(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -78,28 +90,41 @@ def _depth(node: Node) -> int:
 def _view(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not is_compiled(equation.outputs[0].dtype):
         return "data type"
-    return min(orders[0], Order.ROWS)
+    axes = equation.params.get("axis", None) if equation.op.name == "flip" else None
+    return orders[0] & (Order.PARTS if axes in (0, (0,)) else Order.ROWS)
 
 
 def _unchanged(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    return orders[0] if is_compiled(equation.outputs[0].dtype) else "data type"
+    x, out = equation.inputs[0], equation.outputs[0]
+    if not is_compiled(out.dtype):
+        return "data type"
+    if x.shape == out.shape or Order.DENSE in orders[0]:
+        return orders[0] if x.shape == out.shape else Order.DENSE
+    return orders[0] & Order.ROWS
 
 
 def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    """Axes of size 1 may be moved; others change the order of the elements."""
+    """Axes of size 1 may be moved; others change the order of the elements: rows are columns of the transpose."""
     x, out = equation.inputs[0], equation.outputs[0]
     lengths = [[n for n in each.shape if n != 1] for each in (x, out)]
     positions = equation.op.function(np.arange(x.aval.size).reshape(x.shape), **equation.params)
     found = _unchanged(equation, orders)
     moves = len(lengths[0]) > 1 and not np.array_equal(positions.ravel(), np.arange(x.aval.size))
-    return Order.OTHER if moves and not isinstance(found, str) else found
+    if not moves or isinstance(found, str):
+        return found
+    swapped = np.swapaxes(np.arange(x.aval.size).reshape(x.shape), -1, -2)
+    if not np.array_equal(positions, swapped):
+        steps = equation.op.function(np.empty(x.shape, np.int8), **equation.params)[:1].strides
+        is_sorted = Order.ROWS in orders[0] and list(steps[1:]) == sorted(steps[1:], reverse=True)
+        return Order.SLICES if is_sorted else Order.OTHER
+    return Order.DENSE if Order.COLUMNS in orders[0] else Order.COLUMNS if Order.DENSE in orders[0] else Order.OTHER
 
 
 def _joined(equation: Equation, orders: Sequence[Order]) -> Order | str:
     dtypes = {x.dtype for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)}
     if len(dtypes) != 1 or not is_compiled(*dtypes) or not all(isinstance(x, Variable) for x in equation.inputs):
         return "data types"
-    return Order.DENSE if all(orders) else "order of the elements in memory"
+    return Order.DENSE if all_are(Order.ROWS, orders) else "order of the elements in memory"
 
 
 def _rearranged(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -137,7 +162,7 @@ def _roll_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "several axes"
     if 0 in equation.outputs[0].shape or not is_compiled(equation.outputs[0].dtype):
         return "empty array or data type"
-    return Order.DENSE if orders[0] else "order of the elements in memory"
+    return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"
 
 
 def _join(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -181,7 +206,11 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(REDUCTIONS, Rule(reduction, reduction_order)),
     **dict.fromkeys(("argmax", "argmin"), Rule(argument, argument_order)),
     **dict.fromkeys(("rows.add", "rows.set", "scatter.segment_sum"), Rule(written_rows, written_rows_order)),
+    **dict.fromkeys(("linalg.cholesky", "linalg.det", "linalg.inv", "linalg.solve"), Rule(solved, system_order)),
+    **dict.fromkeys(("matmul", "vecdot"), Rule(multiplied, product_order)),
     "getitem": Rule(item, item_order),
+    "linalg.diagonal": Rule(_rearranged, _view),
+    "linalg.triangular_solve": Rule(triangular, triangular_order),
     "roll": Rule(_rolled, _roll_order),
     "setitem": Rule(set_part, set_order),
     "take": Rule(taken, taken_order),
@@ -189,6 +218,6 @@ RULES: Final[dict[str, Rule]] = {
 }
 VIEWS: Final = frozenset(
     {"broadcast_to", "expand_dims", "flip", "getitem", "gradient_if", "matrix_transpose"}
-    | {"moveaxis", "permute_dims", "reshape", "squeeze", "stop_gradient"}
+    | {"linalg.diagonal", "moveaxis", "permute_dims", "reshape", "squeeze", "stop_gradient"}
 )
 """Operations that cost NumPy next to nothing, since their results share memory with the argument."""

@@ -3,11 +3,18 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any, Final
+
+import numpy as np
 
 from .....tracing._core import Aval, Op
 from .....tracing._graph import Equation, Graph, Variable
 from .....tracing._staging import stage
+from ._ufuncs import is_same
+
+LARGEST_SAMPLE: Final = 1 << 20
+"""Products of numbers that are computed to compare two functions of NumPy, at most."""
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -84,6 +91,46 @@ def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
     return xp.minimum(x, bound) if least is None else xp.maximum(x, bound)
 
 
+def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
+    """Multiply matrices, where NumPy finds the same values for every order of the operands in memory."""
+    if isinstance(axes, int):
+        pairs = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    else:
+        pairs = [i % x.ndim for i in axes[0]], [i % y.ndim for i in axes[1]]
+    free = [[i for i in range(each.ndim) if i not in along] for each, along in zip((x, y), pairs)]
+    orders = (*free[0], *pairs[0]), (*pairs[1], *free[1])
+    lengths = [tuple(each.shape[i] for i in along) for each, along in zip((x, y), free)]
+    (m, n), k = map(math.prod, lengths), math.prod(x.shape[i] for i in pairs[0])
+    if x.dtype != y.dtype or not xp.isdtype(x.dtype, "real floating") or not _is_product(x.dtype.char, m, k, n):
+        return None
+    left, right = (xp.permute_dims(each, order) for each, order in zip((x, y), orders))
+    return xp.reshape(xp.matmul(xp.reshape(left, (m, k)), xp.reshape(right, (k, n))), (*lengths[0], *lengths[1]))
+
+
+@lru_cache(maxsize=1024)
+def _is_product(code: str, m: int, k: int, n: int) -> bool:
+    """Tell whether `np.dot`, which `np.tensordot` calls, gives the values of `np.matmul` for matrices of a size."""
+    if not 0 < m * k * n <= LARGEST_SAMPLE:
+        return False
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=shape).astype(code) for shape in ((m, k), (k, n)))
+    pairs = product(*((x, np.asfortranarray(x)) for x in (a, b)))
+    return all(is_same(np.dot(x, y), np.matmul(x, y)) for x, y in pairs)
+
+
+def _tril(xp: Any, x: Any, *, k: int) -> Any:
+    return None if xp.isdtype(x.dtype, "bool") else xp.where(_lower(x.shape, k), x, 0)
+
+
+def _triu(xp: Any, x: Any, *, k: int) -> Any:
+    return None if xp.isdtype(x.dtype, "bool") else xp.where(_lower(x.shape, k - 1), 0, x)
+
+
+def _lower(shape: tuple[int, ...], k: int) -> Any:
+    rows, columns = shape[-2:]
+    return np.tri(rows, columns, k, dtype=bool)
+
+
 _EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     "clip": _clip,
     "diff": _diff,
@@ -91,7 +138,10 @@ _EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     "mean": _mean,
     "repeat": _repeat,
     "std": _std,
+    "tensordot": _tensordot,
     "tile": _tile,
+    "tril": _tril,
+    "triu": _triu,
     "unstack": _unstack,
     "var": _var,
 }

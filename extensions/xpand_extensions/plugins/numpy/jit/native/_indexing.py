@@ -9,9 +9,9 @@ import numpy as np
 from ....._optional import import_if_usable
 from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
-from ._emit import AGAIN, Emitter, Place
+from ._emit import AGAIN, Emitter
 from ._scalars import converted, instructions_of, is_compiled, literal
-from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Small, constant
+from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Place, Small, all_are, constant
 
 
 def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -97,8 +97,8 @@ def item_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not is_compiled(equation.outputs[0].dtype):
         return "data type"
     if _takes_several(equation, arrays):
-        return Order.DENSE if min(orders) == Order.DENSE else "order of the elements in memory"
-    return Order.DENSE if orders[0] else "order of the elements in memory"
+        return Order.DENSE if all_are(Order.DENSE, orders) else "order of the elements in memory"
+    return orders[0].of_part if Order.ROWS in orders[0] else "order of the elements in memory"
 
 
 def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -107,8 +107,15 @@ def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "index that is not static"
     if not is_compiled(equation.outputs[0].dtype):
         return "data type"
-    leading = all(isinstance(part, int) for part in key if part is not Ellipsis) and Ellipsis not in key[:-1]
-    return orders[0] if leading else min(orders[0], Order.ROWS)
+    order = orders[0] & Order.DENSE
+    if all(part in (None, Ellipsis, slice(None)) for part in key):
+        return order if Order.DENSE in order else order & Order.ROWS
+    if all(isinstance(part, int) for part in key if part is not Ellipsis) and Ellipsis not in key[:-1]:
+        return order.of_part
+    first, *others = key
+    if not isinstance(first, slice) or not all(part in (Ellipsis, slice(None)) for part in others):
+        return order & Order.ROWS
+    return order if first.step in (None, 1) else order & Order.PARTS
 
 
 def _key(equation: Equation) -> tuple[Any, ...]:
@@ -134,7 +141,7 @@ def set_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
             return "cast"
     elif not isinstance(value, (bool, int, float)) or (isinstance(value, float) and np.dtype(out.dtype).kind != "f"):
         return "cast"
-    return Order.DENSE if orders[0] else "order of the elements in memory"
+    return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"
 
 
 def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -227,7 +234,7 @@ def taken_along_order(equation: Equation, orders: Sequence[Order]) -> Order | st
         del shape[axis]
     if shapes[0] != shapes[1]:
         return "axes that broadcast"
-    return Order.DENSE if min(orders) == Order.DENSE else "order of the elements in memory"
+    return Order.DENSE if all_are(Order.DENSE, orders) else "order of the elements in memory"
 
 
 def taken_along(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:

@@ -17,7 +17,7 @@ from ._emit import AGAIN, POINTER, STATUS, Emitter
 from ._expansions import expanded
 from ._loops import lowered
 from ._scalars import literal
-from ._support import order_of, support_of
+from ._support import Support, order_of, support_of
 from ._ufuncs import HEAD
 from ._values import SMALL, Buffer, Node, Order, Small
 
@@ -66,10 +66,11 @@ class Program:
         arguments = [*graph.inputs, *graph.constants]
         given = [np.require(x, requirements=("C", "A")) for x in graph.constants.values()]
         self.graph = Graph(graph.namespace, arguments, {}, graph.equations, graph.outputs)
-        self.results = [(x.shape, np.dtype(x.dtype)) for x in graph.outputs]
-        self._loops = support_of(self.graph).loops
+        self._support = support_of(self.graph)
+        orders = [self._support.orders.get(x, Order.DENSE) for x in graph.outputs]
+        self.results = [(x.shape, np.dtype(x.dtype), _is_transposed(order)) for x, order in zip(graph.outputs, orders)]
         with _LOCK:
-            self.text, self.size, loops, self.constants = _written(self.graph, self._loops)
+            self.text, self.size, loops, self.constants = _written(self.graph, self._support)
             self._engine = _engine(self.text)
         self.constants = [*given, *self.constants]
         self.addresses = np.asarray([x for loop in loops for x in loop] or [0], dtype=np.int64)
@@ -93,12 +94,13 @@ class Program:
         scope |= {"run": self._run, "addresses": self.addresses, "spaces": self._workspaces, "after": self._after}
         given, results = [f"x{i}" for i in range(self.count)], [f"y{i}" for i in range(len(self.results))]
         lines = [f"    if type({x}) is not ndarray: {x} = asarray({x})" for x in given]
-        for i, (shape, dtype) in enumerate(self.results):
+        for i, (shape, dtype, is_transposed) in enumerate(self.results):
             scope[f"d{i}"] = dtype
-            lines.append(f"    y{i} = empty({shape!r}, d{i})")
+            rows = (*shape[:-2], shape[-1], shape[-2]) if is_transposed else shape
+            lines.append(f"    y{i} = empty({rows!r}, d{i}){'.mT' if is_transposed else ''}")
         scope |= {f"c{i}": x for i, x in enumerate(self.constants)}
         constants = [f"c{i}" for i in range(len(self.constants))]
-        found = "".join(f"{y}, " if shape else f"{y}[()], " for y, (shape, _) in zip(results, self.results))
+        found = "".join(f"{y}, " if shape else f"{y}[()], " for y, (shape, *_) in zip(results, self.results))
         lines += [
             "    try: space = spaces.pop()",
             f"    except IndexError: space = empty({self.size}, bytes)",
@@ -131,7 +133,7 @@ class Program:
         orders = tuple(map(order_of, given))
         if orders not in self._copies:
             support = support_of(self.graph, orders)
-            self._copies[orders] = not support.reasons and support.loops <= self._loops
+            self._copies[orders] = not support.reasons and self._support.facts.cover(support.facts)
         if self._copies[orders]:
             return self(*[np.require(x, requirements=("C", "A")) for x in given])
         return self.by_library(*arrays)
@@ -183,7 +185,19 @@ def _large_constants(graph: Graph) -> list[Any]:
     return list(found.values())
 
 
-def _written(graph: Graph, counted: set[int]) -> tuple[str, int, list[Any], list[Any]]:
+def _is_transposed(order: Order) -> bool:
+    return Order.COLUMNS in order and Order.DENSE not in order
+
+
+def _result(like: Any, pointer: Any, order: Order) -> Buffer:
+    """Return the memory of a result, in the order in which NumPy returns it."""
+    if not _is_transposed(order):
+        return Buffer(like.shape, like.dtype, pointer)
+    rows = (*like.shape[:-2], like.shape[-1], like.shape[-2])
+    return Buffer(rows, like.dtype, pointer).viewed(np.matrix_transpose)
+
+
+def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[Any]]:
     """Return the program's text, the bytes of its workspace, NumPy's loops, and its large constants."""
     large = _large_constants(graph)
     module = ir.Module(name="program", context=ir.Context())
@@ -197,7 +211,7 @@ def _written(graph: Graph, counted: set[int]) -> tuple[str, int, list[Any], list
     for x in body.args:
         x.add_attribute("noalias")
     emitter = Emitter(module, body, body.args[-2], body.args[-1])
-    emitter.counted = counted
+    emitter.counted, emitter.products = support.facts
     emitter.clear_flags()
     given = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.inputs, body.args)]
     inputs: list[Node] = [emitter.small(x) if x.size <= SMALL else x for x in given]
@@ -209,7 +223,10 @@ def _written(graph: Graph, counted: set[int]) -> tuple[str, int, list[Any], list
             return Buffer(value.shape, value.dtype, pointers[id(value)])
         return Small(value.shape, value.dtype, [literal(x, value.dtype) for x in value.ravel()])
 
-    results = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.outputs, body.args[sum(counts[:2]) :])]
+    results = [
+        _result(x, pointer, support.orders.get(x, Order.DENSE))
+        for x, pointer in zip(graph.outputs, body.args[sum(counts[:2]) :])
+    ]
     targets = {x: each for x, each in zip(graph.outputs, results) if isinstance(x, Variable) and each.size > SMALL}
     found = lowered(emitter, graph, inputs, constant, targets)
     for node, target in zip(found, results):

@@ -56,7 +56,7 @@ def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type of the sum"
     if not is_logical and target.kind == "b":
         return "data type"
-    if orders[0] != Order.DENSE and not (is_logical and out.aval.size == 1):
+    if Order.DENSE not in orders[0] and not (is_logical and out.aval.size == 1):
         return "order of the elements in memory"
     if equation.op.name in ("max", "min") and (
         not x.aval.size or sum(is_reduced for is_reduced, _ in _runs(equation)) > 1
@@ -116,7 +116,7 @@ def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type"
     if not x.aval.size or not (axis is None or type(axis) is int):
         return "axes"
-    return Order.DENSE if orders[0] == Order.DENSE else "order of the elements in memory"
+    return Order.DENSE if Order.DENSE in orders[0] else "order of the elements in memory"
 
 
 def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:

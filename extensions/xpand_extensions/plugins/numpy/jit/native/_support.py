@@ -1,7 +1,9 @@
 """Which operations of a graph are compiled, and why others are not."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from functools import reduce
+from operator import and_
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -9,13 +11,59 @@ from .....tracing._branches import given_to
 from .....tracing._flow import split
 from .....tracing._graph import Equation, Graph, Variable
 from .....tracing._keys import ARRAY
+from .....tracing.rules import ELEMENTWISE
 from ._equations import RULES, VIEWS
 from ._expansions import expanded
 from ._indexing import words_of
+from ._products import PRODUCTS, depends_on_order, may_be_symmetric
 from ._scalars import is_compiled
-from ._values import Order
+from ._values import Order, all_are
 
+Orders: TypeAlias = tuple[Order, ...]
 FLOW: Final = frozenset({"cond", "scan", "while_loop"})
+
+
+class Facts(NamedTuple):
+    """Properties of operations for which their code is made, by the `id` of their equations."""
+
+    loops: set[int]
+    """The loops whose results are `DENSE` only if there is a step."""
+    products: dict[int, Orders]
+    """The orders of the operands of products whose values depend on them."""
+
+    def join(self, other: "Facts") -> bool:
+        """Add the facts of a body; return whether none contradicts those of another use of it."""
+        self.loops.update(other.loops)
+        is_same = all(self.products.get(key, orders) == orders for key, orders in other.products.items())
+        if is_same:
+            self.products.update(other.products)
+        return is_same
+
+    def cover(self, other: "Facts") -> bool:
+        """Tell whether code for these facts is right for others too."""
+        return other.loops <= self.loops and other.products == self.products
+
+
+class Memory(NamedTuple):
+    """Which variables of a graph may share memory."""
+
+    bases: dict[Variable, Variable]
+    """The arrays that others are views of."""
+    new: set[Variable]
+    """Arrays that share memory with no earlier one."""
+
+    def add(self, equation: Equation) -> None:
+        """Add the results of an equation."""
+        arrays = [x for x in equation.inputs if isinstance(x, Variable)]
+        if equation.op.name in VIEWS:
+            self.bases.update(dict.fromkeys(equation.outputs, self.bases.get(arrays[0], arrays[0])))
+        elif equation.op.name in PRODUCTS or (equation.op.name in ELEMENTWISE and len(equation.inputs) > 1):
+            self.new.update(equation.outputs)
+
+    def differs(self, x: Any, y: Any) -> bool:
+        """Tell whether two variables surely share no memory."""
+        x, y = self.bases.get(x, x), self.bases.get(y, y)
+        return x is not y and (x in self.new or y in self.new)
 
 
 class Support(NamedTuple):
@@ -25,8 +73,7 @@ class Support(NamedTuple):
     """Why operations are not compiled, by the `id` of their equation."""
     orders: dict[Variable, Order]
     """The order of arrays in memory, as NumPy makes them."""
-    loops: set[int]
-    """The `id` of each equation of a loop whose results are `DENSE` only if there is a step."""
+    facts: Facts
 
 
 def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
@@ -34,18 +81,23 @@ def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
     orders: dict[Variable, Order] = dict.fromkeys(graph.inputs, Order.DENSE)
     orders.update((x, order_of(value)) for x, value in graph.constants.items())
     if given is not None:
-        orders.update((x, max(each, _least(x))) for x, each in zip(graph.inputs, given, strict=True))
+        orders.update((x, _known(x, each)) for x, each in zip(graph.inputs, given, strict=True))
     reasons: dict[int, str] = {}
-    loops: set[int] = set()
+    facts, memory = Facts(set(), {}), Memory({}, set())
     for equation in graph.equations:
         of_inputs = [orders[x] if isinstance(x, Variable) else Order.DENSE for x in equation.inputs]
-        found = _order(equation, of_inputs, loops)
+        found = _order(equation, of_inputs, facts)
+        if equation.op.name in PRODUCTS and not isinstance(found, str) and depends_on_order(equation):
+            facts.products[id(equation)] = tuple(of_inputs)
+            if may_be_symmetric(equation, of_inputs) and not memory.differs(*equation.inputs):
+                found = "product that may be symmetric"
+        memory.add(equation)
         if isinstance(found, str):
             reasons[id(equation)] = found
             moves = equation.op.name in VIEWS
             found = Order.OTHER if moves else Order.DENSE
-        orders.update((x, max(found, _least(x))) for x in equation.outputs)
-    return Support(reasons, orders, loops)
+        orders.update((x, _known(x, found)) for x in equation.outputs)
+    return Support(reasons, orders, facts)
 
 
 def order_of(x: Any) -> Order:
@@ -53,18 +105,21 @@ def order_of(x: Any) -> Order:
     x = np.asarray(x)
     if x.flags.c_contiguous and x.flags.aligned:
         return Order.DENSE
+    if x.ndim > 1 and x.mT.flags.c_contiguous and x.flags.aligned:
+        return Order.COLUMNS
     strides = [abs(step) for length, step in zip(x.shape, x.strides) if length > 1 and step]
     return Order.ROWS if strides == sorted(strides, reverse=True) else Order.OTHER
 
 
-def _least(x: Variable) -> Order:
-    """Return the order that all arrays of a shape have: one element is dense, and one axis is a row."""
-    if x.aval.size <= 1:
-        return Order.DENSE
-    return Order.ROWS if sum(length > 1 for length in x.shape) == 1 else Order.OTHER
+def _known(x: Variable, order: Order) -> Order:
+    """Add to an order what holds for all arrays of a shape: one element is dense, and one axis is a row."""
+    is_matrix, long = len(x.shape) > 1, sum(length > 1 for length in x.shape)
+    if x.aval.size <= 1 or (long == 1 and (Order.DENSE in order or Order.COLUMNS in order)):
+        order |= Order.DENSE | Order.COLUMNS if is_matrix else Order.DENSE
+    return order | Order.ROWS if long == 1 else order
 
 
-def _order(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
+def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | str:
     name = equation.op.name
     if equation.effects:
         return "side effects"
@@ -73,13 +128,13 @@ def _order(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Orde
             return "data type"
         if not all(isinstance(x, (Variable, bool, int, float)) for x in equation.inputs):
             return "number"
-        found: Order | str = _flow[name](equation, orders, loops)
+        found: Order | str = _flow[name](equation, orders, facts)
         return found
     graph = expanded(equation)
     if graph is not None:
         given = [order for order, x in zip(orders, equation.inputs) if isinstance(x, Variable)]
-        within = _within("steps", graph, given, loops)
-        return within if isinstance(within, str) else min(within)
+        within = _joined(_within("steps", graph, given), facts)
+        return within if isinstance(within, str) else reduce(and_, within)
     if name not in RULES:
         return "no native code for it"
     if len(equation.outputs) != 1:
@@ -87,69 +142,81 @@ def _order(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Orde
     return RULES[name].order(equation, orders)
 
 
-def _within(name: str, graph: Graph, given: Sequence[Order], loops: set[int]) -> list[Order] | str:
+def _within(name: str, graph: Graph, given: Sequence[Order]) -> tuple[list[Order], Facts] | str:
     """Return the order of the results of a body, or the first reason why it isn't compiled."""
     found = support_of(graph, given)
-    loops |= found.loops
     for equation in graph.equations:
         if id(equation) in found.reasons:
             reason = found.reasons[id(equation)]
             return f"{equation.op.name} in its {name}: {reason}"
     if not all(isinstance(x, Variable) for x in graph.outputs):
         return f"a number is a result of its {name}"
-    return [found.orders[x] for x in graph.outputs]
+    return [found.orders[x] for x in graph.outputs], found.facts
 
 
-def _scan(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
-    params = equation.params
-    fixed, init, rows = split(list(orders), params["constants"], params["carry"])
+def _joined(found: tuple[list[Order], Facts] | str, facts: Facts) -> list[Order] | str:
+    if isinstance(found, str):
+        return found
+    return found[0] if facts.join(found[1]) else "order of the elements in memory"
+
+
+def _repeated(params: Any, fixed: Any, init: Any, rows: Any, facts: Facts) -> tuple[list[Order], list[Order]] | str:
+    """Return the orders of what a loop passes on, as they are before any step, and those of a body's results."""
     while True:
-        found = _within("body", params["body"].graph, [*fixed, *init, *rows], loops)
+        found = _within("body", params["body"].graph, [*fixed, *init, *rows])
         if isinstance(found, str):
             return found
-        lower = [min(x, y) for x, y in zip(init, found)]
-        if lower == init:
-            break
-        init = lower
-    carried = found[: len(init)] if params["length"] else init
-    is_known = all(x == Order.DENSE for x in carried) and all(found[len(init) :])
+        both = [x & y for x, y in zip(init, found[0])]
+        if both == init:
+            results = _joined(found, facts)
+            return results if isinstance(results, str) else (init, results)
+        init = both
+
+
+def _scan(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | str:
+    params = equation.params
+    fixed, init, rows = split(list(orders), params["constants"], params["carry"])
+    found = _repeated(params, fixed, init, [x.of_part for x in rows], facts)
+    if isinstance(found, str):
+        return found
+    (init, results), carry = found, params["carry"]
+    carried = results[:carry] if params["length"] else init
+    # What is stacked has been written to a new array.
+    is_known = all_are(Order.DENSE, carried) and all_are(Order.ROWS, results[carry:])
     return Order.DENSE if is_known else "order of the elements in memory"
 
 
-def _while(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
+def _while(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | str:
     params = equation.params
     of_test, of_body, init = split(list(orders), params["tested"], params["constants"])
     if not (params["limit"] is None or type(params["limit"]) is int):
         return "several limits"
-    while True:
-        found = _within("body", params["body"].graph, [*of_body, *init], loops)
-        if isinstance(found, str):
-            return found
-        lower = [min(x, y) for x, y in zip(init, found)]
-        if lower == init:
-            break
-        init = lower
-    test = _within("condition", params["test"].graph, [*of_test, *init], loops)
+    found = _repeated(params, of_body, init, (), facts)
+    if isinstance(found, str):
+        return found
+    init, results = found
+    test = _joined(_within("condition", params["test"].graph, [*of_test, *init]), facts)
     if isinstance(test, str):
         return test
     if np.dtype(params["test"].graph.outputs[0].dtype).kind != "b" or params["test"].graph.outputs[0].shape:
         return "condition that is no boolean"
-    if not all(x == Order.DENSE for x in found):
+    if not all_are(Order.DENSE, results):
         return "order of the elements in memory"
-    if not all(x == Order.DENSE for x in init):
-        loops.add(id(equation))
+    if not all_are(Order.DENSE, init):
+        facts.loops.add(id(equation))
     return Order.DENSE
 
 
-def _cond(equation: Equation, orders: Sequence[Order], loops: set[int]) -> Order | str:
+def _cond(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | str:
     index = equation.inputs[0]
     if not isinstance(index, Variable) or np.dtype(index.dtype).kind not in "bi":
         return "index that is neither a boolean nor a signed integer"
     for i, body in enumerate(equation.params["bodies"]):
-        found = _within("branch", body.graph, given_to(i, equation.params["counts"], list(orders[1:])), loops)
+        given = given_to(i, equation.params["counts"], list(orders[1:]))
+        found = _joined(_within("branch", body.graph, given), facts)
         if isinstance(found, str):
             return found
-        if not all(x == Order.DENSE for x in found):
+        if not all_are(Order.DENSE, found):
             return "order of the elements in memory"
     return Order.DENSE
 

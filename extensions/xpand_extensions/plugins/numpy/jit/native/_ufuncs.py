@@ -26,7 +26,7 @@ class _Ufunc(ctypes.Structure):
     )
 
 
-_LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Loop(NamedTuple):
@@ -39,6 +39,12 @@ class Loop(NamedTuple):
 @cache
 def loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
     """Return the inner loop for data types such as "dd->d"; None if there is none that gives the ufunc's values."""
+    loop = untested_loop_of(ufunc, types)
+    return loop if loop is not None and _is_equal(ufunc, loop, types) else None
+
+
+def untested_loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
+    """Return the inner loop for data types; None if there is none."""
     fields = _Ufunc.from_address(id(ufunc))
     if (fields.nin, fields.nout, fields.nargs, fields.ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
         return None
@@ -46,7 +52,7 @@ def loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
         return None
     number = ufunc.types.index(types)
     loop = Loop(fields.functions[number] or 0, fields.data[number] or 0 if fields.data else 0)
-    return loop if loop.address and _is_equal(ufunc, loop, types) else None
+    return loop if loop.address else None
 
 
 def _is_equal(ufunc: np.ufunc, loop: Loop, types: str) -> bool:
@@ -97,5 +103,5 @@ def _called(loop: Loop, given: list[Any], result: str) -> Any:
     pointers = (ctypes.c_void_p * (len(arrays) + 1))(*[x.ctypes.data for x in (*arrays, out)])
     steps = [x.itemsize if x.size == size else 0 for x in arrays]
     strides = (ctypes.c_ssize_t * len(pointers))(*steps, out.itemsize)
-    _LOOP(loop.address)(pointers, ctypes.byref(ctypes.c_ssize_t(size)), strides, loop.data)
+    LOOP(loop.address)(pointers, ctypes.byref(ctypes.c_ssize_t(size)), strides, loop.data)
     return out

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import IntEnum
+from enum import IntFlag
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,15 +20,31 @@ View: TypeAlias = Callable[[Any], Any]
 """A function of a NumPy array that returns a view of it, or a rearranged copy."""
 
 
-class Order(IntEnum):
+class Order(IntFlag):
     """The order of the elements of a NumPy array in memory, as far as it is known; NumPy adds them up in this order."""
 
     OTHER = 0
     """Any order."""
     ROWS = 1
     """The strides decrease from the first axis to the last: elementwise operations on it return `DENSE` arrays."""
-    DENSE = 2
+    PARTS = 3
+    """`ROWS`, and the elements of each part along the first axis are adjacent, row by row."""
+    DENSE = 7
     """The elements are adjacent, row by row."""
+    COLUMNS = 8
+    """The elements of each matrix of a stack are adjacent, column by column: those of its transpose are `DENSE`."""
+    SLICES = 16
+    """Each part along the first axis is `ROWS`."""
+
+    @property
+    def of_part(self) -> "Order":
+        """The order of the parts along the first axis."""
+        return Order.DENSE if Order.PARTS in self else Order.ROWS if self & (Order.ROWS | Order.SLICES) else Order.OTHER
+
+
+def all_are(order: Order, orders: Iterable[Order]) -> bool:
+    """Tell whether several arrays have an order."""
+    return all(order in each for each in orders)
 
 
 class Index(NamedTuple):
@@ -37,6 +53,10 @@ class Index(NamedTuple):
     value: Any
     low: int
     high: int
+
+
+Place: TypeAlias = tuple[Index, ...]
+"""A position along each axis."""
 
 
 class Node:

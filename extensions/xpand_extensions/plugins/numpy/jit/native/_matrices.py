@@ -1,0 +1,151 @@
+"""NumPy's inner loops of whole matrices, and SciPy's BLAS, as addresses for compiled code."""
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, Final
+
+import numpy as np
+
+from .....tracing._graph import Equation, Variable
+from ._emit import Emitter
+from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
+from ._values import SMALL, Buffer, Index, Node, Order, Shape, constant
+
+# NumPy's LAPACK has no public addresses: `np.linalg` calls these, and SciPy's is another build, with other bits.
+_LAPACK: Final = getattr(np.linalg, "_umath_linalg", None)
+_SAMPLE: Final = 5
+"""The length of the axes of arrays with which loops are tried, at most."""
+
+
+def _loops_of_matrices() -> dict[str, tuple[Any, Callable[..., Any]]]:
+    """Return NumPy's functions of matrices: the one with the loops, and the public one."""
+    public: dict[str, Callable[..., Any]] = {
+        "cholesky_lo": np.linalg.cholesky,
+        "cholesky_up": partial(np.linalg.cholesky, upper=True),
+        "det": np.linalg.det,
+        "inv": np.linalg.inv,
+        "solve": np.linalg.solve,
+        "solve1": np.linalg.solve,
+    }
+    found = {name: (getattr(_LAPACK, name, None), function) for name, function in public.items()}
+    return {**found, "matmul": (np.matmul, np.matmul), "vecdot": (np.vecdot, np.vecdot)}
+
+
+_FUNCTIONS: Final = _loops_of_matrices()
+
+
+def _axes_of(ufunc: np.ufunc) -> list[list[str]]:
+    """Return the names of the axes of each array of a function of matrices."""
+    return [re.findall(r"\w+", part) for part in re.findall(r"\(([^)]*)\)", ufunc.signature or "")]
+
+
+def matrix_loop(name: str, code: str, shapes: tuple[Shape, ...]) -> Loop | None:
+    """Return the inner loop for arrays of these shapes; None if there is none that gives the function's values."""
+    return _matrix_loop(name, code, tuple(tuple(min(n, _SAMPLE) for n in shape) for shape in shapes))
+
+
+@cache
+def _matrix_loop(name: str, code: str, shapes: tuple[Shape, ...]) -> Loop | None:
+    ufunc, public = _FUNCTIONS[name]
+    types = f"{code * len(shapes)}->{code}"
+    if not isinstance(ufunc, np.ufunc) or len(_axes_of(ufunc)) != len(shapes) + 1:
+        return None
+    loop = untested_loop_of(ufunc, types)
+    if loop is None:
+        return None
+    arrays = [_sample(shape, code, seed) for seed, shape in enumerate(shapes)]
+    if name.startswith("cholesky"):
+        arrays = [arrays[0] @ arrays[0].mT + np.eye(len(arrays[0]))]
+    expected = np.asarray(public(*arrays))
+    return loop if is_same(_called(ufunc, loop, arrays, expected), expected) else None
+
+
+def _sample(shape: Shape, code: str, seed: int) -> Any:
+    return (np.random.default_rng(seed).normal(size=shape) * 4).astype(code)
+
+
+def _called(ufunc: np.ufunc, loop: Loop, arrays: Sequence[Any], like: Any) -> Any:
+    out = np.empty_like(like)
+    given = [*arrays, out]
+    sizes, strides = _geometry(ufunc, [(x.shape, x.strides) for x in given])
+    pointers = (ctypes.c_void_p * len(given))(*[x.ctypes.data for x in given])
+    LOOP(loop.address)(
+        pointers, (ctypes.c_ssize_t * len(sizes))(*sizes), (ctypes.c_ssize_t * len(strides))(*strides), loop.data
+    )
+    return out
+
+
+def _geometry(ufunc: np.ufunc, arrays: Sequence[tuple[Shape, Shape]]) -> tuple[list[int], list[int]]:
+    """Return the sizes and the strides with which an inner loop is called for one group of matrices."""
+    sizes: dict[str, int] = {}
+    strides = [0] * len(arrays)
+    for axes, (shape, steps) in zip(_axes_of(ufunc), arrays, strict=True):
+        sizes.update(zip(axes, shape, strict=True))
+        strides += steps
+    return [1, *sizes.values()], strides
+
+
+def call_matrices(emitter: Emitter, name: str, loop: Loop, arrays: Sequence[Buffer], batch: Shape) -> None:
+    """Call an inner loop for each group of matrices of stacks, the last of which is the result."""
+    ufunc = _FUNCTIONS[name][0]
+    cores = [(x.shape[len(batch) :], x.strides[len(batch) :]) for x in arrays]
+    steps = [(shape, tuple(step * x.dtype.itemsize for step in strides)) for (shape, strides), x in zip(cores, arrays)]
+    sizes, strides = _geometry(ufunc, steps)
+
+    def of_each(place: tuple[Index, ...]) -> None:
+        first = Index(constant(0), 0, 1)
+        pointers = [emitter.address(x, (*place, *[first] * (len(x.shape) - len(place)))) for x in arrays]
+        emitter.call(loop, pointers, sizes, strides)
+
+    emitter.nest(batch, of_each)
+
+
+def stacked(x: Buffer, count: int, batch: Shape) -> Buffer:
+    """Broadcast a stack of arrays of `count` axes."""
+    core = x.shape[len(x.shape) - count :]
+    return x.viewed(lambda x: np.broadcast_to(x, (*batch, *core)))
+
+
+# Systems of linear equations and factors
+
+
+def system_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    if not all(isinstance(x, Variable) and x.aval.size for x in equation.inputs):
+        return "arguments"
+    if not all(np.dtype(x.dtype).char in "fd" for x in (*equation.inputs, *equation.outputs)):
+        return "data type"
+    return Order.DENSE if _system_loop(equation) is not None else "no inner loop of NumPy"
+
+
+def _name_of(equation: Equation) -> str:
+    name = equation.op.name.removeprefix("linalg.")
+    if name == "cholesky":
+        return "cholesky_up" if equation.params["upper"] else "cholesky_lo"
+    return "solve1" if name == "solve" and len(equation.inputs[1].shape) == 1 else name
+
+
+def _system_loop(equation: Equation) -> Loop | None:
+    # NumPy computes in double precision.
+    name = _name_of(equation)
+    return matrix_loop(name, "d", tuple(x.shape[-2:] for x in equation.inputs))
+
+
+def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    """Factorize matrices, or solve systems of equations; NumPy computes again, and raises, where it fails."""
+    name, loop, out = _name_of(equation), _system_loop(equation), equation.outputs[0]
+    assert loop is not None
+    double = np.dtype(np.float64)
+    counts = [min(2, len(x.shape)) for x in given]
+    counts.append({"det": 0, "solve1": 1}.get(name, 2))
+    batch = out.shape[: len(out.shape) - counts[-1]]
+    arrays = [emitter.in_memory(emitter.cast(x, double)) for x in given]
+    found = emitter.result(out.shape, double) if out.dtype == double else emitter.allocated(out.shape, double)
+    emitter.keep_flags()
+    emitter.clear_flags()
+    call_matrices(emitter, name, loop, [stacked(x, n, batch) for x, n in zip((*arrays, found), counts)], batch)
+    if name != "det":
+        emitter.fail_if_invalid()
+    result = emitter.cast(found, np.dtype(out.dtype))
+    return [emitter.small(result) if result.size <= SMALL else result]
