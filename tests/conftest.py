@@ -3,6 +3,7 @@
 import gc
 import importlib.metadata
 import inspect
+import logging.handlers
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
@@ -144,6 +145,18 @@ def only_new_objects() -> None:
     """Have the collector pass over all that there is before the tests of a module: so each of its looks is short."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def records() -> Iterator[list[logging.LogRecord]]:
+    """What is logged in a test. pytest's own plug-in is off: it adds a handler to forty loggers six times per test."""
+    handler = logging.handlers.BufferingHandler(10_000)
+    loggers = [logging.getLogger(name) for name in (None, "jax", "torch")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    yield handler.buffer
+    for logger in loggers:
+        logger.removeHandler(handler)
 
 
 @pytest.fixture(params=LIBRARIES, ids=str)

@@ -760,6 +760,17 @@ def test_large_arrays_are_done_block_by_block() -> None:
             np.testing.assert_array_equal(actual, wanted)
 
 
+def test_blocks_write_no_buffer_that_is_read_again() -> None:
+    def f(x: Any) -> Any:
+        y = of(x).sin(x)
+        z = y * 2.0
+        return z * y + y
+
+    x = np.linspace(-3.0, 3.0, 2 * blocks.LEAST)
+    assert len(steps_of(simplified(graph_of(f, x)), blocks.BACKEND)) == 1
+    np.testing.assert_array_equal(jit(f)(x), f(x))
+
+
 def test_blocks_of_square_arrays_take_whole_rows() -> None:
     x, row = np.linspace(-3.0, 3.0, 200 * 200).reshape(200, 200), np.linspace(0.0, 1.0, 200)
     function = lambda x, row: of(x).exp(x * row) + row

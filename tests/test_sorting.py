@@ -98,7 +98,7 @@ def test_missing_values_are_the_largest(library: Library) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint16", "int64"])
 @pytest.mark.parametrize("largest", [True, False])
-@pytest.mark.parametrize("kind", ["ties", "none", "missing", "mostly missing"])
+@pytest.mark.parametrize("kind", ["ties", "none", "few missing", "missing", "mostly missing"])
 def test_top_k_of_many(eager_library: Library, dtype: str, largest: bool, kind: str) -> None:
     # Enough values for every library's selection to be taken, and its ties to be anywhere.
     rng = np.random.default_rng(0)
@@ -106,7 +106,8 @@ def test_top_k_of_many(eager_library: Library, dtype: str, largest: bool, kind: 
     if kind == "ties":
         x = (x // 50).astype(dtype)
     if dtype[0] == "f" and "missing" in kind:
-        x[rng.random(x.shape) < (0.999 if kind == "mostly missing" else 0.01)] = np.nan
+        # Fewer than are selected, more than that, and almost all.
+        x[rng.random(x.shape) < {"few missing": 0.001, "missing": 0.01, "mostly missing": 0.999}[kind]] = np.nan
     for values in (x, x[0]):
         result = sorting.top_k(eager_library.asarray(values), 20, largest=largest)
         expected = reference_top_k(values, 20, largest=largest)

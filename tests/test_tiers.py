@@ -27,7 +27,7 @@ def tool(name):
 
 def test_each_slow_test_runs_on_one_of_ten_days(monkeypatch, tmp_path):
     monkeypatch.setattr(tiers, "LIST", tmp_path / "slow.txt")
-    tiers.LIST.write_text("\n".join(NAMES[:80]))
+    tiers.LIST.write_text("\n".join(f"{0.5 + i / 10:.1f} {name}" for i, name in enumerate(NAMES[:80])))
     days = [set(NAMES) - tiers.left_out(NAMES, tenth) for tenth in range(tiers.TENTHS)]
     for name in NAMES[:80]:
         assert sum(name in run for run in days) == 1
@@ -36,21 +36,35 @@ def test_each_slow_test_runs_on_one_of_ten_days(monkeypatch, tmp_path):
     assert tiers.left_out(NAMES, None) == set(NAMES[:80])
 
 
+def test_every_tenth_takes_the_same_time():
+    seconds = tiers.recorded()
+    totals = [0.0] * tiers.TENTHS
+    for name, tenth in tiers.tenth_of_each(seconds).items():
+        totals[tenth] += seconds[name]
+    assert max(totals) - min(totals) <= 1.0, totals
+
+
+def test_no_test_takes_a_tenth_of_the_time_of_a_run():
+    seconds = tiers.recorded()
+    assert {name: cost for name, cost in seconds.items() if cost > 40.0} == {}
+
+
 def test_without_a_list_all_tests_run(monkeypatch, tmp_path):
     monkeypatch.setattr(tiers, "LIST", tmp_path / "missing.txt")
     assert tiers.left_out(NAMES, 0) == set()
 
 
-def test_the_fastest_of_a_function_always_runs():
+def test_the_fastest_of_a_function_always_runs_unless_it_is_dear():
     seconds = {
         "tests/test_a.py::test_x[numpy-a]": 1.0,
         "tests/test_a.py::test_x[numpy-b]": 2.0,
         "tests/test_a.py::test_x[jax-a]": 3.0,
         "tests/test_a.py::test_x[jax-b]": 0.1,
-        "tests/test_a.py::test_y": 9.0,
+        "tests/test_a.py::test_y": 2.0,
+        "tests/test_a.py::test_z": 9.0,
     }
     names = [f"tests/test_a.py::test_x[{each}]" for each in ("jax-a", "numpy-a", "numpy-b")]
-    assert tiers.slow_tests(seconds) == names
+    assert tiers.slow_tests(seconds) == [*names, "tests/test_a.py::test_z"]
 
 
 def test_durations_are_read_from_a_report(monkeypatch, tmp_path, capsys):
@@ -62,7 +76,7 @@ def test_durations_are_read_from_a_report(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tiers, "LIST", tmp_path / "slow.txt")
     monkeypatch.setattr(tiers, "MODULES", tmp_path / "modules.json")
     assert tiers.main(str(report)) == 0
-    assert tiers.LIST.read_text() == "tests/test_a.py::test_x[2]\n"
+    assert tiers.LIST.read_text() == "0.5 tests/test_a.py::test_x[2]\n"
     assert json.loads(tiers.MODULES.read_text()) == {"test_a": 0.1}
     assert "1 of 2 tests are slow" in capsys.readouterr().out
 

@@ -3,8 +3,10 @@
 import ast
 import importlib
 import inspect
+import os
 import pkgutil
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -108,7 +110,13 @@ def _read(module: str) -> _Offered:
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         return _Offered()
-    with open(spec.origin, encoding="utf-8") as file:
+    return _read_file(spec.origin, os.stat(spec.origin).st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _read_file(path: str, modified: int) -> _Offered:
+    """Read a file, once for all functions of its capability, and again where it has changed."""
+    with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     names: set[str] = set()
     unsupported: set[str] = set()
