@@ -7,6 +7,7 @@ from typing import Final
 from xpand.extend import import_module, untraced
 
 _PACKAGES: Final = {
+    "matplotlib": ("matplotlib", "plot"),
     "opt_einsum": ("opt_einsum", "einsum"),
     "pyamg": ("PyAMG", "amg"),
     "rich": ("rich", "cli"),

@@ -8,6 +8,7 @@ from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
+from ..progress import To, emit, tracked
 from ._trees import Arrays, Carry, check_unroll, described, dispatched_by, function_of, one_library, scalar_bool
 
 
@@ -19,6 +20,7 @@ def while_loop(
     init_val: trees.Tree,
     *,
     max_iter: int | Sequence[int] | None = None,
+    progress: To = False,
 ) -> trees.Tree:
     """Call a function repeatedly with its own result, as long as a condition holds.
 
@@ -30,6 +32,7 @@ def while_loop(
         max_iter: The maximum number of steps. A sequence of numbers of steps returns the trajectory: the carry after
             each of these numbers, or after the last step if the loop ended earlier. None: no bound, and on JAX no
             derivative by reverse mode.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
 
     Returns:
         The carry when the condition no longer holds, or after `max_iter` steps; for a trajectory the values stacked
@@ -57,6 +60,18 @@ def while_loop(
     function_of("while_loop", "cond_fun", cond_fun)
     function_of("while_loop", "body_fun", body_fun)
     steps = _max_iter(max_iter)
+    if progress is not False:
+        total = max(steps) if isinstance(steps, tuple) else steps
+        with tracked("while_loop", total, progress=progress) as report:
+            assert report is not None, "there is a function to report to"
+
+            def counted(state: tuple[Array, trees.Tree]) -> tuple[Array, trees.Tree]:
+                number, value = state[0] + 1, body_fun(state[1])
+                emit(report, number)
+                return number, value
+
+            found = while_loop(lambda state: cond_fun(state[1]), counted, (0, init_val), max_iter=max_iter)
+            return found[1]
     carry = Carry("while_loop", "init_val", "body_fun", init_val)
     one_library("while_loop", "init_val", carry.arrays)
 
@@ -82,6 +97,7 @@ def fori_loop(
     init_val: trees.Tree,
     *,
     unroll: int | bool | None = None,
+    progress: To = False,
 ) -> trees.Tree:
     """Call a function for each integer of a range, with its previous result.
 
@@ -93,6 +109,7 @@ def fori_loop(
             structure, shapes and data types.
         init_val: The initial carry, as in `while_loop`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
 
     Returns:
         The carry after the last step.
@@ -114,6 +131,17 @@ def fori_loop(
     function_of("fori_loop", "body_fun", body_fun)
     check_unroll("fori_loop", unroll)
     bounds = _bound("lower", lower), _bound("upper", upper)
+    if progress is not False:
+        total = upper - lower if isinstance(upper, int) and isinstance(lower, int) else None
+        with tracked("fori_loop", total, progress=progress) as report:
+            assert report is not None, "there is a function to report to"
+
+            def counted(i: Array, value: trees.Tree) -> trees.Tree:
+                after = body_fun(i, value)
+                emit(report, i - lower + 1)
+                return after
+
+            return fori_loop(lower, upper, counted, init_val, unroll=unroll)
     given = [x for x in bounds if not isinstance(x, int)]
     carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)
     one_library("fori_loop", "the arrays", (*carry.arrays, *given))

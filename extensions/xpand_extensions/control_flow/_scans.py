@@ -10,6 +10,7 @@ from .._dispatch import pluggable
 from .._transforms import as_array
 from .._transforms_patterns import sliceable
 from .._where import clean_tracebacks
+from ..progress import To, emit, tracked
 from ._trees import (
     Arrays,
     Carry,
@@ -34,6 +35,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    progress: To = False,
 ) -> tuple[trees.Tree, trees.Tree]:
     """Loop along the first axis of arrays with a carry, and stack the results of the steps.
 
@@ -45,6 +48,7 @@ def scan(
         length: The number of steps, needed where `xs` has no arrays.
         reverse: Start at the last position. The stacked arrays keep the positions of `xs`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
 
     Returns:
         A pair: the last carry, and the results of the steps, stacked along a new first axis. Without steps `f` is still
@@ -75,6 +79,18 @@ def scan(
     parts = [as_array("scan: xs holds", x, first_array((*carry.arrays, *parts))) for x in parts]
     steps = _length("scan", xs, parts, length)
     one_library("scan", "the arrays", (*carry.arrays, *parts))
+    if progress is not False:
+        with tracked("scan", steps, progress=progress) as report:
+            assert report is not None, "there is a function to report to"
+
+            def counted(state: tuple[Array, trees.Tree], x: trees.Tree) -> Any:
+                result = f(state[1], x)
+                emit(report, state[0] + 1)
+                is_pair = isinstance(result, tuple) and len(result) == 2
+                return ((state[0] + 1, result[0]), result[1]) if is_pair else result
+
+            (_, last), ys = scan(counted, (0, init), xs, length, reverse, unroll)
+            return last, ys
 
     def loop(arrays: Arrays) -> tuple[trees.Tree, trees.Tree]:
         yields = Results("scan", "what f yields", arrays[0])

@@ -27,6 +27,8 @@ class Options(NamedTuple):
     """The numbers of steps after which results are returned, in ascending order."""
     throw: bool = True
     """Whether to raise if the solution for a derivative does not converge, where its status is concrete."""
+    record: bool = False
+    """Whether to record the norm of the residual after each step."""
 
     def last(self) -> "Options":
         """Return the options with the last number of steps alone."""
@@ -138,9 +140,10 @@ def _product(x: Array, system: System, start: Any, criterion: Criterion) -> Arra
 
 
 def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: Options) -> Found:
-    method, stops, _ = options
+    method = options.method
     order = min(method.order, max(b.shape[-1], 1)) if method.name in ("gmres", "gcrot") else method.order
-    return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, order=order, stops=stops)
+    options_of_run: dict[str, Any] = {"order": order, "stops": options.stops, "record": options.record}
+    return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, **options_of_run)
 
 
 class _Derivatives:

@@ -126,6 +126,8 @@ class Found(NamedTuple):
     """The number of products."""
     status: Array
     """`Status` codes."""
+    history: Any = ()
+    """The norm of the residual after each step, if it is recorded."""
 
 
 @pluggable
@@ -140,6 +142,7 @@ def krylov(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
+    record: bool = False,
 ) -> Found:
     """Solve a system of flat vectors by a Krylov method.
 
@@ -152,6 +155,7 @@ def krylov(
         method: The name of the method's family.
         order: The number of directions per step, or of steps until a restart.
         stops: The numbers of steps after which results are returned, in ascending order; the last is the maximum.
+        record: Whether to record the norm of the residual after each step, which needs one number of steps.
 
     `linear_solve.solve` calls this after it has checked the arguments.
 
@@ -161,4 +165,4 @@ def krylov(
     array([1., 1.])
     """
     native = krylov.native(b)
-    return native(b, x0, rtol, atol, system=system, method=method, order=order, stops=stops)
+    return native(b, x0, rtol, atol, system=system, method=method, order=order, stops=stops, record=record)

@@ -3,9 +3,10 @@
 from typing import Any, NamedTuple
 
 from xpand import array_namespace, trees
-from xpand.extend import Array
+from xpand.extend import Array, checks
 
 from .._solver_status import Status, codes_of, summary
+from ..scatter import at
 
 
 class SolveResult(NamedTuple):
@@ -27,6 +28,10 @@ class SolveResult(NamedTuple):
     """The number of products with A and with its transpose, as integers."""
     status: Array
     """The `Status` as integers."""
+    history: Array | None = None
+    """With `record_history`, of an iterative method: the norm of the residual before the first step and after each, as
+    the method computes it, along a last axis, NaN after the last step; where values are abstract, with room for
+    `max_steps`."""
 
     @property
     def method(self) -> str:
@@ -66,6 +71,16 @@ def result_of(method: str, *fields: Any) -> SolveResult:
         found = _CLASSES[method] = type("SolveResult", (SolveResult,), {"__slots__": ()})
         _TEXTS[found] = method
     return found(*fields)
+
+
+def recorded(history: Array, steps: Array, values: Array) -> Array:
+    """Store values in a history, `(*batch, n)`, at numbers of steps of the same batch, `(*batch, k)`."""
+    xp, shape = array_namespace(history, values), history.shape
+    if history.ndim == 1:
+        return at(history)[steps].set(values)
+    flat, steps, values = (xp.reshape(x, (-1, x.shape[-1])) for x in (history, steps, values))
+    rows = xp.arange(flat.shape[0], device=checks.device_of(history))[:, None]
+    return xp.reshape(at(flat)[rows, steps].set(values), shape)
 
 
 def norm(x: Array) -> Array:

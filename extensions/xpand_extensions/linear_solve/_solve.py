@@ -12,6 +12,8 @@ from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
 from ..jit._reused import reused
 from ..linalg._checks import axis_of
+from ..progress import To, tracked
+from ..progress import check as check_progress
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
 from . import _methods as methods
@@ -42,6 +44,8 @@ def solve(
     batch_ndim: int = 0,
     args: tuple[Any, ...] = (),
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
 ) -> SolveResult:
     """Solve the linear system `A x = b`.
 
@@ -93,6 +97,9 @@ def solve(
         throw: Raise `ConvergenceError` if a system, or one for a derivative, has not converged; its `result` holds the
             result. Where values aren't concrete, as under `jit`, nothing is raised. False: return the result, whose
             `status` to check.
+        progress: Show the steps and the norm of the residual of an iterative method; or a function of a `Progress`: see
+            `xpand_extensions.progress`.
+        record_history: Return the norm of the residual after each step of an iterative method in `history`.
 
     Returns:
         A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and
@@ -135,7 +142,7 @@ def solve(
     'cg: converged'
     """
     optional = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
-    if _is_default(optional, axis, batch_ndim, args, throw):
+    if progress is False and record_history is False and _is_default(optional, axis, batch_ndim, args, throw):
         small = solve_if_dense(A, b, method, rtol, atol)
         if small is not None:
             if throw:
@@ -146,6 +153,13 @@ def solve(
     batch_ndim = checks.integer("solve", "batch_ndim", batch_ndim, minimum=0)
     wanted = methods.method_of(method)
     checks.boolean("solve", "throw", throw)
+    check_progress("solve", progress)
+    checks.boolean("solve", "record_history", record_history)
+    if record_history and isinstance(max_steps, Sequence):
+        raise ValueError(
+            "solve: record_history needs one number of steps, got several in max_steps, which already return a result "
+            "for each; take max_steps=max(...), or leave out record_history"
+        )
     if isinstance(operator, Matrix):
         problem = arguments.problem_of_matrix(operator, b, x0, axis, batch_ndim)
         operator = problem.operator
@@ -174,7 +188,9 @@ def solve(
             operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
         system = System(ready(operator), ready(preconditioner), basis, problem.rows, problem.columns)
         stops = tuple(sorted(set(steps)))
-        text, fields = str(wanted), _iterative(system, problem, criterion, Options(wanted, stops, throw))
+        text, options = str(wanted), Options(wanted, stops, throw, record_history)
+        with tracked(f"solve: {text}", stops[-1], "residual", progress=progress) as report:
+            fields = _iterative(system, problem, criterion, options, report is not None)
     before: tuple[int, ...] = ()
     if isinstance(max_steps, Sequence):
         fields, before = _trajectory(fields, steps, stops), (len(steps),)
@@ -245,6 +261,7 @@ def _iterative(
     problem: arguments.LinearProblem,
     criterion: Criterion,
     options: Options,
+    reports: bool,
 ) -> tuple[Array, ...]:
     """Return the fields of the result; with several stops, each has them as its first axis."""
     b, x0 = problem.b, problem.x0
@@ -254,7 +271,11 @@ def _iterative(
         b = b - outside
         x0 = None if x0 is None else x0 - along(system.basis, x0)
     by = least_squares if options.method.name in methods.LEAST_SQUARES else square
-    x, found = reused(partial(by, options=options), b, system, b, x0, criterion, of=system.functions, key=(by, options))
+    solved = partial(by, options=options)
+    if reports:  # the program calls this call's report
+        x, found = solved(system, b, x0, criterion)
+    else:
+        x, found = reused(solved, b, system, b, x0, criterion, of=system.functions, key=(by, options))
     calls, residual, status = found.calls, found.residual, found.status
     if outside is not None:
         calls = calls + 1
@@ -262,7 +283,13 @@ def _iterative(
     if len(options.stops) > 1:
         # The derivative of each row is that of the solution.
         x = found.x + (x - autodiff.stop_gradient(x))
-    return x, residual, norm(residual), found.steps, calls, status
+    fields = x, residual, norm(residual), found.steps, calls, status
+    if not options.record:
+        return fields
+    steps = found.steps
+    is_short = is_concrete(steps) and 0 not in steps.shape
+    width = int(array_namespace(steps).max(steps)) + 1 if is_short else found.history.shape[-1]
+    return *fields, found.history[..., :width]
 
 
 def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[int, ...]) -> tuple[Array, ...]:

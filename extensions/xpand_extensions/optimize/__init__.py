@@ -12,11 +12,12 @@ from ._bracket import bisect, bracketed_root, brentq
 from ._iterate import iterate
 from ._least_squares import least_squares
 from ._minimize import minimize
-from ._results import OptimizeResult
+from ._results import History, OptimizeResult
 from ._root import fixed_point, root
 
 __all__ = [
     "ConvergenceError",
+    "History",
     "OptimizeResult",
     "Status",
     "bisect",

@@ -151,12 +151,23 @@ class Limits:
     """Whether the caller gave `max_steps`."""
     checkpoints: tuple[int, ...] | None
     """The numbers of steps of the trajectory."""
+    record: bool = False
+    """Whether to record the values of each iteration."""
 
 
 def limits_of(
-    function: str, atol: Any, rtol: Any, max_steps: Any, vectors: Any, *, powers: tuple[float, float], default: int
+    function: str,
+    atol: Any,
+    rtol: Any,
+    max_steps: Any,
+    vectors: Any,
+    *,
+    powers: tuple[float, float],
+    default: int,
+    record: bool = False,
 ) -> Limits:
     """Check tolerances and the number of steps, and fill in defaults: powers of the spacing of numbers at one."""
+    checks.boolean(function, "record_history", record)
     eps = eps_of(vectors.xp, vectors.dtype)
     found = []
     for name, value, power in (("atol", atol, powers[0]), ("rtol", rtol, powers[1])):
@@ -171,7 +182,7 @@ def limits_of(
         steps = default
     else:
         steps = checks.integer(function, "max_steps", max_steps, minimum=0)
-    return Limits(function, found[0], found[1], steps, max_steps is not None, checkpoints)
+    return Limits(function, found[0], found[1], steps, max_steps is not None, checkpoints, record)
 
 
 def tolerance(function: str, name: str, value: Any) -> float:

@@ -12,6 +12,7 @@ from .._solver_status import Status
 from .._transforms import as_array
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
+from ..progress import To
 from ._algorithms import _bracket as bracket
 from ._arguments import Vectors, common, limits_of
 from ._results import OptimizeResult
@@ -35,6 +36,8 @@ def bracketed_root(
     max_steps: int | Sequence[int] | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
 ) -> OptimizeResult:
     """Find a root of a scalar function in an interval at whose ends its signs differ, for each element by itself.
 
@@ -56,6 +59,9 @@ def bracketed_root(
             concrete arrays.
         throw: Raise `ConvergenceError` where an element hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+        progress: Show the iterations and the residual; or a function of a `Progress`: see
+            `xpand_extensions.progress`.
+        record_history: Return the values of each iteration in `history`.
 
     Returns:
         `x`: the end of the last interval where `f` is nearer to zero; `fun`, its value there; and the status of each
@@ -80,7 +86,9 @@ def bracketed_root(
     >>> np.round(found.x, 6), found.message
     (array([1.414214, 3.      ]), 'all 2 systems converged')
     """
-    return _bracketed("bracketed_root", f, a, b, method, args, atol, rtol, max_steps, callback, throw)
+    return _bracketed(
+        "bracketed_root", f, a, b, method, args, atol, rtol, max_steps, callback, throw, progress, record_history
+    )
 
 
 @clean_tracebacks
@@ -96,6 +104,8 @@ def brentq(
     max_steps: int | Sequence[int] | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
 ) -> OptimizeResult:
     """Find a root of a scalar function by Brent's method: `bracketed_root` with `method="brent"`.
 
@@ -107,7 +117,9 @@ def brentq(
     >>> round(float(brentq(np.cos, 0.0, 3.0).x), 6)
     1.570796
     """
-    return _bracketed("brentq", f, a, b, "brent", args, atol, rtol, max_steps, callback, throw)
+    return _bracketed(
+        "brentq", f, a, b, "brent", args, atol, rtol, max_steps, callback, throw, progress, record_history
+    )
 
 
 @clean_tracebacks
@@ -123,6 +135,8 @@ def bisect(
     max_steps: int | Sequence[int] | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
 ) -> OptimizeResult:
     """Find a root of a scalar function by bisection: `bracketed_root` with `method="bisect"`.
 
@@ -134,7 +148,9 @@ def bisect(
     >>> round(float(bisect(np.cos, 0.0, 3.0).x), 6)
     1.570796
     """
-    return _bracketed("bisect", f, a, b, "bisect", args, atol, rtol, max_steps, callback, throw)
+    return _bracketed(
+        "bisect", f, a, b, "bisect", args, atol, rtol, max_steps, callback, throw, progress, record_history
+    )
 
 
 def _bracketed(
@@ -149,6 +165,8 @@ def _bracketed(
     max_steps: Any,
     callback: Any,
     throw: Any,
+    progress: To,
+    record: bool,
 ) -> OptimizeResult:
     parameters = common(name, f, method, tuple(_METHODS), args, callback, throw)
     left, right = _ends(name, a, b, parameters)
@@ -156,7 +174,8 @@ def _bracketed(
     info = problem.vectors.xp.finfo(left.dtype)
     eps = float(info.eps)
     halvings = math.log2(float(info.max)) - math.log2(eps)
-    limits = limits_of(name, atol, rtol, max_steps, problem.vectors, powers=(1.0, 1.0), default=2 * int(halvings))
+    default = 2 * int(halvings)
+    limits = limits_of(name, atol, rtol, max_steps, problem.vectors, powers=(1.0, 1.0), default=default, record=record)
     width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
 
     def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
@@ -167,8 +186,8 @@ def _bracketed(
         return _left(start, last), None if recorded is None else _left(start, recorded)
 
     condition = lambda x, *given: problem.value(x, given)
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "tangent_solve": _divided}
-    rest["key"] = (method, width, limits)
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "tangent_solve": _divided}
+    rest |= {"limits": limits, "key": (method, width, limits)}
     return solved(problem, method, left, (right, *parameters), solve=solve, condition=condition, **rest)
 
 

@@ -8,9 +8,10 @@ from xpand.extend import Array, checks
 
 from .._optional import import_optional
 from .._solver_status import Status
+from ..progress import current
 from ._algorithms._box import Box
 from ._arguments import Limits
-from ._results import RUNNING
+from ._results import RUNNING, History
 from ._run import Record
 
 
@@ -98,6 +99,9 @@ class _Host:
         self.status = self.host.full(count, RUNNING, dtype="int32")
         self.optimality = self.host.full(count, float("nan"), dtype="float64")
         self.recordings: list[tuple[int, Any]] = []
+        self.report = current("minimize")
+        self.values: list[list[tuple[float, float]]] = [[] for _ in range(count)]
+        """The value of the function and the optimality of each problem, after each step."""
 
     def on_host(self, x: Array) -> Any:
         """Copy an array to the host."""
@@ -142,6 +146,7 @@ class _Host:
             relative = self.limits.rtol * float(optimality) if self.method.derivatives else 0.0
             tolerance = max(self.limits.atol, relative)
             self.record_step()
+            self.record_values(fun, optimality)
             succeeded = False
             try:
                 if self.limits.max_steps and not (self.method.derivatives and optimality <= tolerance):
@@ -152,7 +157,7 @@ class _Host:
             except _StopError:
                 aborted = True
             self.end(tolerance, succeeded, aborted)
-        return self.record(), self.trajectory()
+        return self.record()._replace(history=self.history()), self.trajectory()
 
     def end(self, tolerance: float, succeeded: bool, aborted: bool) -> None:
         """Determine the status of the current problem from recomputed values."""
@@ -233,6 +238,11 @@ class _Host:
         self.points[self.number] = x
         self.counts[self.number, 0] += 1
         self.record_step()
+        if self.report is not None or self.limits.record:
+            fun, _, optimality = self.measured(x)
+            self.record_values(fun, optimality)
+            if self.report is not None:
+                self.report(int(self.counts[self.number, 0]), float(fun))
         if self.callback is not None and self.callback(self.record()):
             raise _StopError
 
@@ -240,6 +250,20 @@ class _Host:
         """Record the state for the trajectory."""
         if self.limits.checkpoints is not None:
             self.recordings.append((self.number, self.snapshot()))
+
+    def record_values(self, fun: Any, optimality: Any) -> None:
+        """Record values for the history."""
+        self.values[self.number].append((float(fun), float(optimality) if self.method.derivatives else float("nan")))
+
+    def history(self) -> History | None:
+        """Return the values of all problems, NaN after the last step of each."""
+        if not self.limits.record:
+            return None
+        values = self.host.full((len(self.values), max(map(len, self.values), default=1) or 1, 2), float("nan"))
+        for number, rows in enumerate(self.values):
+            if rows:
+                values[number, : len(rows)] = rows
+        return History(self.from_host(values[..., 0]), self.from_host(values[..., 1]))
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copy the current results of all problems."""
@@ -253,8 +277,8 @@ class _Host:
     def recorded(self, points: Any, optimality: Any, counts: Any, status: Any) -> Record:
         """Convert a snapshot to the library and device of the caller."""
         dtype = array_namespace(self.like).int32
-        numbers = [self.from_host(each, dtype) for each in (*counts.T, status)]
-        return Record(self.from_host(points), self.from_host(optimality), *numbers)
+        iterations, functions, gradients, code = (self.from_host(each, dtype) for each in (*counts.T, status))
+        return Record(self.from_host(points), self.from_host(optimality), iterations, functions, gradients, code)
 
     def trajectory(self) -> Record | None:
         """Make the records of the trajectory."""

@@ -9,6 +9,7 @@ from xpand.extend import Array, checks
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
+from ..progress import To
 from ._algorithms import _levenberg as levenberg
 from ._algorithms import _residuals as newton
 from ._arguments import Vectors, common, limits_of, number
@@ -34,6 +35,8 @@ def least_squares(
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
     damping: float | None = None,
 ) -> OptimizeResult:
     """Minimize the sum of squares of the residuals that a function of a tree of arrays returns.
@@ -60,6 +63,9 @@ def least_squares(
             concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+        progress: Show the iterations and the norm of the residuals; or a function of a `Progress`: see
+            `xpand_extensions.progress`.
+        record_history: Return the values of each iteration in `history`.
         damping: For "levenberg-marquardt": the first damping, relative to the columns of the Jacobian. None: 1e-3.
 
     Returns:
@@ -90,7 +96,9 @@ def least_squares(
     parameters = common("least_squares", f, method, _METHODS, args, callback, throw)
     batch_ndim = checks.integer("least_squares", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("least_squares", "x0", x0, batch_ndim, parameters)
-    limits = limits_of("least_squares", atol, rtol, max_steps, vectors, powers=(1 / 2, 0.75), default=500)
+    limits = limits_of(
+        "least_squares", atol, rtol, max_steps, vectors, powers=(1 / 2, 0.75), default=500, record=record_history
+    )
     first_damping = _damping(method, damping)
     residuals = Residuals("least_squares", f, vectors, is_square=False)
 
@@ -107,8 +115,8 @@ def least_squares(
         value, pull = autodiff.vjp(lambda x: residuals.value(x, given), x)
         return pull(value)[0]
 
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "is_symmetric": True}
-    rest["key"] = (limits, first_damping)
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": True}
+    rest |= {"limits": limits, "key": (limits, first_damping)}
     return solved(residuals, method, vectors.start, parameters, solve=solve, condition=condition, **rest)
 
 

@@ -10,6 +10,7 @@ from .. import autodiff
 from .._elsewhere import arguments_elsewhere
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
+from ..progress import To
 from ._algorithms import _descent as descent
 from ._algorithms import _first_order as first_order
 from ._algorithms import _simplex as simplex
@@ -67,6 +68,8 @@ def minimize(
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
     history: int | None = None,
     learning_rate: float | None = None,
     beta1: float | None = None,
@@ -112,6 +115,9 @@ def minimize(
             concrete arrays.
         throw: Raise `ConvergenceError` if a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+        progress: Show the iterations and the value of `f`; or a function of a `Progress`: see
+            `xpand_extensions.progress`.
+        record_history: Return the values of each iteration in `history`.
 
     Args: Options of one method
         history: "l-bfgs", "l-bfgs-b": the number of steps to store. None: 10.
@@ -174,7 +180,9 @@ def minimize(
     if rtol is not None and chosen in _WITHOUT_GRADIENT:
         raise TypeError(f"minimize: rtol is relative to the first gradient, and the method {chosen!r} takes none")
     power = 1 / 2 if chosen == "nelder-mead" else 1 / 3
-    limits = limits_of("minimize", atol, rtol, max_steps, vectors, powers=(power, 0.75), default=steps)
+    limits = limits_of(
+        "minimize", atol, rtol, max_steps, vectors, powers=(power, 0.75), default=steps, record=record_history
+    )
     box = box_of("minimize", bounds, vectors)
     objective = Objective("minimize", f, gradient, vectors)
     if not vectors.start.shape[-1]:
@@ -193,7 +201,8 @@ def minimize(
     def condition(x: Array, box: Box, *given: Any) -> Array:
         return box.equation(x, objective.evaluator(given)(x)[1])
 
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "is_symmetric": bounds is None}
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": bounds is None}
+    rest["limits"] = limits
     rest["key"] = None if chosen in SCIPY_METHODS else (options, limits)
     return solved(objective, chosen, vectors.start, (box, *parameters), solve=solve, condition=condition, **rest)
 

@@ -11,6 +11,15 @@ RUNNING: Final = -1
 """The status of a running problem; no result has it."""
 
 
+class History(NamedTuple):
+    """Values before the first iteration and after each, along a last axis, NaN after the last iteration."""
+
+    objective: Array
+    """The quantity to be made small: the value of the function, or the norm of the residuals."""
+    optimality: Array
+    """The quantity compared with the tolerance."""
+
+
 class OptimizeResult(NamedTuple):
     """The results of a batch of problems: a tree of arrays, which `jit`, `vmap` and others accept."""
 
@@ -28,6 +37,9 @@ class OptimizeResult(NamedTuple):
     """The number of evaluations of its derivative: its gradient, its Jacobian, or a product with the Hessian."""
     status: Array
     """The `Status` as integers of shape `(*batch)`."""
+    history: History | None = None
+    """With `record_history`: values of each iteration, of shape `(*batch, iterations + 1)`; where values are abstract,
+    with room for `max_steps`."""
     trajectory: "OptimizeResult | None" = None
     """If `max_steps` is a sequence: the results after each number of steps, stacked along a new first axis. Its
     points are constants for differentiation."""

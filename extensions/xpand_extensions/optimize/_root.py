@@ -8,6 +8,7 @@ from xpand.extend import Array, checks
 
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
+from ..progress import To
 from ._algorithms import _mixing as anderson
 from ._algorithms import _residuals as newton
 from ._arguments import Vectors, common, limits_of, number
@@ -34,6 +35,8 @@ def root(
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
     history: int | None = None,
     mixing: float | None = None,
 ) -> OptimizeResult:
@@ -60,6 +63,9 @@ def root(
             concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+        progress: Show the iterations and the norm of the residuals; or a function of a `Progress`: see
+            `xpand_extensions.progress`.
+        record_history: Return the values of each iteration in `history`.
         history: For "anderson": the number of mixed steps. None: 5.
         mixing: For "anderson": the factor of `f` in each step. None: the factor that makes the first step half as long
             as `x0`, or half of one.
@@ -90,12 +96,12 @@ def root(
     """
     parameters = common("root", f, method, _METHODS, args, callback, throw)
     vectors = Vectors("root", "x0", x0, checks.integer("root", "batch_ndim", batch_ndim, minimum=0), parameters)
-    limits = limits_of(
-        "root", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=100 if method == "newton" else 1000
-    )
+    default = 100 if method == "newton" else 1000
+    powers = (2 / 3, 0.75)
+    limits = limits_of("root", atol, rtol, max_steps, vectors, powers=powers, default=default, record=record_history)
     memory, amount = _mixing("root", method, history, mixing)
     residuals = Residuals("root", f, vectors, is_square=True)
-    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw)
+    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw, progress)
 
 
 @clean_tracebacks
@@ -113,6 +119,8 @@ def fixed_point(
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
+    progress: To = False,
+    record_history: bool = False,
     history: int | None = None,
     mixing: float = 1.0,
 ) -> OptimizeResult:
@@ -132,6 +140,8 @@ def fixed_point(
         batch_ndim: As in `root`.
         callback: As in `root`.
         throw: As in `root`.
+        progress: As in `root`.
+        record_history: As in `root`.
         history: For "anderson": the number of mixed steps. None: 5.
         mixing: The factor of `f(x) - x` in each step; a factor below one damps.
 
@@ -154,10 +164,12 @@ def fixed_point(
     parameters = common("fixed_point", f, method, _FIXED_POINT_METHODS, args, callback, throw)
     batch_ndim = checks.integer("fixed_point", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("fixed_point", "x0", x0, batch_ndim, parameters)
-    limits = limits_of("fixed_point", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=1000)
+    limits = limits_of(
+        "fixed_point", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=1000, record=record_history
+    )
     memory, amount = _mixing("fixed_point", method, history, mixing)
     residuals = Residuals("fixed_point", f, vectors, is_square=True, shift=True)
-    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw)
+    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw, progress)
 
 
 def _mixing(function: str, method: str, history: Any, amount: Any) -> tuple[int, float | None]:
@@ -183,6 +195,7 @@ def _solved(
     amount: float | None,
     callback: Callable[[OptimizeResult], Any] | None,
     throw: bool,
+    progress: To,
 ) -> OptimizeResult:
     """Run a method for roots or fixed points."""
     is_root = residuals.name == "root"
@@ -201,5 +214,6 @@ def _solved(
 
     condition = lambda x, *given: residuals.value(x, given)
     start = residuals.vectors.start
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "key": (limits, history, amount)}
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress}
+    rest |= {"limits": limits, "key": (limits, history, amount)}
     return solved(residuals, method, start, parameters, solve=solve, condition=condition, **rest)

@@ -1,6 +1,6 @@
 """Run a method: its steps, trajectory, callback and final status."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from xpand import UnsupportedError, array_namespace, is_concrete, trees
@@ -9,12 +9,13 @@ from xpand.extend import Array, checks
 from .._lazy import is_lazy
 from .._solver_status import Status, throw_unless_converged
 from ..jit._reused import reused
+from ..progress import To, check, current, emit, tracked
 from ._algorithms._states import updated
 from ._algorithms._vectors import select
 from ._arguments import Limits, Vectors
 from ._implicit import implicit
 from ._iterate import iterate
-from ._results import RUNNING, OptimizeResult
+from ._results import RUNNING, History, OptimizeResult
 
 
 class Record(NamedTuple):
@@ -27,6 +28,7 @@ class Record(NamedTuple):
     function_evaluations: Array
     gradient_evaluations: Array
     status: Array
+    history: History | None = None
 
 
 class Problem(Protocol):
@@ -48,6 +50,7 @@ class _Run(NamedTuple):
     state: Any
     recorded: Any
     """The records of the trajectory, along an axis after those of the batch; None without a trajectory."""
+    history: History | None
 
 
 def run(
@@ -77,6 +80,8 @@ def run(
     aborted = False
     seen = 0
     numbers = _numbers(trees.leaves(start)[0], limits.checkpoints)
+    steps = _numbers(trees.leaves(start)[0], range(limits.max_steps + 1) if limits.record else None)
+    report = current(limits.function)
 
     def running(carried: _Run) -> Array:
         return (carried.state.status == RUNNING) & (carried.state.iterations < limits.max_steps)
@@ -92,11 +97,15 @@ def run(
             )
         if callback is not None and is_concrete(state.status):
             seen = _progress(record_of(state))
-        return _Run(state, None if numbers is None else _spread(record_of(state), numbers))
+        recorded = None if numbers is None else _spread(record_of(state), numbers)
+        return _Run(state, recorded, None if steps is None else _first(state, steps))
 
     def whole_step(carried: _Run) -> _Run:
+        if report is not None:
+            emit(report, carried.state.iterations, carried.state.objective)
         after = step(carried.state)
-        return _Run(after, None if numbers is None else _recorded(numbers, record_of(after), carried.recorded))
+        recorded = None if numbers is None else _recorded(numbers, record_of(after), carried.recorded)
+        return _Run(after, recorded, None if steps is None else _with_values(steps, after, carried.history))
 
     def notify(carried: _Run) -> bool:
         nonlocal aborted, seen
@@ -116,7 +125,11 @@ def run(
         lazy_steps=limits.max_steps * slack if limits.given else None,
         callback=None if callback is None else notify,
     )
+    if report is not None:
+        emit(report, carried.state.iterations, carried.state.objective)
     last = _ended(record_of(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
+    if carried.history is not None:
+        last = last._replace(history=_trimmed(carried.history, last.iterations))
     if carried.recorded is None:
         return last, None
     trajectory = trees.map(
@@ -131,11 +144,13 @@ def solved(
     start: Array,
     args: tuple[Any, ...],
     *,
+    limits: Limits,
     key: Hashable,
     solve: Callable[..., tuple[Record, Record | None]],
     condition: Callable[..., Array],
     callback: Callable[[OptimizeResult], Any] | None,
     throw: bool,
+    progress: To = False,
     **options: Any,
 ) -> OptimizeResult:
     """Solve a problem and make its result; the solution is differentiated implicitly.
@@ -145,12 +160,14 @@ def solved(
         method: The name of the method, for messages.
         start: The starting point.
         args: The parameters: the solution is differentiable with respect to them.
+        limits: The limits at which to stop.
         key: Everything else that `solve` and `condition` depend on, besides the user's functions. None: `solve` needs
             concrete arrays.
         solve: Takes the starting point, the parameters and what to call with records; returns what `run` returns.
         condition: Takes a point and the parameters; zero at the solution.
         callback: Called with the result after each iteration.
         throw: Whether to raise where a problem has not converged.
+        progress: Where to report the iterations.
         **options: Options of `implicit`.
     """
 
@@ -162,15 +179,18 @@ def solved(
     def whole(start: Array, args: tuple[Any, ...]) -> tuple[Array, Any]:
         return implicit(condition, start, run_method, args, **options)
 
-    if callback is None and key is not None and is_concrete(start):
-        known = (problem.name, method, problem.vectors.signature, key)
-        x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)
-    else:
-        x, (last, recorded) = whole(start, args)
-    result = problem.result(last._replace(x=x), args)
-    if recorded is not None:
-        rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023
-        result = result._replace(trajectory=trees.stack([problem.result(row, args) for row in rows]))
+    check(problem.name, progress)
+    label = "objective" if problem.name == "minimize" else "residual"
+    with tracked(f"{problem.name}: {method}", limits.max_steps, label, progress=progress) as report:
+        if callback is None and report is None and key is not None and is_concrete(start):
+            known = (problem.name, method, problem.vectors.signature, key)
+            x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)
+        else:
+            x, (last, recorded) = whole(start, args)
+        result = problem.result(last._replace(x=x), args)
+        if recorded is not None:
+            rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023
+            result = result._replace(trajectory=trees.stack([problem.result(row, args) for row in rows]))
     if throw:
         throw_unless_converged(problem.name, method, result)
     return result
@@ -178,7 +198,7 @@ def solved(
 
 def record_of(state: Any) -> Record:
     """Return the record of a state."""
-    return Record(*[getattr(state, name) for name in Record._fields])
+    return Record(*[getattr(state, name) for name in Record._fields[:-1]])
 
 
 def _progress(record: Record) -> int:
@@ -193,11 +213,39 @@ def _ended(record: Record, otherwise: Status) -> Record:
     return record._replace(status=updated(record.status, (record.status == RUNNING, otherwise)))
 
 
-def _numbers(like: Array, checkpoints: tuple[int, ...] | None) -> Array | None:
+def _first(state: Any, steps: Array) -> History:
+    """Make a history of the first values."""
+    xp = array_namespace(state.optimality)
+    shape = (*state.status.shape, steps.shape[0])
+    like = state.optimality
+    empty = xp.full(shape, float("nan"), dtype=like.dtype, device=checks.device_of(like))
+    return _with_values(steps, state, History(empty, empty))
+
+
+def _with_values(steps: Array, state: Any, history: History | None) -> History:
+    """Store the values of a state at its number of iterations."""
+    assert history is not None
+    is_now = steps == state.iterations[..., None]
+
+    def stored(values: Array, now: Array) -> Array:
+        return array_namespace(values, now).where(is_now, now[..., None], values)
+
+    return History(stored(history.objective, state.objective), stored(history.optimality, state.optimality))
+
+
+def _trimmed(history: History, iterations: Array) -> History:
+    """Remove what no problem has needed, where that is concrete."""
+    if not is_concrete(iterations) or 0 in iterations.shape:
+        return history
+    width = int(array_namespace(iterations).max(iterations)) + 1
+    return History(*[x[..., :width] for x in history])
+
+
+def _numbers(like: Array, checkpoints: Sequence[int] | None) -> Array | None:
     if checkpoints is None:
         return None
     xp = array_namespace(like)
-    return xp.asarray(checkpoints, dtype=xp.int32, device=checks.device_of(like))
+    return xp.asarray(tuple(checkpoints), dtype=xp.int32, device=checks.device_of(like))
 
 
 def _spread(record: Record, numbers: Array) -> Record:

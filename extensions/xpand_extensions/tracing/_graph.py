@@ -14,6 +14,7 @@ from xpand import array_namespace, library_name
 from xpand.extend import DType, device_of
 from xpand.extend import LibraryArray as Array
 
+from .._drawing import Drawing, Node, drawn
 from ._core import Aval, Op, TracedArray, bare, bind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -174,6 +175,9 @@ class Graph:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        return drawn(drawing_of(self, f"graph over {library_name(self.namespace.base)}"))
+
     def dot(self) -> str:
         """Return the graph in the language of Graphviz, to be drawn; those of loops and branches have boxes."""
         return "\n".join(["digraph {", "    node [fontname=monospace];", *_drawn(self, ""), "}"])
@@ -205,6 +209,24 @@ def _lines(graph: Graph, title: str, over: str, notes: Mapping[int, str]) -> lis
             lines += [f"        {line}" for line in _lines(inner, name, "", notes)]
     lines.append(f"    return {', '.join(names[x] for x in graph.outputs)}")
     return lines
+
+
+def drawing_of(graph: Graph, title: str) -> Drawing:
+    """Return the nodes of a graph, and of those of its loops and branches."""
+    nodes = [Node("input", "input", (), written_type(x.aval)) for x in graph.inputs]
+    nodes += [Node(_short(value), "constant", (), written_type(x.aval)) for x, value in graph.constants.items()]
+    numbers = {x: i for i, x in enumerate([*graph.inputs, *graph.constants])}
+    parts = []
+    for equation in graph.equations:
+        inputs = tuple([numbers[x] for x in equation.inputs if isinstance(x, Variable)])
+        numbers.update(dict.fromkeys(equation.outputs, len(nodes)))
+        types = ", ".join(written_type(x.aval) for x in equation.outputs)
+        nodes.append(Node(str(equation.op), "operation", inputs, types))
+        parts += [drawing_of(inner, f"{name} of {equation.op}") for name, inner in graphs_within(equation.params)]
+    for x in graph.outputs:
+        is_variable = isinstance(x, Variable)
+        nodes.append(Node("output" if is_variable else repr(x), "output", (numbers[x],) if is_variable else ()))
+    return Drawing(title, nodes, parts)
 
 
 def _drawn(graph: Graph, prefix: str) -> list[str]:

@@ -28,6 +28,7 @@ def krylov(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
+    record: bool = False,
 ) -> Found:
     bounded = is_lazy(b)
     if bounded and stops[-1] > _MOST_LAZY:
@@ -35,5 +36,5 @@ def krylov(
             f"solve: of lazy arrays all of the {stops[-1]} steps that there may be are planned, for whether a system "
             f"has converged is not known; give max_steps, at most {_MOST_LAZY}, or compute the arrays first"
         )
-    options: dict[str, Any] = {"system": system, "method": method, "order": order, "stops": stops}
+    options: dict[str, Any] = {"system": system, "method": method, "order": order, "stops": stops, "record": record}
     return Found(*run(b, x0, rtol, atol, bounded=bounded, **options))

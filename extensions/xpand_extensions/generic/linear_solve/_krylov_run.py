@@ -9,9 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete, trees
 from xpand.extend import LibraryArray as Array
-from xpand_extensions import control_flow
+from xpand.extend import checks
+from xpand_extensions import control_flow, progress
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._results import norm as exact_norm
+from xpand_extensions.linear_solve._results import recorded
 
 from ._krylov_bicg import BICG, BICGSTAB
 from ._krylov_cg import CG, CG_ADAPTIVE
@@ -64,6 +66,10 @@ class Carry(NamedTuple):
     """The true residual there."""
     measure: Array
     """The measure that must become small: the norm of the residual, or of the adjoint times it."""
+    size: Any = ()
+    """The norm of the residual by the recursion, if somebody watches."""
+    history: Any = ()
+    """These norms after each step, if they are recorded where values are abstract."""
 
 
 class Loop:
@@ -84,6 +90,18 @@ class Loop:
         """Conjugate gradients let the residual grow as the root of the condition number before it falls."""
         self.is_masked = b.ndim > 1 or bounded
         """Whether systems may have to wait."""
+        self.report = progress.current("solve")
+        self.record: int | None = None
+        """The number of steps to record; None: no record."""
+        self.scale: Any = 1
+        """The factor of norms, for who watches."""
+        self.rows: list[tuple[Array, Array]] = []
+        """The numbers of steps and the norms recorded so far, where values are concrete."""
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody wants to know the norm after each step."""
+        return self.report is not None or self.record is not None
 
     def init(self, x: Array, b_is_zero: Array) -> Carry:
         """Look at where the method begins."""
@@ -100,7 +118,26 @@ class Loop:
         self.limit = xp.maximum(self.limit, size / float(xp.finfo(self.b.dtype).eps) ** 0.625)
         initial = self.select(finite, residual, xp.zeros_like(residual))
         state = self.method.start(self.system, x, initial, self.order)
-        return Carry(state, zero, zero, zero + 1, status, x, residual, measure)
+        carry = Carry(state, zero, zero, zero + 1, status, x, residual, measure)
+        if self.record is not None and (self.is_bounded or not is_concrete(status)):
+            empty = xp.expand_dims(xp.zeros_like(size), axis=-1) + xp.full_like(
+                xp.arange(self.record + 1), float("nan"), dtype=size.dtype, device=checks.device_of(size)
+            )
+            carry = carry._replace(history=empty)
+        return self.watched(carry._replace(size=size)) if self.is_watched else carry
+
+    def watched(self, carry: Carry) -> Carry:
+        """Report the steps and record the norms of the residuals."""
+        size = carry.size * self.scale
+        if self.report is not None:
+            progress.emit(self.report, carry.steps, size)
+        if isinstance(carry.history, tuple):
+            self.rows += [(carry.steps, size)] * (self.record is not None)
+            return carry
+        xp = self.xp
+        return carry._replace(
+            history=recorded(carry.history, xp.expand_dims(carry.steps, axis=-1), xp.expand_dims(size, axis=-1))
+        )
 
     def is_too_far(self, x: Array, residual: Array) -> Array:
         """Tell where to begin at zero, since the residual at the beginning has squares that can't be held."""
@@ -142,10 +179,12 @@ class Loop:
             active = is_running(carry)
             masked_step = self.method.masked_step
             if masked_step is None or not self.is_masked:
-                return self.merged(active, self.step(carry), carry)
-            found = self.step_active(masked_step, carry.state, active)
-            rest = self.merged(active, self.after(carry, found)._replace(state=()), carry._replace(state=()))
-            return rest._replace(state=found.state)
+                after = self.merged(active, self.step(carry), carry)
+            else:
+                found = self.step_active(masked_step, carry.state, active)
+                rest = self.merged(active, self.after(carry, found)._replace(state=()), carry._replace(state=()))
+                after = rest._replace(state=found.state)
+            return self.watched(after) if self.is_watched else after
 
         return self.repeat(is_running, step, carry, stop if self.method is not GMRES else min(stop, self.order))
 
@@ -188,7 +227,8 @@ class Loop:
         flag = xp.where(finite | (steps > 1), flag, zero + NOT_FINITE)
         flag = xp.where(met, zero + CONVERGED, flag)
         calls = carry.calls + self.method.cost(self.order)
-        return carry._replace(state=found.state, flag=flag, steps=steps, calls=calls)
+        after = carry._replace(state=found.state, flag=flag, steps=steps, calls=calls)
+        return after._replace(size=size) if self.is_watched else after
 
     def look(self, carry: Carry) -> Carry:
         """Compute the true residual of systems that have reason to; end them or begin again from there."""
@@ -239,6 +279,16 @@ class Loop:
             xp.where(running, ended, carry.status),
         )
 
+    def history(self, carry: Carry) -> Array:
+        """Return the norm of the residual after each step, NaN after the last."""
+        if not isinstance(carry.history, tuple):
+            return carry.history
+        xp = self.xp
+        steps, sizes = (xp.stack(each, axis=-1) for each in zip(*self.rows))
+        width = int(xp.max(carry.steps)) + 1 if 0 not in carry.steps.shape else 1
+        empty = xp.full((*carry.steps.shape, width), float("nan"), dtype=sizes.dtype, device=checks.device_of(sizes))
+        return recorded(empty, steps, sizes)
+
     def merged(self, active: Array, new: Carry, old: Carry) -> Carry:
         """Take new states of the active systems; one system alone is active, else it would not be asked."""
         if not self.is_masked:
@@ -267,6 +317,7 @@ def run(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
+    record: bool = False,
     loop_of: Callable[..., Loop] = Loop,
     bounded: bool = False,
     arranged: Callable[[Any], Any] = lambda system: system,
@@ -274,16 +325,21 @@ def run(
     """Solve, and return the state after each requested number of steps.
 
     `arranged` brings the system into another form for its products. With `bounded` as many steps are taken as there may
-    be, whether or not a system has finished; and a method begins again but once.
+    be, whether or not a system has finished; and a method begins again but once. With `record`, for one number of
+    steps, the norm of the residual after each step comes last.
     """
     xp = array_namespace(b)
     ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)
     within = ranged._replace(system=arranged(ranged.system)).with_preconditioner()
     loop = loop_of(METHODS[method], within, order, ranged.b, rtol, ranged.atol, bounded)
+    if record or loop.report is not None:
+        loop.record, loop.scale = stops[-1] if record else None, ranged.size
     carry = loop.init(ranged.x0, xp.all(b == 0, axis=-1))
     rows = []
     for stop in stops:
         carry = loop.advance(carry, stop)
         size = None if loop.method.size is None else loop.method.size(carry.state)
         rows.append(out_of_range(ranged, system, b, rtol, atol, size, *loop.finish(carry)))
+    if record:
+        return *rows[0], loop.history(carry)
     return rows[0] if len(rows) == 1 else tuple([xp.stack(each) for each in zip(*rows)])

@@ -32,6 +32,11 @@ class Bracket(NamedTuple):
     status: Array
 
     @property
+    def objective(self) -> Array:
+        """The absolute value of the function."""
+        return array_namespace(self.x).abs(self.value)
+
+    @property
     def optimality(self) -> Array:
         """The distance of the ends."""
         return array_namespace(self.x).abs(self.other - self.x)

@@ -70,6 +70,11 @@ class Descent(NamedTuple):
     gradient_evaluations: Array
     status: Array
 
+    @property
+    def objective(self) -> Array:
+        """The value of the function."""
+        return self.fun
+
 
 def first_evaluation(evaluate: Evaluate, x: Array, box: Box, atol: float, rtol: float) -> dict[str, Any]:
     """Evaluate the function at the starting point; return the fields that methods with gradients share."""

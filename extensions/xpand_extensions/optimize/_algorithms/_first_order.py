@@ -31,6 +31,11 @@ class FirstOrder(NamedTuple):
     gradient_evaluations: Array
     status: Array
 
+    @property
+    def objective(self) -> Array:
+        """The value of the function."""
+        return self.fun
+
 
 def init(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol: float) -> FirstOrder:
     """Evaluate the function at the starting point."""

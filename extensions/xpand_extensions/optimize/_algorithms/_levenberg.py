@@ -43,6 +43,11 @@ class Damped(NamedTuple):
     gradient_evaluations: Array
     status: Array
 
+    @property
+    def objective(self) -> Array:
+        """The norm of the residuals."""
+        return norm(self.residual)
+
 
 def init(linearize: Linearize, x: Array, atol: float, rtol: float, damping: float) -> Damped:
     """Evaluate the function at the starting point."""

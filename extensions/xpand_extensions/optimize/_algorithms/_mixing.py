@@ -34,6 +34,11 @@ class Mixing(NamedTuple):
     status: Array
 
     @property
+    def objective(self) -> Array:
+        """The norm of the residuals."""
+        return norm(self.residual)
+
+    @property
     def gradient_evaluations(self) -> Array:
         """Zeros: the method takes no derivatives."""
         return 0 * self.iterations

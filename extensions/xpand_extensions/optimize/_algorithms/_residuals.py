@@ -62,6 +62,11 @@ class Search(NamedTuple):
     gradient_evaluations: Array
     status: Array
 
+    @property
+    def objective(self) -> Array:
+        """The norm of the residuals."""
+        return norm(self.residual)
+
 
 class Method(Protocol):
     """The interface of a method: its evaluations, the quantity that the tolerance is for, and its steps."""

@@ -43,6 +43,11 @@ class Simplex(NamedTuple):
     status: Array
 
     @property
+    def objective(self) -> Array:
+        """The least value."""
+        return array_namespace(self.values).min(self.values, axis=-1)
+
+    @property
     def x(self) -> Array:
         """The best vertex."""
         return self.vertices[..., 0, :]

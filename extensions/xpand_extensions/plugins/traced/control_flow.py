@@ -16,7 +16,14 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def scan(
-    f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
+    f: Callable[..., Any],
+    init: Arrays,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+    unroll: Any = 1,
+    *,
+    progress: Any = False,
 ) -> tuple[Arrays, Arrays]:
     namespace = array_namespace(*init, *xs)
 
@@ -34,7 +41,9 @@ def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> 
     return _wrapped(namespace, ys)
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None, progress: Any = False
+) -> Arrays:
     bounds = [x for x in (lower, upper) if not isinstance(x, int)]
     namespace = array_namespace(*init_val, *bounds)
     device = device_of(init_val[0])
@@ -55,7 +64,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Ar
 
 
 def while_loop(
-    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    init_val: Arrays,
+    *,
+    max_iter: Any = None,
+    progress: Any = False,
 ) -> Arrays:
     namespace = array_namespace(*init_val)
     if not isinstance(max_iter, tuple):

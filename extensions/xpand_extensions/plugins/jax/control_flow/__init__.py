@@ -17,7 +17,9 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
 
 
-def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
+def while_loop(
+    cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None, progress: Any = False
+) -> Arrays:
     cond_fun, body_fun = explained("while_loop", cond_fun), explained("while_loop", body_fun)
     if max_iter is None:
         found: Arrays = jax.lax.while_loop(lambda carry: cond_fun(*carry), lambda carry: body_fun(*carry), init_val)
@@ -27,7 +29,9 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_
     return bounded(cond_fun, body_fun, init_val, max_iter)
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None, progress: Any = False
+) -> Arrays:
     body_fun = explained("fori_loop", body_fun)
     if not (isinstance(lower, int) and isinstance(upper, int)):
         found: Arrays = jax.lax.fori_loop(lower, upper, lambda i, carry: body_fun(i, *carry), init_val, unroll=unroll)
@@ -38,7 +42,14 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
 
 
 def scan(
-    f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
+    f: Function,
+    init: Arrays,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+    unroll: Any = 1,
+    *,
+    progress: Any = False,
 ) -> tuple[Arrays, Arrays]:
     return checkpointed(explained("scan", f), init, xs, length, reverse, unroll)
 

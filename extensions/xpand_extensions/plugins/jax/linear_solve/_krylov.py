@@ -27,8 +27,9 @@ def krylov(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
+    record: bool = False,
 ) -> Found:
-    options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
+    options: dict[str, Any] = {"method": method, "order": order, "stops": stops, "record": record}
 
     def solve(b: Array, x0: Array, rtol: Array, atol: Array, system: Any) -> Found:
         return Found(*run(b, x0, rtol, atol, system=system, arranged=_fast, loop_of=Columns, **options))

@@ -45,6 +45,7 @@ def krylov(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
+    record: bool = False,
 ) -> Found:
     loop_of = partial(InPlace, layouts=Layouts())
     options: dict[str, Any] = {
@@ -52,11 +53,12 @@ def krylov(
         "method": method,
         "order": order,
         "stops": stops,
+        "record": record,
         "loop_of": loop_of,
     }
     # A system that overflows or divides by zero fails, as its status says.
     with np.errstate(all="ignore"):
-        if b.ndim == 1 or method != "cg" or not _is_one_by_one(system, b):
+        if b.ndim == 1 or method != "cg" or record or not _is_one_by_one(system, b):
             return Found(*run(b, x0, rtol, atol, **options))
         batch = b.shape[:-1]
         rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _lanes(system, batch)
@@ -199,6 +201,8 @@ class InPlace(Loop):
             axpy(z, p)
             rz, taken = new, taken + 1
             size = square**0.5
+            if self.is_watched:
+                self.watched(carry._replace(steps=np.asarray(taken, np.int32), size=np.asarray(size, dtype=x.dtype)))
             if size <= tolerance:
                 flag = CONVERGED
             elif not size <= limit:

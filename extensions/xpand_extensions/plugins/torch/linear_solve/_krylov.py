@@ -33,8 +33,9 @@ def krylov(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
+    record: bool = False,
 ) -> Found:
-    options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
+    options: dict[str, Any] = {"method": method, "order": order, "stops": stops, "record": record}
     given = (b, x0, rtol, atol)
     if _host is None or method != "cg" or not _is_sparse(system) or not _is_on_host(*given, *trees.leaves(system)):
         return Found(*run(b, x0, rtol, atol, system=system, **options))
@@ -43,7 +44,8 @@ def krylov(
     matrix = Matrix(values._of(values.values.detach().numpy(), pattern, values._static()), True, True)
     same = System(matrix, None, None, system.rows, system.columns, system.is_transposed)
     found = _host.krylov(*[each.detach().numpy() for each in given], system=same, **options)
-    return Found(*[torch.from_numpy(np.require(each, requirements="W")) for each in found])
+    arrays = found if record else found[:-1]
+    return Found(*[torch.from_numpy(np.require(each, requirements="W")) for each in arrays])
 
 
 def _is_sparse(system: Any) -> bool:

@@ -1,0 +1,244 @@
+"""Progress of long computations: a bar in a terminal, lines in a log file, or calls of a function.
+
+Solvers, optimizers and loops have an argument `progress`: True shows how far they are, and a function is called with a
+`Progress` after each step. `reporting` does the same for everything in a block, computations of Dask arrays included.
+
+True writes to the standard error: a bar in a terminal and in a notebook (with rich, of the extra `cli`), a line every
+few seconds in a file, and nothing in a pipe. The environment variable `XPAND_PROGRESS` overrides this: "bar", "lines"
+or "off".
+
+The outermost call reports; what it calls in turn is silent, so that a minimization whose function solves linear systems
+shows one bar. Within compiled functions each step calls the host, as `debug.callback` does: this costs some
+microseconds, a program with reports is compiled for itself, and the reports may come after the call has returned.
+Under `vmap` each lane reports. Lazy arrays of Dask report when they are computed within `reporting`.
+"""
+
+import os
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, Namespace, checks, describe, imported_libraries
+
+from . import debug
+from ._dispatch import pluggable
+from ._lazy import is_lazy
+from ._optional import import_if_usable
+
+__all__ = ["Progress", "Report", "reporting", "tracked"]
+
+
+class Progress(NamedTuple):
+    """The state of a computation after a step."""
+
+    name: str
+    """The function, with its method: "solve: cg"."""
+    step: int
+    """The number of steps taken; of a batch, the largest."""
+    total: int | None
+    """The maximum number of steps; None where there is none."""
+    value: float | None
+    """The residual or objective value, of a batch the largest; None if there is none."""
+    label: str
+    """The name of the value: "residual" or "objective"."""
+    seconds: float
+    """The time since the start."""
+    finished: bool
+    """Whether this is the last report. Compiled functions don't report their end."""
+
+    def __str__(self) -> str:
+        """Write one line."""
+        count = f"{self.step}" if self.total is None else f"{self.step} of {self.total}"
+        value = "" if self.value is None else f", {self.label} {self.value:.3g}"
+        return f"{self.name}: {count}{value}, {self.seconds:.1f} s" + (", finished" if self.finished else "")
+
+
+class Report(Protocol):
+    """The function that a computation calls after each step."""
+
+    def __call__(self, step: int | Array, value: float | Array | None = None, /) -> None:
+        """Report the number of steps and a value: numbers, or arrays of a batch, which may be traced."""
+        ...
+
+
+To: TypeAlias = bool | Callable[[Progress], object]
+"""Where progress goes: True shows it, False doesn't, and a function is called with it."""
+
+_TO: Final = ContextVar[To]("progress", default=False)
+_CURRENT: Final = ContextVar["_Tracked | None"]("report", default=None)
+_SECONDS_PER_LINE: Final = 2.0
+
+
+@contextmanager
+def reporting(to: To = True, /) -> Iterator[None]:
+    """Report the progress of solvers, optimizers and computations of Dask arrays within this context.
+
+    Loops of `control_flow` report only if they have the argument `progress`, since many functions use them. Of Dask,
+    the schedulers of the local machine report; `distributed` has a progress bar of its own.
+
+    Args:
+        to: True shows the progress; a function is called with a `Progress` after each step.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.linear_solve import solve
+    >>> seen = []
+    >>> with reporting(seen.append):
+    ...     x = solve(np.diag([1.0, 2.0]), np.asarray([1.0, 1.0]), method="cg").x
+    >>> [(each.name, each.step) for each in seen]
+    [('solve: cg', 1), ('solve: cg', 2), ('solve: cg', 2)]
+    """
+    token = _TO.set(check("reporting", to))
+    try:
+        with ExitStack() as stack:
+            if to:
+                for computes in {computing.native_for(name) for name in imported_libraries()}:
+                    stack.enter_context(computes())
+            yield
+    finally:
+        _TO.reset(token)
+
+
+@contextmanager
+def tracked(name: str, total: int | None = None, label: str = "", *, progress: To = False) -> Iterator[Report | None]:
+    """Track a computation of your own; calls that track within it are silent.
+
+    Args:
+        name: The name to show.
+        total: The number of steps, if known.
+        label: The name of the reported values.
+        progress: Where to report. False: to that of the surrounding `reporting`, if any.
+
+    Yields:
+        The function to call after each step, or None where nobody wants reports.
+
+    >>> with tracked("count", 2, progress=lambda each: print(each.step, each.finished)) as report:
+    ...     for i in range(2):
+    ...         report(i + 1)
+    1 False
+    2 False
+    2 True
+    """
+    to = check(name, progress) or _TO.get()
+    report = _Tracked(name, total, label, _Shown() if to is True else to) if to else None
+    if report is None and _CURRENT.get() is None:
+        yield None
+        return
+    tokens = _TO.set(False), _CURRENT.set(report)
+    try:
+        yield report
+    finally:
+        _TO.reset(tokens[0])
+        _CURRENT.reset(tokens[1])
+        if report is not None:
+            report.finish()
+
+
+def check(function: str, to: Any) -> To:
+    """Check the argument `progress` of a function, which is False, True or a function."""
+    if not (isinstance(to, bool) or callable(to)):
+        raise TypeError(f"{function}: progress must be True, False or a function of a Progress, got {describe(to)}")
+    return to
+
+
+def current(function: str) -> Report | None:
+    """Return the function that the current call of a facade reports to; None where nobody wants reports.
+
+    The name tells a call from those for its derivatives: a minimization calls solvers for the gradient of a solution.
+    """
+    report = _CURRENT.get()
+    return report if report is not None and report.last.name.partition(":")[0] == function else None
+
+
+def emit(report: Report, step: Any, value: Any = None) -> None:
+    """Report steps and values: at once, or from within a compiled program. Lazy arrays aren't computed for it."""
+    arrays = [x for x in (step, value) if checks.is_array(x)]
+    if all(map(is_concrete, arrays)):
+        report(step, value)
+    elif not any(map(is_lazy, arrays)):
+        debug.callback(report, step, value)
+
+
+@pluggable
+def computing(*, xp: Namespace | str | None = None) -> AbstractContextManager[None]:
+    """Return a context in which computations of a library's lazy arrays are tracked."""
+    return computing.native_for(xp)(xp=xp)
+
+
+class _Tracked:
+    """A computation that reports its steps; the thread that does may be another one."""
+
+    def __init__(self, name: str, total: int | None, label: str, to: Callable[[Progress], object]) -> None:
+        self.last = Progress(name, 0, total, None, label, 0.0, False)
+        self.to, self.start, self.lock = to, time.monotonic(), threading.Lock()
+
+    def __call__(self, step: int | Array, value: float | Array | None = None, /) -> None:
+        number, size = int(_largest(step)), None if value is None else float(_largest(value))
+        with self.lock:
+            if number != self.last.step:
+                self.last = self.last._replace(step=number, value=size, seconds=time.monotonic() - self.start)
+                self.to(self.last)
+
+    def finish(self) -> None:
+        """Report the end, if there has been a step."""
+        with self.lock:
+            if self.last.step:
+                self.to(self.last._replace(seconds=time.monotonic() - self.start, finished=True))
+
+
+def _largest(x: Any) -> Any:
+    return array_namespace(x).max(x) if checks.is_array(x) and x.ndim else x
+
+
+class _Shown:
+    """Progress on the standard error."""
+
+    def __init__(self) -> None:
+        self.form, self.written = _form(), 0.0
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Move the bar, or write a line if the last one is some seconds old."""
+        rich = import_if_usable("rich.progress") if self.form == "bar" else None
+        if rich is not None:
+            self._draw(rich, progress)
+        elif self.form != "off" and (progress.finished or progress.seconds >= self.written + _SECONDS_PER_LINE):
+            self.written = progress.seconds
+            sys.stderr.write(f"{progress}\n")
+            sys.stderr.flush()
+
+    def _draw(self, rich: Any, progress: Progress) -> None:
+        if self.bar is None:
+            columns = [rich.TextColumn("{task.description}", markup=False), rich.BarColumn()]
+            columns += [rich.MofNCompleteColumn(), rich.TimeElapsedColumn()]
+            console = import_if_usable("rich.console").Console(file=sys.stderr)  # type: ignore[union-attr]
+            self.bar = rich.Progress(*columns, console=console)
+            self.task = self.bar.add_task(progress.name, total=progress.total)
+            self.bar.start()
+        value = "" if progress.value is None else f", {progress.label} {progress.value:.3g}"
+        # A computation that converges early has a full bar.
+        total = progress.step if progress.finished else progress.total
+        self.bar.update(self.task, completed=progress.step, total=total, description=progress.name + value)
+        if progress.finished:
+            self.bar.stop()
+            self.bar = None
+
+
+def _form() -> str:
+    """Choose how to show progress: "bar", "lines" or "off"."""
+    wanted = os.environ.get("XPAND_PROGRESS", "")
+    if wanted:
+        return checks.choice("XPAND_PROGRESS", "the environment variable", wanted, ("bar", "lines", "off"))
+    if sys.stderr.isatty():
+        return "bar"
+    try:
+        is_file = stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
+    except (OSError, ValueError):  # no file: a notebook, or a test that captures
+        return "bar" if "ipykernel" in sys.modules else "lines"
+    return "lines" if is_file else "off"
