@@ -298,10 +298,17 @@ def test_help_and_version_import_no_array_library() -> None:
         assert text in result.stdout
 
 
-def test_no_command_is_an_error() -> None:
+def test_no_command_prints_help() -> None:
+    """It was an error: whoever types the name alone asks what there is."""
     result = in_process()
-    assert result.returncode == 2
-    assert "COMMAND" in result.stderr
+    assert result.returncode == 0
+    assert "COMMAND" in result.stdout
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "xpand", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout == f"xpand {xpand.__version__}\n"
 
 
 def test_jax_has_single_precision_where_the_user_asks_for_it() -> None:

@@ -29,7 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: From the parser: arguments that it doesn't know (code 2), `--help` and `--version` (code 0).
     """
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help()
+        return 0
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?", rather than a traceback
@@ -112,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="xpand", description="Scientific Python written once, on every array library: what is here, and a tour."
     )
     parser.add_argument("--version", action="version", version=f"xpand {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     tour = commands.add_parser(
         "tour",
