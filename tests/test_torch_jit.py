@@ -9,9 +9,11 @@ import torch
 
 from xpand import array_namespace
 from xpand import torch as xp
+from xpand.torch import _private as private
+from xpand_extensions import random
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import scan, while_loop
-from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.jit import jit, lower, make_graph
 from xpand_extensions.linalg import logm
 from xpand_extensions.vmap import vmap
 
@@ -113,3 +115,49 @@ NESTED: dict[str, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] = {
 def test_graphs_of_nested_loops_hold_no_arrays_of_what_made_them(name: str) -> None:
     graph = make_graph(NESTED[name](repeated(repeated(torch.sin))))(X).graph
     assert not [node for node in graph.nodes if node.op == "get_attr"]
+
+
+def test_the_graph_without_torchinductor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("TorchInductor is called")
+
+    monkeypatch.setattr(private, "inductor_compile", lambda: refused)
+    monkeypatch.setattr(private, "inductor_kernels", lambda: refused)
+    traced = []
+
+    def f(x: Any, y: Any) -> Any:
+        traced.append(x)
+        scanned = scan(lambda c, row: (torch.sin(c) * row + y, c), x, torch.ones(20, 3))
+        return {"last": scanned[0], "sum": torch.sum(scanned[1] ** 2)}
+
+    x, y = torch.linspace(0.0, 1.0, 3), torch.asarray(0.5)
+    compiled = jit(f, compiler="eager")
+    for _ in range(2):
+        found, expected = compiled(x, y), f(x, y)
+        assert torch.equal(found["last"], expected["last"])
+        assert torch.equal(found["sum"], expected["sum"])
+    assert len(traced) == 3
+    given = y.requires_grad_()
+    (found,) = torch.autograd.grad(compiled(x, given)["sum"], given)
+    (expected,) = torch.autograd.grad(f(x, given)["sum"], given)
+    torch.testing.assert_close(found, expected)
+    assert "xpand.program" in lower(f, compiler="eager")(x, torch.asarray(0.5)).as_text()
+    with pytest.raises(ValueError, match="compiler must be None or 'inductor' or 'eager'"):
+        jit(f, compiler="native")(x, torch.asarray(0.5))
+
+
+def test_random_numbers_of_many_keys_are_one_operation() -> None:
+    keys = random.split(random.key(0, xp=xp), (4, 3))
+    numbers = torch.arange(12).reshape(4, 3)
+
+    def f(key: Any, number: Any) -> Any:
+        return random.normal(random.fold_in(key, number), (2,), dtype=torch.float64)
+
+    every = vmap(vmap(f, in_axes=(0, 0)), in_axes=(1, 1), out_axes=1)
+    expected = torch.stack([torch.stack([f(*each) for each in zip(*row)]) for row in zip(keys, numbers)])
+    assert torch.equal(every(keys, numbers), expected)
+    names = [str(node.target) for node in make_graph(every)(keys, numbers).graph.nodes]
+    assert (names.count("xpand.fold_in.default"), names.count("xpand.random.default")) == (1, 1)
+    (found,) = make_graph(every)(keys, numbers)(keys, numbers)
+    assert torch.equal(found, expected)
+    assert every(keys[:0], numbers[:0]).shape == (0, 3, 2)

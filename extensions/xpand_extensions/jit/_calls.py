@@ -142,13 +142,13 @@ def compilers_of(implementation: Callable[..., Any]) -> Mapping[str, str]:
     return names()
 
 
-def only(name: str, make: M) -> Callable[[str], M]:
-    """Make the second argument of `jit_with` or `lower_with` for a library with one compiler."""
+def one_of(makes: Mapping[str, M]) -> Callable[[str], M]:
+    """Make the second argument of `jit_with` or `lower_with` for a library with the given compilers."""
 
     def named(compiler: str) -> M:
-        if compiler != name:
-            raise unknown_compiler(compiler, [name])
-        return make
+        if compiler not in makes:
+            raise unknown_compiler(compiler, makes)
+        return makes[compiler]
 
     return named
 

@@ -12,7 +12,7 @@ from xpand import trees
 from xpand.extend import Array
 
 from ...jit._ahead import Executable, Lowering
-from ...jit._calls import jit_with, lower_with, only, traced_with
+from ...jit._calls import jit_with, lower_with, one_of, traced_with
 from ...jit._graph import ShapeDtype
 from ...jit._reused import reused_by
 from ._explained import explained
@@ -42,7 +42,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
     return call
 
 
-jit = jit_with(_jit, only("xla", _jit), lambda: {"xla": ""})
+jit = jit_with(_jit, one_of({"xla": _jit}), lambda: {"xla": ""})
 
 
 reused = reused_by(jit, lambda function: isinstance(function, jax.stages.Wrapped))
@@ -56,7 +56,7 @@ def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
 make_graph = traced_with(
     lambda function, leaves: jax.make_jaxpr(_of_results("make_graph", function))(*map(_struct, leaves))
 )
-lower = lower_with(_lower, only("xla", _lower))
+lower = lower_with(_lower, one_of({"xla": _lower}))
 
 
 def _executable(lowered: Any) -> Executable:

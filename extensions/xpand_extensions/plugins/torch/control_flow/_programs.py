@@ -15,7 +15,7 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from .._operators import Program, numbered, run_program
-from ..jit._inductor import compiled_graph
+from ..jit._inductor import BY_INDUCTOR, compiled_graph
 from ..jit._trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -33,7 +33,7 @@ class Step:
             self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
         _check_constants(self.module)
         (outputs,) = next(iter(reversed(self.module.graph.nodes))).args
-        self._run: Callable[..., Any] | None = None
+        self._run: Callable[..., Any] | None = None if BY_INDUCTOR.get() else self.module
         self.like = [(tuple(node.meta["val"].shape), node.meta["val"].dtype) for node in outputs]
 
     def __call__(self, *arrays: Array) -> Arrays:

@@ -1,4 +1,4 @@
-"""Compiling on PyTorch: TorchInductor compiles a graph that is traced once for each signature.
+"""Compiling on PyTorch: TorchInductor compiles a graph that is traced once for each signature, or PyTorch runs it.
 
 A call costs a look-up by shapes, data types, strides and devices, and the compiled code: less than half of the cost of
 torch.compile's guards.
@@ -14,7 +14,7 @@ import torch
 from xpand import trees
 from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
-from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, lower_with, only, traced_with
+from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, lower_with, one_of, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
 from .._errors import with_errors
@@ -25,9 +25,9 @@ from ._trace import Graph, as_tensors, quietly, stand_ins, tracing, without_valu
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 
 
-def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
+def _jit(function: Callable[..., Any], donate_argnums: Any, *, by_inductor: bool = True) -> Callable[..., Any]:
     modes, current = private.count_modes, private.current_level
-    compile_for = partial(_program, function)
+    compile_for = partial(_program, function, by_inductor)
     program = by_signature(function, "shapes, data types or strides", _key, compile_for, _compiling)
 
     def call(*leaves: Any) -> Any:
@@ -38,16 +38,19 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
     return call
 
 
-jit = jit_with(_jit, only("inductor", _jit), lambda: {"inductor": ""})
+_JIT: Final = {"inductor": _jit, "eager": partial(_jit, by_inductor=False)}
+jit = jit_with(_jit, one_of(_JIT), lambda: dict.fromkeys(_JIT, ""))
 
 
-def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
+def _program(
+    function: Callable[..., Any], by_inductor: bool, leaves: Sequence[Any]
+) -> tuple[Callable[..., Any], bool]:
     """Make the program for tensors and numbers like these; also return whether to cache it."""
     tensors = as_tensors(leaves)
     is_cached = all(type(x) in _PLAIN for x in tensors)
     run: Callable[..., Any] = function  # a subclass may change each operation
     if is_cached:
-        run = compiled(function, tensors)
+        run = compiled(function, tensors, by_inductor)
     if all(x is y for x, y in zip(leaves, tensors)):
         return run, is_cached
     return lambda *leaves: run(*as_tensors(leaves)), is_cached
@@ -86,7 +89,7 @@ def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
     return Lowering(Graph(function, leaves, "lower").module.print_readable(print_output=False))
 
 
-lower = lower_with(_lower, only("inductor", _lower))
+lower = lower_with(_lower, one_of(dict.fromkeys(_JIT, _lower)))
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -19,10 +20,22 @@ from .._errors import with_errors
 from ._trace import Graph, compiled_may_be_called, stand_ins
 
 
-def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
+BY_INDUCTOR: Final = ContextVar("by_inductor", default=True)
+"""Whether TorchInductor compiles the graphs that are being made; otherwise PyTorch runs their operations."""
+
+
+def compiled(function: Callable[..., Any], leaves: Sequence[Array], by_inductor: bool = True) -> Callable[..., Any]:
     """Compile a function for the signature of tensors."""
+    token = BY_INDUCTOR.set(by_inductor)
+    try:
+        return _compiled(function, leaves)
+    finally:
+        BY_INDUCTOR.reset(token)
+
+
+def _compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
     if any(x.is_neg() or x.is_conj() for x in leaves):  # compiled code reads the memory directly
-        inner = compiled(function, [_resolved(x) for x in leaves])
+        inner = _compiled(function, [_resolved(x) for x in leaves])
         return lambda *leaves: inner(*[_resolved(x) for x in leaves])
     graph = Graph(function, leaves)
     name = name_of(function)
@@ -52,6 +65,8 @@ def _resolved(x: Array) -> Array:
 
 def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a graph for the signature of tensors; `mode` is that of tensors without values."""
+    if not BY_INDUCTOR.get():
+        return module  # type: ignore[no-any-return]
     try:
         with _own_warnings():
             run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves))
@@ -64,20 +79,23 @@ def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -
 def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a function together with its derivative, which may have custom rules that a graph doesn't show."""
     flat = compiled_may_be_called(Flattened(function))
+    uncompiled = partial(private.aot_function(), flat, fw_compiler=private.aot_uncompiled())
     kernels = private.inductor_kernels()
-    run: Callable[..., Any] = private.aot_function()(
+    compiled = partial(
+        private.aot_function(),
         flat,
         fw_compiler=kernels,
         bw_compiler=partial(kernels, is_backward=True),
         partition_fn=private.aot_partition(),
         decompositions=private.inductor_rules()(),
     )
+    run: Callable[..., Any] = compiled() if BY_INDUCTOR.get() else uncompiled()
     try:
         with _own_warnings():
             with_errors("jit", run, *leaves)  # it compiles at its first call
     except private.inductor_error() as error:
         _warn(name, error)
-        return private.aot_function()(flat, fw_compiler=private.aot_uncompiled())
+        return uncompiled()
     return run
 
 

@@ -57,11 +57,11 @@ def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: block
     full = [*shape, *each]
     if not is_plain(key):
         return _made(key, full, len(shape), dtype, finish.__name__)
-    return _filled(key, full, len(shape), dtype, finish)
+    return _filled(key.tolist(), full, len(shape), dtype, finish)
 
 
-def _filled(key: Array, full: list[int], axes: int, dtype: DType, finish: blocks.Finish) -> Array:
-    first, second = key.tolist()
+def _filled(key: Sequence[int], full: list[int], axes: int, dtype: DType, finish: blocks.Finish) -> Array:
+    first, second = key
     # NumPy's data types have the names of PyTorch's. (Memory of a tensor may be out of reach inside `torch.func`.)
     out: Any = np.empty((math.prod(full[:axes]), *full[axes:]), dtype=str(dtype).removeprefix("torch."))
     blocks.fill((first, second), out, finish)
@@ -70,20 +70,21 @@ def _filled(key: Array, full: list[int], axes: int, dtype: DType, finish: blocks
 
 # One operation of a graph: TorchInductor takes minutes to fuse the hundred operations of hashing.
 @torch.library.custom_op("xpand::random", mutates_args=())  # type: ignore[untyped-decorator]
-def _made(key: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
-    return _filled(key, full, axes, dtype, getattr(blocks, finish))
+def _made(keys: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
+    out = torch.empty((*keys.shape[:-1], *full), dtype=dtype)
+    for key, row in zip(keys.reshape(-1, 2).tolist(), out.reshape(-1, *full)):
+        row.copy_(_filled(key, full, axes, dtype, getattr(blocks, finish)))
+    return out
 
 
 @_made.register_fake  # type: ignore[untyped-decorator]
-def _(key: Any, full: Any, axes: int, dtype: DType, finish: str) -> Array:
-    return torch.empty(full, dtype=dtype, device=key.device)
+def _(keys: Any, full: Any, axes: int, dtype: DType, finish: str) -> Array:
+    return torch.empty((*keys.shape[:-1], *full), dtype=dtype, device=keys.device)
 
 
 @_made.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: Any, key: Array, full: Any, axes: int, dtype: DType, finish: str) -> Any:
-    rows = [_made(each, full, axes, dtype, finish) for each in key.movedim(in_dims[0], 0).unbind()]
-    found = torch.stack([x.view(SIGNED.get(dtype, dtype)) for x in rows]) if rows else None
-    return (key.new_empty((0, *full), dtype=dtype) if found is None else found.view(dtype)), 0
+def _(info: Any, in_dims: Any, keys: Array, full: Any, axes: int, dtype: DType, finish: str) -> Any:
+    return _made(keys.movedim(in_dims[0], 0), full, axes, dtype, finish), 0
 
 
 def split(key: Array, /, num: Any = 2) -> Array:
@@ -103,21 +104,21 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
 
 
 @torch.library.custom_op("xpand::fold_in", mutates_args=())  # type: ignore[untyped-decorator]
-def _folded(key: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
-    first, second = key.tolist()
-    return torch.tensor(blocks.hash_one((first, second), int(data) & 0xFFFFFFFF), dtype=torch.uint32)
+def _folded(keys: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+    pairs = zip(keys.reshape(-1, 2).tolist(), data.reshape(-1).tolist())
+    rows = [blocks.hash_one((first, second), number & 0xFFFFFFFF) for (first, second), number in pairs]
+    return torch.tensor(rows, dtype=torch.uint32).reshape(keys.shape)
 
 
 @_folded.register_fake  # type: ignore[untyped-decorator]
-def _(key: Any, data: Any) -> Array:
-    return torch.empty((2,), dtype=torch.uint32, device=key.device)
+def _(keys: Any, data: Any) -> Array:
+    return torch.empty(keys.shape, dtype=torch.uint32, device=keys.device)
 
 
 @_folded.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: Any, key: Array, data: Array) -> Any:
-    given = ((key, in_dims[0]), (data, in_dims[1]))
-    keys, numbers = (x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in given)
-    return torch.stack([_folded(*each).view(torch.int32) for each in zip(keys, numbers)]).view(torch.uint32), 0
+def _(info: Any, in_dims: Any, keys: Array, data: Array) -> Any:
+    given = ((keys, in_dims[0]), (data, in_dims[1]))
+    return _folded(*[x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in given]), 0
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
