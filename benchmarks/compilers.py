@@ -17,6 +17,7 @@ from xpand_extensions.vmap import vmap
 from ._measure import Budget, Call, Row
 
 TOPIC: Final = "machine code for NumPy programs"
+ON_XLA: Final = "NumPy programs on XLA"
 SMALL: Final[dict[str, int]] = {
     "steps": 9,
     "links": 2,
@@ -32,6 +33,8 @@ SMALL: Final[dict[str, int]] = {
 """The sizes at which the tests run every row."""
 _SINES: Final = "NumPy's own sin and cos take 10 µs of it, whose values these are"
 _PRODUCTS: Final = "half of it are matrix products by NumPy's BLAS, a fifth is NumPy's own tanh"
+_AGAIN: Final = "reverse mode computes the steps of each block of the scan again"
+_UNALIGNED: Final = "JAX copies an argument whose memory is not aligned to 64 bytes"
 _DENSE: Final = "zeros of the Hessian's factors are multiplied too"
 
 
@@ -53,11 +56,12 @@ def rows(
     rng = np.random.default_rng(0)
 
     def row(name: str, ours: Any, theirs: Any, arrays: tuple[Any, ...], ratio: float, reason: str = "") -> Row:
-        program = jax.jit(theirs)
-        given = tuple(map(jnp.asarray, arrays))
-        finish = lambda *given: jax.block_until_ready(program(*given))
-        references = {"jax.jit": Call(finish, *given)}
-        return Row(TOPIC, name, Call(jit(ours, compiler="native"), *arrays), references, Budget(ratio), reason)
+        program = Call(jit(ours, compiler="native"), *arrays)
+        return Row(TOPIC, name, program, {"jax.jit": _on_jax(theirs, arrays)}, Budget(ratio), reason)
+
+    def on_xla(name: str, ours: Any, theirs: Any, arrays: tuple[Any, ...], ratio: float, reason: str = "") -> Row:
+        program = Call(jit(ours, compiler="xla"), *arrays)
+        return Row(ON_XLA, name, program, {"jax.jit": _on_jax(theirs, arrays)}, Budget(ratio, extra=20e-6), reason)
 
     path = _path(steps)
     rates, start = np.asarray([1.1, 0.4, 0.1, 0.4]), np.asarray([10.0, 10.0])
@@ -95,6 +99,16 @@ def rows(
     name = "a call on ten numbers, beside NumPy"
     program = Call(jit(_line, compiler="native"), ten)
     yield Row(TOPIC, name, program, {"numpy": Call(_line, ten)}, Budget(1.0, extra=3e-6))
+    ours, theirs = autodiff.grad(path(control_flow.scan)), jax.grad(path(jax.lax.scan))
+    yield on_xla(f"gradient of a scan of {steps:,} steps", ours, theirs, (rates, start), 4.0, _AGAIN)
+    yield on_xla(f"ten steps of heat, {side} by {side}", _heat, _heat, (rng.normal(size=(side, side)),), 1.1)
+    name = f"a formula of {elements:,} numbers"
+    yield on_xla(name, _formula, _formula, (rng.normal(size=elements),), 1.3, _UNALIGNED)
+
+
+def _on_jax(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Call:
+    program = jax.jit(function)
+    return Call(lambda *given: jax.block_until_ready(program(*given)), *map(jnp.asarray, arrays))
 
 
 def _path(steps: int) -> Callable[..., Any]:

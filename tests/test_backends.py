@@ -1,9 +1,7 @@
-"""Backends of `jit` that are registered here, one that runs Python and one that runs XLA, against eager NumPy."""
+"""Backends of `jit`: one that is registered here and runs Python, against eager NumPy; groups, and finding backends."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,53 +22,13 @@ from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import ShapeDtype, disable_jit, io_callback, jit, make_graph
 from xpand_extensions.plugins.numpy.jit import blocks
+from xpand_extensions.plugins.numpy.jit.xla import evaluated
 from xpand_extensions.tracing import Equation, Graph, Variable
 from xpand_extensions.tracing._backend import LIBRARY, Backend, Backends
-from xpand_extensions.tracing._branches import given_to
 from xpand_extensions.tracing._compile import compiled, steps_of
 from xpand_extensions.tracing._jit import jit_by
-from xpand_extensions.tracing._translate import translated
 
 of = xpand.array_namespace
-
-
-def run(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
-    """Evaluate a graph; loops and branches by the functions of `control_flow`."""
-    values = {**graph.constants, **dict(zip([*graph.inputs, *graph.constants], arrays))}
-    read = lambda x: values[x] if isinstance(x, Variable) else x
-    for equation in graph.equations:
-        function = LOWERED.get(equation.op.name, equation.op.function)
-        found = function(*map(read, equation.inputs), **equation.params)
-        values.update(zip(equation.outputs, [found] if equation.op.result is None else found, strict=True))
-    return tuple(map(read, graph.outputs))
-
-
-def _scan(*args: Any, body: Any, constants: int, carry: int, length: int) -> tuple[Any, ...]:
-    fixed, init, xs = args[:constants], args[constants : constants + carry], args[constants + carry :]
-
-    def step(carried: tuple[Any, ...], row: tuple[Any, ...]) -> tuple[Any, Any]:
-        found = run(body.graph, *fixed, *carried, *row)
-        return found[:carry], found[carry:]
-
-    last, ys = control_flow.scan(step, init, xs, length=length)
-    return *last, *ys
-
-
-def _while(*args: Any, test: Any, body: Any, tested: int, constants: int, limit: int | None) -> tuple[Any, ...]:
-    of_test, of_body, init = args[:tested], args[tested : tested + constants], args[tested + constants :]
-    condition = lambda carry: run(test.graph, *of_test, *carry)[0]
-    found: tuple[Any, ...] = control_flow.while_loop(
-        condition, lambda carry: run(body.graph, *of_body, *carry), init, max_iter=limit
-    )
-    return found
-
-
-def _switch(index: Any, *args: Any, bodies: Any, counts: Any, skips: bool) -> Any:
-    branches = [lambda *x, i=i, body=body: run(body.graph, *given_to(i, counts, x)) for i, body in enumerate(bodies)]
-    return control_flow.switch(of(index).astype(index, of(index).int32), branches, *args)
-
-
-LOWERED: dict[str, Callable[..., Any]] = {"cond": _switch, "scan": _scan, "while_loop": _while}
 
 
 class Python(Backend):
@@ -90,31 +48,9 @@ class Python(Backend):
         def call(*arrays: Any) -> tuple[Any, ...]:
             assert len(arrays) == len(graph.inputs) + len(graph.constants)
             self.calls += 1
-            return run(graph, *arrays)
+            return evaluated(graph, *arrays)
 
         return call
-
-
-class XLA(Backend):
-    """Compiles its groups by `jax.jit`."""
-
-    def accepts(self, equation: Equation) -> bool:
-        if equation.op.name in ("pure_callback", "pow"):  # XLA's powers are less exact
-            return False
-        with suppress(TypeError):  # an operation that JAX lacks, or one of a user's
-            inputs = dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable))
-            self._on_jax(Graph(equation.op.namespace, list(inputs), {}, [equation], []))
-            return self.accepts_bodies(equation)
-        return False
-
-    def lower(self, graph: Graph) -> Callable[..., Sequence[Any]]:
-        import jax
-
-        program = jax.jit(partial(run, self._on_jax(graph)))
-        return lambda *arrays: list(map(np.array, program(*arrays)))
-
-    def _on_jax(self, graph: Graph) -> Graph:
-        return translated(graph, xpand.namespace("jax"))
 
 
 Register = Callable[..., None]
@@ -147,17 +83,6 @@ def test_loops_and_branches_are_taken_whole(register: Register, name: str) -> No
     function, arrays = LOOPS[name]
     register(Python())
     assert_same(jit(function)(*arrays), function(*arrays))
-
-
-# A few, since XLA takes long to compile.
-@pytest.mark.parametrize(
-    "name",
-    ["while_loop mapped", "jvp of while_loop", "grad of fori_loop", "grad of bounded", "scan", "grad of cond", "rules"],
-)
-def test_loops_and_branches_on_xla(register: Register, name: str) -> None:
-    function, arrays = LOOPS[name]
-    register(XLA())
-    assert_same(jit(function)(*arrays), function(*arrays), 1e-12)
 
 
 @pytest.mark.parametrize("refused", [("scan", "while_loop", "cond"), ("add", "sin")], ids=["loops", "operations"])
@@ -198,18 +123,6 @@ def test_any_library(register: Register, library: Any) -> None:
         library.assert_equal(found, library.to_numpy(expected))
     (graph,) = backend.lowered
     assert len(graph.equations) > 5
-
-
-def test_xla_and_the_library_share_a_program(register: Register) -> None:
-    def f(x: Any) -> Any:
-        xp = of(x)
-        return {"sum": xp.sum(xp.exp(x) ** 2.5 + xp.cos(x)), "last": (x + 1.0) * x}
-
-    register(XLA())
-    x = np.linspace(-1.0, 1.0, 50)
-    found = jit(f)(x)
-    assert_same(found, f(x), 1e-13)
-    found["last"][0] = 0.0
 
 
 # What is offered, and how it is grouped

@@ -86,7 +86,7 @@ class TestInfo:
         assert libraries["numpy"]["version"] == np.__version__
         assert libraries["numpy"]["namespace"] == "xpand.numpy"
         assert libraries["numpy"]["devices"] == ["cpu"]
-        assert libraries["numpy"]["compilers"] == {"numpy": True, "native": native.BACKEND.is_available()}
+        assert libraries["numpy"]["compilers"] == {"numpy": True, "native": native.BACKEND.is_available(), "xla": True}
         assert libraries["jax"]["compilers"] == {"xla": True}
         assert libraries["dask"]["compilers"] == {}
         assert libraries["array_api_strict"]["status"] == "ready"

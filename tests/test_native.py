@@ -509,8 +509,8 @@ def test_the_text_of_a_program_tells_what_is_not_compiled() -> None:
     assert program.as_text() == lower(f, compiler="native")(x).as_text()
     assert lower(f)(x).as_text() == "\n".join(line for line, _ in lines)
     np.testing.assert_array_equal(program.compile()(x), f(x))
-    with pytest.raises(ValueError, match="compiler must be None or 'numpy' or 'native'"):
-        lower(f, compiler="xla")(x)
+    with pytest.raises(ValueError, match="compiler must be None or 'numpy' or 'native' or 'xla'"):
+        lower(f, compiler="inductor")(x)
     with pytest.raises(TypeError, match="lower: compiler must be the name of one, or None, got"):
         lower(f, compiler=3)  # type: ignore[arg-type]
 

@@ -107,10 +107,10 @@ def jit(
         static_argnames: The same by name. An argument declared by one is static both ways.
         donate_argnums: The numbers of arguments whose memory may be reused for results; their arrays can't be used
             afterwards. Only JAX reuses the memory; other libraries ignore this.
-        compiler: The compiler: "numpy" or "native" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch. By default
-            it is the library's own. "native" makes machine code of loops, branches and elementwise operations on NumPy
-            arrays, with NumPy's values; it needs `pip install 'xpand[native]'`. "eager" runs the traced graph operation
-            by operation: its first call is many times faster.
+        compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch. By
+            default it is the library's own. "native" makes machine code of loops, branches and elementwise operations
+            on NumPy arrays, with NumPy's values; it needs `pip install 'xpand[native]'`. "eager" runs the traced graph
+            operation by operation: its first call is many times faster.
 
     Returns:
         A function of the same arguments. Its method `lower(*args)` returns the program before compilation, with

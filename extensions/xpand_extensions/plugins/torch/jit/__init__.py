@@ -14,7 +14,7 @@ import torch
 from xpand import trees
 from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
-from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, lower_with, one_of, traced_with
+from xpand_extensions.jit._calls import NUMBERS, Make, by_signature, jit_with, lower_with, one_of, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
 from .._errors import with_errors
@@ -38,13 +38,11 @@ def _jit(function: Callable[..., Any], donate_argnums: Any, *, by_inductor: bool
     return call
 
 
-_JIT: Final = {"inductor": _jit, "eager": partial(_jit, by_inductor=False)}
+_JIT: Final[dict[str, Make]] = {"inductor": _jit, "eager": partial(_jit, by_inductor=False)}
 jit = jit_with(_jit, one_of(_JIT), lambda: dict.fromkeys(_JIT, ""))
 
 
-def _program(
-    function: Callable[..., Any], by_inductor: bool, leaves: Sequence[Any]
-) -> tuple[Callable[..., Any], bool]:
+def _program(function: Callable[..., Any], by_inductor: bool, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
     """Make the program for tensors and numbers like these; also return whether to cache it."""
     tensors = as_tensors(leaves)
     is_cached = all(type(x) in _PLAIN for x in tensors)

@@ -19,7 +19,6 @@ from xpand_extensions.jit._statics import name_of
 from .._errors import with_errors
 from ._trace import Graph, compiled_may_be_called, stand_ins
 
-
 BY_INDUCTOR: Final = ContextVar("by_inductor", default=True)
 """Whether TorchInductor compiles the graphs that are being made; otherwise PyTorch runs their operations."""
 
@@ -63,10 +62,10 @@ def _resolved(x: Array) -> Array:
     return x.resolve_neg().resolve_conj()
 
 
-def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
+def compiled_graph(name: str, module: Callable[..., Any], mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a graph for the signature of tensors; `mode` is that of tensors without values."""
     if not BY_INDUCTOR.get():
-        return module  # type: ignore[no-any-return]
+        return module
     try:
         with _own_warnings():
             run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves))
