@@ -14,6 +14,7 @@ import xpand_extensions
 from xpand import wrapped_libraries
 
 from ._dispatch import OPERATIONS, Operation, plugin_package, third_party_plugins
+from ._display import as_html, as_text
 
 Support: TypeAlias = Literal["native", "traced", "generic", "unsupported"]
 
@@ -26,14 +27,35 @@ TRANSFORMATIONS: Final = frozenset({"autodiff", "control_flow", "jit", "vmap"})
 _NO_CAPABILITIES: Final = frozenset({"cli", "extend", "generic", "plugins", "tracing"})
 
 
-def capabilities() -> dict[str, dict[str, Support]]:
+class Capabilities(dict[str, dict[str, Support]]):
+    """The table of functions and libraries, which is printed as one."""
+
+    def __str__(self) -> str:
+        """Write a line for each function: how each library has it."""
+        return as_text("capabilities", ((name, _summary(row)) for name, row in self.items()))
+
+    def _repr_html_(self) -> str:
+        libraries = list(next(iter(self.values()), {}))
+        rows = [(name, *(row[library] for library in libraries)) for name, row in self.items()]
+        return as_html("capabilities", rows, ("function", *libraries))
+
+
+def _summary(row: dict[str, Support]) -> str:
+    """Group libraries by how they have a function."""
+    found: dict[str, list[str]] = {}
+    for library, support in row.items():
+        found.setdefault(support, []).append(library)
+    return "; ".join(f"{support}: {', '.join(names)}" for support, names in found.items())
+
+
+def capabilities() -> Capabilities:
     """Say for every public pluggable function how each library has it.
 
     Returns:
         A dictionary from function ("scatter.segment_sum") to library ("torch", and "other" for any conforming library
         without a plug-in) to "native", "generic" or "unsupported"; transformations that a library has through
         `xpand_extensions.tracing` are "traced". A library need not be installed to be listed: plug-ins are read, not
-        imported.
+        imported. Printed, and in notebooks, it is a table.
 
     >>> capabilities()["scatter.segment_sum"]["torch"]
     'native'
@@ -42,10 +64,8 @@ def capabilities() -> dict[str, dict[str, Support]]:
     """
     import_facades()
     public = [operation for operation in OPERATIONS.values() if _is_public(operation)]
-    return {
-        operation.qualified_name: support_of(operation)
-        for operation in sorted(public, key=lambda operation: operation.qualified_name)
-    }
+    ordered = sorted(public, key=lambda operation: operation.qualified_name)
+    return Capabilities((operation.qualified_name, support_of(operation)) for operation in ordered)
 
 
 def support_of(operation: Operation[..., Any]) -> dict[str, Support]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 
+from .._display import as_html, as_text, result_rows
 from .._solver_status import Status, codes_of, summary
 from ..scatter import at
 
@@ -50,6 +51,13 @@ class SolveResult(NamedTuple):
         if codes is None:
             return f"{self.method}: not known yet"
         return f"{self.method}: {summary(codes)}"
+
+    def __str__(self) -> str:
+        """Summarize the result in lines."""
+        return as_text(f"SolveResult, {self.message}", result_rows(self, ("status",)))
+
+    def _repr_html_(self) -> str:
+        return as_html(f"SolveResult, {self.message}", result_rows(self, ("status",)))
 
     def __reduce__(self) -> Any:
         """Pickle the result by its method and its fields."""

@@ -1,10 +1,12 @@
 """Arrays with named axes."""
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any, Final
 
 from xpand.extend import Array, DType, describe, is_array
 
+from .._display import as_html
 from . import _axis
 from ._axis import Axis, AxisSelection
 from ._calls import call
@@ -218,6 +220,13 @@ class NamedArray(Methods, Operators):
         shape = getattr(self.array, "shape", None)
         axes = self.names if shape is None or len(shape) != len(self.names) else dict(zip(self.names, shape))
         return f"NamedArray({axes}, {self.array!r})"
+
+    def _repr_html_(self) -> str:
+        array = self.array
+        if not is_array(array) or len(array.shape) != len(self.names):
+            return f"<pre>{escape(repr(self))}</pre>"
+        title = f"NamedArray of {str(array.dtype).rpartition('.')[2]}"
+        return as_html(title, zip(self.names, array.shape), ("axis", "size"), f"<pre>{escape(str(array))}</pre>")
 
     def __reduce__(self) -> Any:
         return _restored, (self.array, self.names)

@@ -5,10 +5,14 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace, trees
 from xpand.extend import Array
 
+from .._display import as_html, as_text, result_rows
 from .._solver_status import Status, codes_of, summary
 
 RUNNING: Final = -1
 """The status of a running problem; no result has it."""
+
+_HIDDEN: Final = ("status", "trajectory")
+"""Fields that a summary omits: the message tells the status."""
 
 
 class History(NamedTuple):
@@ -54,6 +58,13 @@ class OptimizeResult(NamedTuple):
         """A summary of the status in words; under `jit` and for lazy arrays it is not known yet."""
         codes = codes_of(self.status)
         return "not known before the arrays are computed" if codes is None else summary(codes)
+
+    def __str__(self) -> str:
+        """Summarize the result in lines."""
+        return as_text(f"OptimizeResult: {self.message}", result_rows(self, _HIDDEN))
+
+    def _repr_html_(self) -> str:
+        return as_html(f"OptimizeResult: {self.message}", result_rows(self, _HIDDEN))
 
 
 def status_like(x: Array, status: int) -> Any:

@@ -5,11 +5,13 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from html import escape
 from types import TracebackType
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 from xpand.extend import checks, describe
 
+from .._display import as_html, as_text
 from .._optional import import_optional
 from ..jit._calls import INSTEAD, TRACING
 from ..jit._statics import name_of
@@ -21,6 +23,9 @@ from ._tree import GROUPINGS, Grouping, table, tree
 
 Recording: TypeAlias = "Callable[[Recorder, Profile], AbstractContextManager[None]]"
 """A context in which a recorder records for a profile."""
+
+_MOST_FUNCTIONS: Final = 12
+"""The number of functions that a summary lists."""
 
 
 class Profile:
@@ -202,6 +207,23 @@ class Profile:
         if self._threads is None:
             raise RuntimeError(f"Profile.{method}: the profile is still being recorded; ask after its `with` block")
         return self._threads
+
+    def __str__(self) -> str:
+        """List the functions that took longest."""
+        if self._threads is None:
+            return repr(self)
+        rows = self._longest()
+        return as_text(repr(self)[1:-1], [(row[0], f"{row[1]:>8} calls, {row[2]} s") for row in rows])
+
+    def _repr_html_(self) -> str:
+        if self._threads is None:
+            return escape(repr(self))
+        return as_html(repr(self)[1:-1], self._longest(), ("function", "calls", "seconds"))
+
+    def _longest(self) -> list[tuple[str, int, str]]:
+        """Return name, calls and seconds of the functions that took longest."""
+        rows = sorted(self.table(by="function"), key=lambda row: row["own_duration"], reverse=True)
+        return [(row["name"], row["calls"], f"{row['own_duration']:.3g}") for row in rows[:_MOST_FUNCTIONS]]
 
     def __repr__(self) -> str:
         if self._threads is None:

@@ -9,6 +9,7 @@ from xpand import UnsupportedError, library_name
 from xpand.extend import Array, Device, DType, Namespace, checks, namespace_or_default
 
 from .._dispatch import pluggable
+from .._display import array_text
 from ._arguments import is_typed, key_of
 from ._keys import fold_in, key
 from ._keys import split as split_key
@@ -48,6 +49,9 @@ class Generator:
             self._key = key(seed, xp=xp, device=device)
         self._count = 0
         self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Generator: key {array_text(self._key)}, {self._count} keys taken"
 
     def next_key(self) -> Array:
         """Return a key that no call before has had."""

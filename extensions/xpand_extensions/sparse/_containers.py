@@ -8,12 +8,14 @@ with one more axis of values is a batch of the same pattern.
 Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`.
 """
 
+import math
 from typing import Any, ClassVar, Final, Self
 
 from xpand import array_namespace, device, trees
 from xpand.extend import Array, Device, DType, Namespace, library_of, untraced
 
 from .._dispatch import import_if_present, plugin_package
+from .._display import array_text, as_html
 from .._transforms_patterns import Container
 from . import _checks as checks
 from ._operators import Operators
@@ -174,6 +176,14 @@ class Sparse(Operators, Container):
             return f"{type(self).__name__}(values={self._values!r}, shape=(…, {self._sparse_shape}))"
         name = str(self.dtype).rpartition(".")[2]
         return f"<{type(self).__name__} of shape {self.shape}, {self.nse} entries of {name}>"
+
+    def _repr_html_(self) -> str:
+        arrays = [
+            ("values", array_text(self._values)),
+            *((f"pattern {i}", array_text(x)) for i, x in enumerate(self.pattern)),
+        ]
+        share = self.nse / max(math.prod(self._sparse_shape), 1)
+        return as_html(repr(self)[1:-1], [("entries", f"{share:.3g} of all elements"), *arrays])
 
 
 class COO(Sparse):
