@@ -48,6 +48,7 @@ _FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)
 _MARKER: Final = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "functions": _tables.functions,
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
     "benchmark_summary": _summaries.summary,
     "comparison": _summaries.comparison,
@@ -80,7 +81,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the pages of the gallery, and a reference page for every capability, to the navigation."""
     next(entry["Gallery"] for entry in config.nav or [] if "Gallery" in entry).extend(_gallery.paths())
     reference = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
-    reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names(), "extend", "tracing")]
+    reference += [
+        f"reference/{name}.md" for name in ("namespaces", *topics(), *_capabilities.facade_names(), "extend", "tracing")
+    ]
     return config
 
 
@@ -117,6 +120,12 @@ def reference_pages() -> dict[str, str]:
         + "What ties a capability to the libraries, and says what works where.\n\n"
         + _objects("xpand_extensions", ["pluggable", "Pluggable", "UnsupportedError", "capabilities", "check_plugin"]),
     }
+    pages["reference/namespaces.md"] = (
+        "# Functions of the namespaces\n\n"
+        "Every namespace has these functions of the array API standard; the links lead to its documentation. *own* "
+        "means the library's own function, *adapted* one of array-api-compat, and *corrected* one of xpand. "
+        "[The guide](../namespaces.md#corrections) describes the corrections.\n\n<!-- table: functions -->\n"
+    )
     pages["reference/tracing.md"] = (
         "# tracing\n\nWhat [transformations](../transformations.md) of libraries that have none are made of, as far as "
         "it is seen from outside: graphs, the namespace of traced arrays, and the errors of what is traced.\n\n"
@@ -130,7 +139,7 @@ def reference_pages() -> dict[str, str]:
     modules = {name: f"xpand.{name}" for name in topics()}
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
-        pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}" + _aliases_at_the_end(module)
+        pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}" + _in_order(module)
     for name in filter(lambda name: inspect.ismodule(getattr(named, name)), named.__all__):
         pages["reference/named.md"] += (
             f"\n## named.{name} {{ #xpand_extensions.named.{name} }}\n\n::: xpand_extensions.named.{name}\n{options}"
@@ -138,14 +147,14 @@ def reference_pages() -> dict[str, str]:
     return pages
 
 
-def _aliases_at_the_end(module: str) -> str:
-    """Continue the options of a module's block: types of arguments come in a section of their own, after all else."""
+def _in_order(module: str) -> str:
+    """Continue the options of a module's block: functions, then classes and constants, and types of arguments last."""
     found = importlib.import_module(module)
     aliases = [name for name in found.__all__ if is_alias(getattr(found, name))]
-    if not aliases:
-        return ""
     rest = [name for name in found.__all__ if name not in aliases]
-    return f"      members: {json.dumps(rest)}\n\n## Types of arguments\n\n{_objects(module, aliases)}"
+    rest.sort(key=lambda name: not callable(getattr(found, name)) or isinstance(getattr(found, name), type))
+    members = f"      members: {json.dumps(rest)}\n"
+    return f"{members}\n## Types of arguments\n\n{_objects(module, aliases)}" if aliases else members
 
 
 def is_alias(value: Any) -> bool:

@@ -8,10 +8,12 @@ import pkgutil
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final
 
 import array_api_compat
 import array_api_compat.numpy
+import array_api_strict
 
 import xpand
 import xpand_extensions
@@ -93,6 +95,29 @@ def imports() -> str:
 def _exists(module: str) -> bool:
     folder = Path(xpand.__file__).parent.joinpath(*module.split(".")[1:])
     return folder.with_suffix(".py").exists() or (folder / "__init__.py").exists()
+
+
+_SPECIFICATION: Final = "https://data-apis.org/array-api/latest/"
+
+
+def functions() -> str:
+    """List the functions of the standard, and by library whose function each namespace has."""
+    namespaces = {name: xpand.namespace(name) for name in ("numpy", "torch", "jax", "dask")}
+    rows = []
+    for part in ("", "linalg", "fft"):
+        module = getattr(array_api_strict, part) if part else array_api_strict
+        names = (name for name in module.__all__ if isinstance(getattr(module, name), FunctionType))
+        for name in sorted(name for name in names if "array_api_strict" not in name and not name.startswith("_")):
+            full = f"{part}.{name}" if part else name
+            page = f"{'extensions' if part else 'API_specification'}/generated/array_api.{full}.html"
+            owners = (_owner(getattr(getattr(xp, part) if part else xp, name)) for xp in namespaces.values())
+            rows.append([f"[`{full}`]({_SPECIFICATION}{page})", *owners])
+    return table(["function", *map(name_of, namespaces)], rows)
+
+
+def _owner(function: Any) -> str:
+    package = (getattr(function, "__module__", None) or "").partition(".")[0]
+    return {"xpand": "corrected", "array_api_compat": "adapted"}.get(package, "own")
 
 
 def corrections(package: Path) -> str:

@@ -116,9 +116,11 @@ import pytest  # noqa: E402 - a page runs without it
 
 sys.path.insert(0, str(ROOT / "docs"))
 import _doctests  # noqa: E402
+import _hooks  # noqa: E402
 import _tables  # noqa: E402
 
-sys.path.remove(str(ROOT / "docs"))
+# The folder `docs/coverage` would be taken for the package.
+sys.path[:] = [path for path in sys.path if not path.startswith(str(ROOT / "docs"))]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -286,6 +288,30 @@ def test_the_lists_of_corrections_and_imports_follow_the_sources():
     imports = _tables.imports()
     for line in ("`array_api_compat` | `xpand`", "`array_api_compat.torch.linalg` | `xpand.torch.linalg`"):
         assert line in imports
+
+
+def test_the_functions_of_the_namespaces_are_listed_with_their_owners():
+    page = _tables.functions()
+    url = "https://data-apis.org/array-api/latest/API_specification/generated/array_api.sin.html"
+    assert f"| [`sin`]({url}) | own | own | own |" in page
+    assert "| [`linalg.inv`](https://data-apis.org/array-api/latest/extensions/generated/array_api.linalg.inv" in page
+    assert "`floor_divide`" in page
+    assert page.count("\n") > 165
+
+
+def test_formulas_become_mathml():
+    content = '<p><span class="arithmatex">\\(a &lt; b\\)</span></p><div class="arithmatex">\\[x^2\\]</div>'
+    page = _hooks.on_page_content(content)
+    assert "arithmatex" not in page
+    assert page.count("<math") == 2
+    assert page.count('display="block"') == 1
+    assert "<msup><mi>x</mi><mn>2</mn></msup>" in page
+
+
+def test_a_page_of_the_reference_has_functions_first():
+    page = _hooks.reference_pages()["reference/linear_solve.md"]
+    assert '["solve", "factorize"' in page
+    assert page.index('"multilevel"') < page.index('"ConvergenceError"')
 
 
 @pytest.mark.parametrize("name", ["haliax", "jax", "nx", "phiml"])

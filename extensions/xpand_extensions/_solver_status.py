@@ -9,7 +9,7 @@ from xpand.extend import Array
 
 
 class Status(IntEnum):
-    """How a solver of systems, or an optimiser, ended; kept as an integer for each system of a batch."""
+    """The outcome of a solver or an optimizer: an integer for each system of a batch."""
 
     CONVERGED = 0
     """The criterion holds, and was recomputed from the solution."""
@@ -85,7 +85,7 @@ class ConvergenceError(RuntimeError):
     """
 
     def __init__(self, message: str, result: Any) -> None:
-        """Take the message, and the result that it is about."""
+        """Store the message and the result."""
         super().__init__(message)
         self.result = result
 

@@ -21,6 +21,11 @@ from ._solve import solve
 from ._triangular import solve_triangular
 
 __all__ = [
+    "solve",
+    "factorize",
+    "direct_solve",
+    "solve_triangular",
+    "lstsq",
     "BlockJacobi",
     "Chebyshev",
     "Jacobi",
@@ -42,9 +47,4 @@ __all__ = [
     "LstsqResult",
     "SolveResult",
     "Status",
-    "direct_solve",
-    "factorize",
-    "lstsq",
-    "solve",
-    "solve_triangular",
 ]

@@ -16,18 +16,18 @@ from ._results import History, OptimizeResult
 from ._root import fixed_point, root
 
 __all__ = [
+    "minimize",
+    "least_squares",
+    "root",
+    "fixed_point",
+    "bracketed_root",
+    "brentq",
+    "bisect",
+    "iterate",
     "ConvergenceError",
     "History",
     "OptimizeResult",
     "Status",
-    "bisect",
-    "bracketed_root",
-    "brentq",
-    "fixed_point",
-    "iterate",
-    "least_squares",
-    "minimize",
-    "root",
 ]
 
 if not TYPE_CHECKING:  # a type checker would accept any name

@@ -1,12 +1,12 @@
-"""Special functions of real arrays: elementwise, but for `logsumexp`, `softmax` and `log_softmax`.
+"""Special functions of real arrays. All but `logsumexp`, `softmax` and `log_softmax` are elementwise.
 
-Each says how near it is to the true value on every library, in float32 and float64, in ulps: units in the last place of
-the true value. An error said to be that of so many ulps *of the argument* is as large as the change of the true value
-when the argument changes by that many units in its last place, to first order: where a function is steep, the rounding
-of the argument is felt, and no more than that. Below the smallest normal number some libraries (JAX) compute with zero.
+Each function states its largest error on any library, in float32 and float64, in ulps: units in the last place of the
+true value. An error of n ulps *of the argument* is the change of the true value if the argument changes by n units in
+its last place: where a function is steep, it magnifies the rounding of its argument. Some libraries (JAX) treat numbers
+below the smallest normal one as zero.
 
-All take arrays of real floating-point data types; float16 and bfloat16 are as exact as their own results can be told
-apart. Derivatives are those of the library's automatic differentiation, finite wherever the function's are.
+All functions take arrays of real floating-point data types. In float16 and bfloat16, results are as exact as the data
+type allows. Derivatives are computed by the library, and finite wherever those of the function are.
 """
 
 from typing import TYPE_CHECKING
