@@ -10,7 +10,8 @@ import pytest
 import xpand
 from tests.libraries import Library
 from xpand import array_namespace
-from xpand_extensions import _dispatch
+from xpand_extensions import _dispatch, named
+from xpand_extensions._at import GenericAt
 from xpand_extensions.autodiff import grad, hessian, jacrev, jvp, vjp
 from xpand_extensions.extend import (
     LINEAR,
@@ -20,6 +21,7 @@ from xpand_extensions.extend import (
     pluggable,
     pullback,
     register_rules,
+    row_kernels,
     scale,
 )
 from xpand_extensions.jit import jit, make_graph
@@ -384,6 +386,116 @@ def test_batching_alone(library: Library) -> None:
     assert CALLS == ["batching"]
 
 
+@pytest.fixture(scope="module")
+def with_axes() -> Iterator[dict[str, Callable[..., Any]]]:
+    """Define operations with axis signatures; their implementations note the shapes that they get."""
+    before = set(_dispatch.OPERATIONS)
+
+    @pluggable
+    def weighted_mean(x, w, /, *, power=1):
+        """The mean of the powers along the last axis, with weights for its positions."""
+        return weighted_mean.native(x, w)(x, w, power=power)
+
+    @weighted_mean.default
+    def _(x, w, /, *, power=1):
+        CALLS.append(f"weighted_mean {tuple(x.shape)} {tuple(w.shape)}")
+        xp = array_namespace(x, w)
+        return xp.sum(x**power * w, axis=-1) / xp.sum(w, axis=-1)
+
+    @pluggable
+    def ranged(x, /, *, axis=-1):
+        """The largest minus the smallest value along an axis."""
+        return ranged.native(x)(x, axis=axis)
+
+    @ranged.default
+    def _(x, /, *, axis=-1):
+        CALLS.append(f"ranged {tuple(x.shape)}")
+        xp = array_namespace(x)
+        return xp.max(x, axis=axis) - xp.min(x, axis=axis)
+
+    @pluggable
+    def spread(x, /, *, count):
+        """The powers of every element, the first `count`."""
+        return spread.native(x)(x, count=count)
+
+    @spread.default
+    def _(x, /, *, count):
+        xp = array_namespace(x)
+        return xp.stack([x**i for i in range(count)], axis=-1)
+
+    register_rules(weighted_mean, axes="...i,...i->...")
+    register_rules(ranged, axes="...(axis=-1)->...")
+    register_rules(spread, axes="...->...{count}")
+    yield {"weighted_mean": weighted_mean, "ranged": ranged, "spread": spread}
+    _forget(before)
+
+
+XS = np.stack([X, Y, X - Y])
+
+
+def test_batching_by_axes(library: Library, with_axes: dict[str, Callable[..., Any]]) -> None:
+    weighted_mean, w = with_axes["weighted_mean"], np.asarray([1.0, 2.0, 4.0])
+    xs, weights = _arrays(library, XS, w)
+    mapped = vmap(lambda x, w: weighted_mean(x, w, power=2), in_axes=(0, None))
+    library.assert_equal(mapped(xs, weights), (XS**2 @ w) / 7.0, **TOLERANCE)
+    by_rule = library.id not in ("torch", "jax")  # which map the implementation themselves
+    assert CALLS[-1] == "weighted_mean (3, 3) (3,)" or not by_rule, "one call does all batch elements"
+    ranges = np.max(XS, axis=0) - np.min(XS, axis=0)
+    for axis in (0, -1):
+        of_columns = vmap(lambda x, axis=axis: with_axes["ranged"](x, axis=axis), in_axes=1)
+        library.assert_equal(of_columns(xs), ranges, **TOLERANCE)
+        assert CALLS[-1] == "ranged (3, 3)" or not by_rule
+    library.assert_equal(vmap(lambda x: with_axes["spread"](x, count=2))(xs), np.stack([XS**0, XS], -1), **TOLERANCE)
+
+
+def test_maps_in_maps_and_derivatives_by_axes(library: Library, with_axes: dict[str, Callable[..., Any]]) -> None:
+    weighted_mean, w = with_axes["weighted_mean"], np.asarray([1.0, 2.0, 4.0])
+    xs, weights = _arrays(library, XS, w)
+    pairs = vmap(vmap(weighted_mean, in_axes=(0, None)), in_axes=(None, 0))(xs, library.asarray(np.stack([w, w + 1])))
+    library.assert_equal(pairs, np.stack([XS @ w / 7.0, XS @ (w + 1) / 10.0]), **TOLERANCE)
+    slopes = vmap(grad(lambda x: weighted_mean(x, weights)))(xs)
+    library.assert_equal(slopes, np.broadcast_to(w / 7.0, XS.shape), **TOLERANCE)
+
+
+def test_shapes_by_axes_without_a_default() -> None:
+    before = set(_dispatch.OPERATIONS)
+
+    @pluggable
+    def total(x, /, *, axis=-1):
+        """The sum along an axis, on NumPy alone."""
+        return total.native(x)(x, axis=axis)
+
+    total.register("numpy")(lambda x, /, *, axis=-1: np.sum(x, axis=axis))
+    register_rules(total, axes="...(axis=-1)->...")
+    np.testing.assert_allclose(jit(lambda x: total(x, axis=0) * 2.0)(XS), 2.0 * XS.sum(axis=0))
+    np.testing.assert_allclose(vmap(total)(XS), XS.sum(axis=1))
+    _forget(before)
+
+
+def test_names_by_axes(library: Library, with_axes: dict[str, Callable[..., Any]]) -> None:
+    xs, weights = _arrays(library, XS, np.asarray([1.0, 2.0, 4.0]))
+    x, w = named.named(xs, ("time", "place")), named.named(weights, ("time",))
+    found = named.by_name(with_axes["weighted_mean"], "time")(x, w)
+    assert found.names == ("place",)
+    library.assert_equal(found.array, np.asarray([1.0, 2.0, 4.0]) @ XS / 7.0, **TOLERANCE)
+    assert named.by_name(with_axes["ranged"], "time")(x).names == ("place",)
+
+
+def test_an_argument_without_axes_is_not_mapped() -> None:
+    before = set(_dispatch.OPERATIONS)
+
+    @pluggable
+    def shifted(x, by, /):
+        """The array plus another."""
+        return shifted.native(x, by)(x, by)
+
+    shifted.default(lambda x, by: x + by)
+    register_rules(shifted, axes="...i->...i")
+    with pytest.raises(ValueError, match=r"shifted: by has a batch axis, but no axes in the signature '...i->...i'"):
+        vmap(shifted)(XS, XS)
+    _forget(before)
+
+
 def test_rules_given_later_are_used(library: Library) -> None:
     @pluggable
     def cubed(x, /):
@@ -447,7 +559,16 @@ def _double(name: str = "double") -> Any:
 @pytest.mark.parametrize(
     ("rules", "error", "message"),
     [
-        ({}, ValueError, "register_rules: double needs a derivative or a batching rule, got neither"),
+        ({}, ValueError, "register_rules: double needs a derivative, a batching rule or axes, got none of them"),
+        ({"axes": 3}, TypeError, "register_rules: axes of double must be text such as '...i->...', got"),
+        ({"axes": "...->...", "batching": len}, ValueError, "double got both batching and axes"),
+        ({"axes": "...i"}, ValueError, "axis signature '...i': it must have one '->'"),
+        ({"axes": "i->"}, ValueError, "each array must begin with '...'"),
+        ({"axes": "*...->..."}, ValueError, "none may be repeated"),
+        ({"axes": "...,...,...->..."}, ValueError, "it has 3 arrays, but the operation has"),
+        ({"axes": "...->...k"}, ValueError, "an axis that only a result has must get its size"),
+        ({"axes": "...(axis)->..."}, ValueError, "axis is no argument; the arguments are x"),
+        ({"axes": "z:...->..."}, ValueError, "z is no argument; the arguments are x"),
         ({"derivative": {"z": LINEAR}}, ValueError, "double has 'z', which is no argument; its arguments are x, y"),
         ({"derivative": {"x": 1.5}}, TypeError, "double in x must be None, an integer, `LINEAR`.*got float"),
         ({"derivative": {"x": True}}, TypeError, "double in x must be .* got bool"),
@@ -604,3 +725,61 @@ def test_the_namespace_is_the_arrays_own(library: Library) -> None:
     (x,) = _arrays(library, X)
     grad(lambda x: _total(_returning({"x": factor(rule)})(x)))(x)
     assert set(found) == {xpand.library_name(library.xp)}
+
+
+def _table_kernels(log: list[str]) -> dict[str, Any]:
+    """Return functions for rows of NumPy's arrays, which note their calls."""
+
+    def updated(name: str) -> Callable[..., np.ndarray]:
+        ufunc = {"add": np.add, "multiply": np.multiply, "max": np.maximum}.get(name)
+
+        def kernel(table: np.ndarray, index: np.ndarray, values: np.ndarray) -> np.ndarray:
+            log.append(name)
+            assert 0 <= index.min() <= index.max() < len(table)
+            table = table.copy()
+            if ufunc is None:
+                table[index] = values
+            else:
+                ufunc.at(table, index, values)
+            return table
+
+        return kernel
+
+    def read(table: np.ndarray, index: np.ndarray) -> np.ndarray:
+        log.append("read")
+        return table[index]
+
+    return {"read": read, "write": {name: updated(name) for name in ("set", "add", "multiply", "max")}}
+
+
+@pytest.mark.parametrize("mode", ["drop", "clip", "wrap"])
+def test_row_kernels_read_and_write(mode: str) -> None:
+    log: list[str] = []
+    at = row_kernels(**_table_kernels(log))
+    x, rng = np.arange(12.0).reshape(4, 3), np.random.default_rng(0)
+    for index in (
+        np.asarray([3, 0, 3, 7, -6]),
+        (slice(None), np.asarray([[2], [0]])),
+        (np.asarray([1, 1]), np.asarray([0, 5])),
+    ):
+        ours, generic = at(x)[index], GenericAt(x)[index]
+        np.testing.assert_array_equal(ours.get(mode=mode), generic.get(mode=mode))
+        values = rng.normal(size=generic.get(mode=mode).shape)
+        for name in ("set", "add", "multiply", "max", "subtract"):
+            found, expected = (getattr(each, name)(values, mode=mode) for each in (ours, generic))
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert {"set", "add", "multiply", "max"} <= set(log)
+    assert "read" in log or mode == "drop"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"read": 3}, TypeError, "row_kernels: read must be a function, got"),
+        ({"write": {"add": None}}, TypeError, "row_kernels: add must be a function, got"),
+        ({"write": {"plus": len}}, ValueError, "row_kernels: write has 'plus', but the updates are set, add,"),
+    ],
+)
+def test_bad_row_kernels(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        row_kernels(**given)

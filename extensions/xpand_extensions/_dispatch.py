@@ -88,6 +88,7 @@ class OwnRules(Protocol):
 
     derivative: Any
     batching: Callable[..., Any] | None
+    axes: Any
 
     def several(self) -> TypeError:
         """Make the error of a derivative by arguments, of an operation with several results."""

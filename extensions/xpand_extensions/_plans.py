@@ -43,7 +43,7 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     """
     types = (*map(type, options),)
     if not _SIMPLE.issuperset(types):
-        options = tuple([option if type(option) in _SIMPLE else _exact(option) for option in options])
+        options = tuple([option if type(option) in _SIMPLE else exact(option, _of_list) for option in options])
     if len(arrays) == 1:
         x = arrays[0]
         return type(x), x.dtype, x.shape, options, types
@@ -70,14 +70,26 @@ def _no_device(x: Array) -> None:
 _DEVICE: Final = _Devices()
 
 
-def _exact(option: Any) -> Any:
-    """Return a key for a static argument that equals that of no other."""
-    cls = type(option)
-    if cls is float or cls is complex:
-        return cls, repr(option)  # 0.0 equals -0.0, and no NaN itself
-    if cls is tuple or cls is list:
-        types = (*map(type, option),)
+def exact(value: Any, other: Callable[[Any], Any]) -> Any:
+    """Return a key of a static value that equals that of no other: 1, True and 1.0 differ, as 0.0 and -0.0 do.
+
+    Args:
+        value: The value, or a tuple of values. All NaNs have one key.
+        other: Returns the key of a value that is no number, text or None.
+    """
+    cls = type(value)
+    if isinstance(value, (float, complex)):
+        return cls, repr(value)
+    if cls is tuple:
+        types = (*map(type, value),)
         if not _SIMPLE.issuperset(types):
-            option = [part if type(part) in _SIMPLE else _exact(part) for part in option]
-        return cls, *option, types
-    raise TypeError(f"{cls.__name__}: may change, so that it cannot be part of a key")
+            value = [part if type(part) in _SIMPLE else exact(part, other) for part in value]
+        return cls, *value, types
+    return (cls, value) if cls in _SIMPLE else other(value)
+
+
+def _of_list(option: Any) -> Any:
+    """Return the key of a list, which a facade takes where it takes a tuple."""
+    if type(option) is list:
+        return list, exact(tuple(option), _of_list)
+    raise TypeError(f"{type(option).__name__}: may change, so that it cannot be part of a key")

@@ -1,8 +1,9 @@
 """The public interface for packages that add operations, derivatives, batching rules and libraries.
 
 `pluggable` makes a function an operation that each library can implement in its own way. `register_rules` gives an
-operation its own derivative and batching rule, which the transformations use on every library. `check_plugin` checks a
-package that makes xpand's operations native to a library. What the core offers for the same purpose, such as the checks
+operation its own derivative and batching rule, or an axis signature, which the transformations use on every library.
+`check_plugin` checks a package that makes xpand's operations native to a library, and `row_kernels` makes its reads and
+writes at indices. What the core offers for the same purpose, such as the checks
 of arguments, is in `xpand.extend`. The guide is in the documentation, under "Extend xpand".
 """
 
@@ -11,6 +12,7 @@ from .._dispatch import Pluggable, forwards_to, in_one_namespace, pluggable
 from .._transformed import Transformation, transformation
 from .._where import clean_tracebacks
 from ._derivatives import LINEAR, contribution, factor, joint, pullback, scale
+from ._row_kernels import row_kernels
 from ._rules import register_rules
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "pluggable",
     "pullback",
     "register_rules",
+    "row_kernels",
     "scale",
     "transformation",
 ]

@@ -29,6 +29,8 @@ class Rules(CheckedRules):
                 if self.pullback is None
                 else Ruled(self, implementation, import_if_present(_TRACED), None)
             )
+        if self.axes is not None and self.derivative is None and self.pullback is None:
+            return implementation  # the library's own transformations know its axes, and its derivative
         package = plugin_package(library)
         autodiff = None if package is None else import_if_present(f"{package}.autodiff")
         if not hasattr(autodiff, "custom_jvp"):

@@ -15,8 +15,14 @@ from ._derivatives import contribution, factor, joint, pullback
 class CheckedRules:
     """The rules of an operation, for the tracing engine too: it reads them as it reads its own tables."""
 
-    def __init__(self, operation: Operation[..., Any], derivative: Any, batching: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, operation: Operation[..., Any], derivative: Any, batching: Callable[..., Any] | None, axes: Any
+    ) -> None:
         """Take the rules, which have been checked."""
+        self.axes = axes
+        """The axis signature and its rules, `tracing.rules._own.OwnAxes`; None for none."""
+        if axes is not None:
+            batching = axes.batching
         self.name, self.names = operation.name, tuple(signature(operation.facade).parameters)
         self.pullback = derivative if isinstance(derivative, pullback) else None
         self.batching: Callable[..., Any] | None = None if batching is None else partial(self._batched, batching)

@@ -2,9 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from xpand.extend import describe
+from xpand.extend import describe, import_module
 
 from .._dispatch import Operation, Pluggable, operation_of
 from ._applied import Rules
@@ -13,6 +13,9 @@ from ._derivatives import LINEAR, contribution, factor, joint, pullback
 Entry: TypeAlias = Any
 """An entry of a derivative: None, an integer, `LINEAR`, `factor(f)`, `scale(f)` or `contribution(f)`."""
 
+_AXES: Final = __name__.partition(".")[0] + ".tracing.rules._own"
+"""Imported late: most operations have no axis signature."""
+
 
 def register_rules(
     operation: Pluggable[..., Any],
@@ -20,8 +23,9 @@ def register_rules(
     *,
     derivative: Mapping[str, Entry] | joint | pullback | None = None,
     batching: Callable[..., Any] | None = None,
+    axes: str | None = None,
 ) -> None:
-    """Give an operation its own derivative, its own rule for batches, or both.
+    """Give an operation its own derivative, and its own rule for batches or the axis signature that yields one.
 
     `grad`, `jvp`, `vmap`, `jit` and the other transformations then use the rules on every library. Without a rule they
     transform what the implementation does.
@@ -44,13 +48,18 @@ def register_rules(
         batching: `batching(xp, mapped, **arguments)` computes all batch elements together: `mapped` says, by the names
             of arguments, which have the mapped axis, which comes first. It returns the result, or a tuple of results,
             with that axis first. `vmap` uses it.
+        axes: Instead of `batching`: which axis of a result comes from which axis of an argument, such as "...i->..."
+            for a mean. `vmap` calls the operation once, with a leading axis more. `named.by_name` finds the names of
+            the results. Where there is no default, `jit` finds their shapes: the data type is then the one that those
+            of the arrays promote to. The grammar is in the guide "Extend xpand".
 
     `xp` is the namespace to compute with, `out` the result, and `arguments` are those that the facade passes to its
     implementation, by name. Rules take the same defaults as the implementation.
 
     Raises:
         TypeError: `operation` is not made by `pluggable`, or a rule is of another kind.
-        ValueError: The operation is xpand's own or has rules already, no rule is given, or a name is no argument.
+        ValueError: The operation is xpand's own or has rules already, no rule is given, a name is no argument, or the
+            axis signature doesn't follow the grammar or doesn't fit the operation.
 
     When a rule is used, it raises `TypeError` or `ValueError` for a rule that returns the wrong number of arrays, or
     arrays of the wrong shape.
@@ -84,8 +93,12 @@ def register_rules(
         raise ValueError(
             f"register_rules: {name} has rules already; give its derivative and its batching rule in one call"
         )
-    if derivative is None and batching is None:
-        raise ValueError(f"register_rules: {name} needs a derivative or a batching rule, got neither")
+    if derivative is None and batching is None and axes is None:
+        raise ValueError(f"register_rules: {name} needs a derivative, a batching rule or axes, got none of them")
+    if batching is not None and axes is not None:
+        raise ValueError(f"register_rules: {name} got both batching and axes; give axes alone where they describe it")
+    if axes is not None and not isinstance(axes, str):
+        raise TypeError(f"register_rules: axes of {name} must be text such as '...i->...', got {describe(axes)}")
     if batching is not None and not callable(batching):
         raise TypeError(f"register_rules: batching of {name} must be a function, got {describe(batching)}")
     parameters = inspect.signature(operation).parameters
@@ -96,7 +109,8 @@ def register_rules(
             "name, such as a sequence of arrays"
         )
     _check_derivative(record, derivative)
-    record.rules = Rules(record, derivative, batching)
+    found = None if axes is None else import_module(_AXES).own_axes(record, axes)
+    record.rules = Rules(record, derivative, batching, found)
     record.forget()
 
 

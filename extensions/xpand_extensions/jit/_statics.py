@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from xpand.extend import checks, describe
 
+from .. import _plans
+
 POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -114,12 +116,8 @@ def signature_of(statics: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def exact(value: Any) -> Any:
-    """Return a key of a static value that distinguishes 1 from True and 1.0, 0.0 from -0.0, and equals for all NaNs."""
-    if isinstance(value, (float, complex)):
-        return type(value), repr(value)
-    if type(value) is tuple:
-        return tuple([exact(part) for part in value])
-    return type(value), value
+    """Return a key of a static value, see `_plans.exact`; other objects are their own keys, next to their types."""
+    return _plans.exact(value, lambda value: (type(value), value))
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | None:

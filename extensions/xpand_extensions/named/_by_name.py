@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from xpand import trees
 from xpand.extend import Array, describe, is_array
 
+from .._dispatch import operation_of
 from .._plans import Memory
 from ..vmap import vmap
 from . import _axis
@@ -58,7 +59,8 @@ def by_name(
         out: The names of the result's axes: one name or several; for several results a list of tuples. By default those
             of the first array if the result has as many axes, and none if it has none.
         broadcasts: Whether the function treats leading axes as a batch, and broadcasts them, by itself, as elementwise
-            functions and those of `linalg` do. By default it is mapped over them by `vmap`.
+            functions and those of `linalg` do. By default it is mapped over them by `vmap`. An operation with an axis
+            signature (`extend.register_rules`) does, and the signature names the axes of its results.
 
     Returns:
         A function of named arrays, arrays without axes, numbers, and the function's options as keywords. All axes that
@@ -83,6 +85,11 @@ def by_name(
     given = [_names(each) for each in core] if per_array else _names(core)
     outs = None if out is None else [_names(each) for each in out] if isinstance(out, list) else _names(out)
     name = getattr(function, "__name__", "by_name")
+    operation = operation_of(function)
+    axes = None if operation is None or operation.rules is None else operation.rules.axes
+    if axes is not None and axes.signature.has_letters_only:
+        broadcasts = True
+        outs = _names_of_results(axes.signature, given, per_array) if outs is None else outs
 
     @wraps(function)
     def lifted(*args: Any, **options: Any) -> Any:
@@ -134,6 +141,17 @@ def reduced(
     names = selected(name, x, axis)
     found = positional(x.array, *args, axis=tuple([x.names.index(each) for each in names]), **options)
     return make(found, rest_of(x.names, names))
+
+
+def _names_of_results(signature: Any, given: Any, per_array: bool) -> Any:
+    """Return the names of the results' axes by an axis signature; None where it doesn't tell."""
+    names: dict[str, str] = {}
+    for i, argument in enumerate(signature.arguments):
+        names.update(zip(argument.letters, given[i] if per_array else given))
+    if any(letter not in names for result in signature.results for letter in result.letters):
+        return None
+    outs = [tuple([names[letter] for letter in result.letters]) for result in signature.results]
+    return outs[0] if len(outs) == 1 else outs
 
 
 def _names(axes: Any) -> Names:

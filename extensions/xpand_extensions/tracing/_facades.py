@@ -124,6 +124,8 @@ class FacadeOp(Op):
         if self.own is not None:
             self.batching = self.own.batching
             self.derivative = self._differentiated(self.own.derivative)
+            if self.own.axes is not None and operation.generic_implementation() is None:
+                self.shape = self.own.axes.shape
         if self.result is None:
             self.result = _result_class(_annotation(operation.facade))
 

@@ -108,6 +108,11 @@ class Signature(NamedTuple):
         return all(each.broadcasts and not each.axes for each in (*self.arguments, *self.results))
 
     @property
+    def has_letters_only(self) -> bool:
+        """Whether no parameter says where an axis is, or how long: so leading axes may be added."""
+        return all(axis.kind == "letter" for each in (*self.arguments, *self.results) for axis in each.axes)
+
+    @property
     def taken(self) -> frozenset[str]:
         """The parameters that name axes of arguments; others name new axes of results."""
         return frozenset([each.named.name for each in self.arguments if each.named is not None])

@@ -210,7 +210,11 @@ def _facade(name: str) -> tuple[Any, list[str]]:
 
 def native_by_name(name: str, params: Params) -> Any:
     """Apply the operation of a facade, whose arguments are checked."""
-    facade, positional = _facade(name)
+    return applied_by_name(*_facade(name), params)
+
+
+def applied_by_name(facade: Any, positional: Sequence[str], params: Params) -> Any:
+    """Apply the operation of a facade; `positional` names the parameters that are given by position."""
     rest = dict(params)
-    given = [rest.pop(key) for key in positional]
+    given = [rest.pop(key) for key in positional if key in rest]
     return facade.native(*[x for x in params.values() if hasattr(x, "dtype") and hasattr(x, "ndim")])(*given, **rest)
