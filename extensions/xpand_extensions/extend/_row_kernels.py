@@ -45,13 +45,14 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
     >>> at(np.zeros(3))[np.asarray([0, 2, 0])].add(1.0)
     array([2., 0., 1.])
     """
-    kernels = dict(write or {})
+    kernels: dict[Operation, Write] = dict(write or {})
     for name in kernels:
         if name not in _OPERATIONS:
             raise ValueError(f"row_kernels: write has {name!r}, but the updates are {', '.join(_OPERATIONS)}")
-    for name, kernel in {"read": read, **kernels}.items():
-        if not callable(kernel) and (kernel is not None or name != "read"):
-            raise TypeError(f"row_kernels: {name} must be a function, got {describe(kernel)}")
+        if not callable(kernels[name]):
+            raise TypeError(f"row_kernels: {name} must be a function, got {describe(kernels[name])}")
+    if read is not None and not callable(read):
+        raise TypeError(f"row_kernels: read must be a function, got {describe(read)}")
 
     class KernelAt(GenericAt):
         """An array at an index, whose rows are read and written by the given functions."""
