@@ -7,6 +7,7 @@ from typing import Final
 EXAMPLES: Final = Path(__file__).parent / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
+import _notebook  # noqa: E402 - found by who imports this module
 import gallery  # noqa: E402 - found once the folder is on the path
 from _tables import name_of, sources  # noqa: E402 - found by who imports this module
 
@@ -25,6 +26,8 @@ every library that its page names. To run one in a clone of the repository:
 cd docs/examples
 python -m gallery kalman torch
 ```
+
+[Results in a notebook](notebook.md) shows how results, sparse arrays, programs and profiles look there.
 
 <div class="gallery" markdown>
 
@@ -45,7 +48,7 @@ _PAGE: Final = """# {title}
 
 def paths() -> list[str]:
     """Name the pages of the gallery."""
-    return ["gallery/index.md", *(f"gallery/{name}.md" for name in gallery.PROGRAMS)]
+    return ["gallery/index.md", *(f"gallery/{name}.md" for name in gallery.PROGRAMS), "gallery/notebook.md"]
 
 
 def files() -> dict[str, str]:
@@ -68,6 +71,7 @@ def files() -> dict[str, str]:
             sources=_source(name),
         )
         cards.append(f"[{_picture(name, '')}\n{title}]({name}.md)\n")
+    found["gallery/notebook.md"] = _notebook.page(EXAMPLES / "notebooks" / "results.py")
     found["gallery/index.md"] = _INDEX.format(cards="\n".join(cards))
     return found
 

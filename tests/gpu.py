@@ -33,6 +33,7 @@ WITHOUT: Final = tuple(
         "docs",
         "examples_gallery",
         "examples_named",
+        "examples_notebook",
         "layers",
         "named_interop",
         "named_wrapped",
