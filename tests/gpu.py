@@ -30,6 +30,7 @@ FOR_TESTS: Final = (
 WITHOUT: Final = tuple(
     f"tests/test_{name}.py"
     for name in (
+        "conforming",
         "docs",
         "examples_gallery",
         "examples_named",

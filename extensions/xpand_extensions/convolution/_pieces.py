@@ -95,7 +95,10 @@ def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str, cost: f
     if method == "fft":
         return True
     xp = array_namespace(x)
-    if x.dtype not in (xp.float32, xp.float64, xp.complex64, xp.complex128):
+    if not hasattr(xp, "fft") or not hasattr(xp, "complex64"):  # ndonnx has neither
+        return False
+    # MLX has no complex128.
+    if x.dtype not in (xp.float32, xp.float64, xp.complex64, getattr(xp, "complex128", None)):
         return False
     sizes, taps = [x.shape[axis] for axis in axes], [kernel.shape[axis] for axis in axes]
     full = math.prod([n + k - 1 for n, k in zip(sizes, taps)])
