@@ -301,7 +301,7 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
     xp, arrays = of(x), [x, y]
     for _ in range(choose.randint(3, 8)):
         a, b = choose.choice(arrays), choose.choice(arrays)
-        kind = choose.randrange(20 if depth else 18)
+        kind = choose.randrange(23 if depth else 21)
         if kind == 0:
             found = getattr(xp, choose.choice(["add", "subtract", "multiply", "divide", "maximum", "minimum"]))(a, b)
         elif kind == 1:
@@ -346,6 +346,15 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
             turned = a.mT * 0.5 + choose.choice([b.mT, 1.0])
             found = (turned + 0.0).mT + (b @ turned[:, 0])[:, None]
         elif kind == 18:
+            found = xp.cumulative_sum(a, axis=choose.choice([0, 1])) * 0.1 + xp.cumulative_prod(b, axis=1)
+        elif kind == 19:
+            whole = xp.astype(a * 10.0, choose.choice([xp.int64, xp.int32, xp.int8]))
+            found = xp.astype(whole, xp.float64) * 0.1 + b
+        elif kind == 20:
+            ids = xp.asarray([choose.randrange(a.shape[0]) for _ in range(a.shape[0])])
+            reduce = choose.choice([scatter.segment_prod, scatter.segment_min, scatter.segment_max])
+            found = xp.clip(reduce(a, ids, num_segments=a.shape[0]), -3.0, 3.0) + b
+        elif kind == 21:
             inner = partial(random_program, random.Random(choose.random()), y=b, depth=depth - 1)
             step = lambda c, row, inner=inner: (inner(x=c) * 0.5, c + row)
             last, rows = control_flow.scan(step, a, xp.stack([a, b, a]))

@@ -9,7 +9,7 @@ import pytest
 
 import xpand
 from tests.test_native import assert_same_bits, native, reasons, samples
-from xpand_extensions import control_flow, scatter
+from xpand_extensions import control_flow, random, scatter
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.plugins.numpy.jit.native import _program
@@ -201,3 +201,77 @@ def test_a_folder_that_cannot_be_written_to_is_ignored(tmp_path: Path, monkeypat
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XPAND_CACHE_DIR", str(tmp_path / "file"))
     assert_same_bits(native(lambda x: x * 2.0 + 1.0)(np.ones(3)), np.full(3, 3.0))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8"])
+@pytest.mark.parametrize("shape", [(9,), (9, 3), (9, 2, 5)], ids=str)
+def test_reductions_by_segments(dtype: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any, ids: Any) -> list[Any]:
+        y = x + x
+        reduce = (scatter.segment_sum, scatter.segment_prod, scatter.segment_min, scatter.segment_max)
+        found = [each(y, ids, num_segments=4) for each in reduce]
+        found += [each(y, ids + 1, num_segments=3, mode="drop") for each in reduce]
+        table = x[:4, ...] + x[:4, ...]
+        places = scatter.at(table)[ids]
+        return [*found, places.add(x), places.multiply(x), places.min(x), places.max(x)]
+
+    ids = np.asarray([0, 2, 2, 0, 2, 0, 0, 2, 3])
+    for seed in range(3):
+        check(f, samples(dtype, int(np.prod(shape)), seed).reshape(shape), ids, left=frozenset({"reshape"}))
+    check(f, np.ones(shape, dtype), ids + 1, left=frozenset({"reshape"}))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("shape", [(7,), (3, 50), (2, 3, 4)], ids=str)
+def test_cumulative_sums(dtype: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> list[Any]:
+        xp = of(x)
+        y = xp.where(x == x, x, x)
+        axes = {0, len(shape) - 1}
+        found = [xp.cumulative_sum(y, axis=axis, include_initial=axis > 0) for axis in axes]
+        return [*found, *(xp.cumulative_prod(y, axis=axis, include_initial=axis == 0) for axis in axes)]
+
+    check(f, np.random.default_rng(1).integers(-3, 3, shape).astype(dtype))
+    check(f, samples(dtype, int(np.prod(shape)), 5).reshape(shape))
+
+
+@pytest.mark.parametrize("source", ["float64", "float32"])
+def test_casts_to_integers(source: str) -> None:
+    def f(x: Any) -> list[Any]:
+        xp = of(x)
+        return [xp.astype(x * 1.5, getattr(xp, name)) for name in ("int8", "int16", "int32", "int64")]
+
+    large = np.asarray([3e9, -3e9, 1e19, -1e19, 40000.0, -129.0, np.nan, np.inf, -np.inf], source)
+    for x in (samples(source, 5, 0), np.concatenate([samples(source, 100, 1), large])):
+        with np.errstate(all="ignore"):
+            assert_same_bits(native(f)(x), jit(f, compiler="numpy")(x))
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in cast"):
+        native(f)(large)
+    found = reasons(f, large)
+    assert not found, found
+
+
+def test_random_numbers() -> None:
+    def f(key: Any) -> list[Any]:
+        keys = random.split(key, 2)
+        folded = random.fold_in(keys[0, ...], 5)
+        found = [random.bits(folded, (7,)), random.uniform(folded, (3, 50)), random.normal(folded, (3,))]
+        found += [random.uniform(key, (), dtype=of(key).float32, minval=-1.0), random.bernoulli(key, 0.3, (20,))]
+        return [*found, random.normal(keys[1, ...], (300,)), random.randint(key, (9,), -3, 1000)]
+
+    check(f, random.key(0))
+    check(f, random.key(12345))
+
+
+def test_walks_of_random_steps() -> None:
+    def f(key: Any) -> Any:
+        def step(carry: Any, _: Any) -> Any:
+            keys = random.split(carry[0], 2)
+            x = carry[1] + random.normal(keys[0, ...], (3,))
+            return (keys[1, ...], x), x * random.uniform(keys[0, ...])
+
+        return control_flow.scan(step, (key, of(key).zeros(3)), None, length=30)[1]
+
+    check(f, random.key(3))
+    keys = random.split(random.key(4), (3,))
+    assert_same_bits(native(vmap(f))(keys), jit(vmap(f), compiler="numpy")(keys))

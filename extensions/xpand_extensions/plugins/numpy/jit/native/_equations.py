@@ -10,6 +10,8 @@ from .....tracing._graph import Equation, Variable
 from .....tracing.rules import ELEMENTWISE
 from ._emit import Emitter
 from ._indexing import (
+    ROWS,
+    SEGMENTS,
     item,
     item_order,
     set_order,
@@ -23,7 +25,15 @@ from ._indexing import (
 )
 from ._matrices import solved, system_order
 from ._products import multiplied, product_order
-from ._reductions import REDUCTIONS, argument, argument_order, reduction, reduction_order
+from ._reductions import (
+    REDUCTIONS,
+    accumulated,
+    accumulated_order,
+    argument,
+    argument_order,
+    reduction,
+    reduction_order,
+)
 from ._scalars import is_compiled, literal, plan_of
 from ._triangular import triangular, triangular_order
 from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Small, all_are
@@ -205,7 +215,8 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("stack", "concat"), Rule(_join, _joined)),
     **dict.fromkeys(REDUCTIONS, Rule(reduction, reduction_order)),
     **dict.fromkeys(("argmax", "argmin"), Rule(argument, argument_order)),
-    **dict.fromkeys(("rows.add", "rows.set", "scatter.segment_sum"), Rule(written_rows, written_rows_order)),
+    **dict.fromkeys((*ROWS, *SEGMENTS), Rule(written_rows, written_rows_order)),
+    **dict.fromkeys(("cumulative_prod", "cumulative_sum"), Rule(accumulated, accumulated_order)),
     **dict.fromkeys(("linalg.cholesky", "linalg.det", "linalg.inv", "linalg.solve"), Rule(solved, system_order)),
     **dict.fromkeys(("matmul", "vecdot"), Rule(multiplied, product_order)),
     "getitem": Rule(item, item_order),

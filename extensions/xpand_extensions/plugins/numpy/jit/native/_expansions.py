@@ -8,8 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from .....tracing._compile import compiled
 from .....tracing._core import Aval, Op
+from .....tracing._facades import FacadeOp
 from .....tracing._graph import Equation, Graph, Variable
+from .....tracing._simplify import simplified
 from .....tracing._staging import stage
 from ._ufuncs import is_same
 
@@ -147,12 +150,18 @@ _EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
 }
 _DECOMPOSED: Final = frozenset({"safe_values"})
 """Operations whose decomposition gives the same values."""
+_RANDOM: Final = frozenset(
+    f"random.{name}" for name in ("bernoulli", "bits", "fold_in", "normal", "randint", "split", "uniform")
+)
+"""Operations that are decomposed where this is found to give the library's values."""
+_MOST_NUMBERS: Final = 1 << 14
+"""Random numbers of one call that are compiled, at most: more are made by the library, block by block."""
 
 
 def expanded(equation: Equation) -> Graph | None:
     """Return an operation as a graph of others, with the arrays among its inputs as inputs; None if it has none."""
     name = equation.op.name
-    if name not in _EXPANSIONS and name not in _DECOMPOSED:
+    if name not in _EXPANSIONS and name not in _DECOMPOSED and name not in _RANDOM:
         return None
     inputs = tuple((x.shape, x.dtype) if isinstance(x, Variable) else x for x in equation.inputs)
     try:
@@ -163,15 +172,30 @@ def expanded(equation: Equation) -> Graph | None:
 
 @lru_cache(maxsize=1024)
 def _expanded(op: Op, inputs: Sequence[Any], types: Sequence[type], params: Sequence[tuple[str, Any]]) -> Graph | None:
-    expand = _EXPANSIONS.get(op.name) or op.decomposition
+    expand = _EXPANSIONS.get(op.name)
     is_known = True
 
     def function(*arrays: Any) -> tuple[tuple[Any, ...], tuple[()]]:
         nonlocal is_known
         given = iter(arrays)
-        found = expand(op.namespace, *(next(given) if isinstance(x, tuple) else x for x in inputs), **dict(params))
+        filled = [next(given) if isinstance(x, tuple) else x for x in inputs]
+        found = op.decompose(filled, dict(params)) if expand is None else expand(op.namespace, *filled, **dict(params))
         is_known = found is not None
         return (found if isinstance(found, tuple) else (found,)) if is_known else (), ()
 
     graph, _ = stage(op.namespace, "jit", function, [Aval(x[0], x[1], None) for x in inputs if isinstance(x, tuple)])
+    graph = simplified(graph)
+    is_known = is_known and (op.name not in _RANDOM or _gives_same(op, inputs, dict(params), graph))
     return graph if is_known else None
+
+
+def _gives_same(op: Op, inputs: Sequence[Any], params: dict[str, Any], graph: Graph) -> bool:
+    """Compare the library's random numbers for some keys with those of a graph."""
+    if (
+        not isinstance(op, FacadeOp)
+        or inputs != (((2,), np.dtype(np.uint32)),)
+        or sum(x.aval.size for x in graph.outputs) > _MOST_NUMBERS
+    ):
+        return False
+    program, keys = compiled(graph), np.random.default_rng(0).integers(0, 2**32, (3, 2), np.uint32)
+    return all(is_same(np.asarray(op.evaluate(key, **params)), np.asarray(program(key)[0])) for key in keys)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -259,19 +259,39 @@ class _Write(NamedTuple):
     """The parts of an operation that sets or adds rows: positions among its inputs, and how it treats indices."""
 
     table: int | None
-    """None for zeros."""
+    """None for what changes no value: zeros for a sum."""
     values: int
     indices: int
     drops: bool
     """Whether an index beyond the table is skipped."""
+    operation: str
+    """The elementwise operation that combines a row with a value; "set" for none."""
     axis: int = 0
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        """Return the number that changes no value."""
+        if self.operation in ("add", "multiply"):
+            return int(self.operation == "multiply")
+        sign = 1 if self.operation == "minimum" else -1
+        if dtype.kind == "f":
+            return sign * np.inf
+        return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min
+
+
+_OPERATIONS: Final = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
+ROWS: Final = tuple(f"rows.{name}" for name in ("add", "max", "min", "multiply", "set"))
+SEGMENTS: Final = tuple(f"scatter.segment_{name}" for name in _OPERATIONS)
 
 
 def _write_of(equation: Equation) -> _Write:
-    if equation.op.name != "scatter.segment_sum":
-        return _Write(0, 1, 2, equation.params["dropped"])
+    name = equation.op.name
+    if name in ROWS:
+        operation = name.removeprefix("rows.")
+        return _Write(0, 1, 2, equation.params["dropped"], _OPERATIONS.get(operation, operation))
     named = equation.params["template"].fill(range(len(equation.inputs)))
-    return _Write(None, named["values"], named["segment_ids"], named.get("mode") == "drop", named.get("axis", 0))
+    operation = _OPERATIONS[name.removeprefix("scatter.segment_")]
+    drops, axis = named.get("mode") == "drop", named.get("axis", 0)
+    return _Write(None, named["values"], named["segment_ids"], drops, operation, axis)
 
 
 def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -290,21 +310,30 @@ def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | s
 
 
 def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Set or add rows of a table, one after the other."""
+    """Set rows of a table, or combine them with values, one after the other."""
     write, out, b = _write_of(equation), equation.outputs[0], emitter.b
     values, indices = emitter.in_memory(given[write.values]), emitter.in_memory(given[write.indices])
     table = None if write.table is None else emitter.in_memory(given[write.table])
-    dtype, adds = np.dtype(out.dtype), equation.op.name != "rows.set"
+    dtype, combines = np.dtype(out.dtype), write.operation != "set"
     found = emitter.result(out.shape, dtype)
     # The library adds several columns up before it adds them to the table.
-    adds_sums = adds and len(out.shape) > 1 and out.shape[1] > 1 and import_if_usable("scipy.sparse") is not None
-    zeros = emitter.stretched(Small((), dtype, [literal(0, dtype)]), out.shape)
-    emitter.store(zeros if table is None or adds_sums else table, found)
-    add, size = instructions_of("add", dtype), constant(out.shape[0])
+    adds_sums = (
+        write.operation == "add"
+        and len(out.shape) > 1
+        and out.shape[1] > 1
+        and import_if_usable("scipy.sparse") is not None
+    )
+    if table is None or adds_sums:
+        emitter.store(emitter.stretched(Small((), dtype, [literal(write.start(dtype), dtype)]), out.shape), found)
+    else:
+        emitter.store(table, found)
+    combine, size = instructions_of(write.operation, dtype) if combines else None, constant(out.shape[0])
 
     def write_row(place: Place, index: Index) -> None:
         row, value = emitter.part(found, [index]), emitter.part(values, place)
-        emitter.store(Elementwise(row.shape, dtype, add, [dtype] * 2, [row, value]) if adds else value, row)
+        emitter.store(
+            value if combine is None else Elementwise(row.shape, dtype, combine, [dtype] * 2, [row, value]), row
+        )
 
     def write_each(place: Place) -> None:
         index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
@@ -316,5 +345,5 @@ def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
 
     emitter.nest(indices.shape, write_each)
     if adds_sums and table is not None:
-        emitter.store(Elementwise(out.shape, dtype, add, [dtype] * 2, [table, found]), found)
+        emitter.store(Elementwise(out.shape, dtype, instructions_of("add", dtype), [dtype] * 2, [table, found]), found)
     return [emitter.small(found) if found.size <= SMALL else found]

@@ -67,8 +67,8 @@ class Program:
         given = [np.require(x, requirements=("C", "A")) for x in graph.constants.values()]
         self.graph = Graph(graph.namespace, arguments, {}, graph.equations, graph.outputs)
         self._support = support_of(self.graph)
-        orders = [self._support.orders.get(x, Order.DENSE) for x in graph.outputs]
-        self.results = [(x.shape, np.dtype(x.dtype), _is_transposed(order)) for x, order in zip(graph.outputs, orders)]
+        transposed = self._transposed(self._support)
+        self.results = [(x.shape, np.dtype(x.dtype), each) for x, each in zip(graph.outputs, transposed)]
         with _LOCK:
             self.text, self.size, loops, self.constants = _written(self.graph, self._support)
             self._engine = _engine(self.text)
@@ -133,10 +133,15 @@ class Program:
         orders = tuple(map(order_of, given))
         if orders not in self._copies:
             support = support_of(self.graph, orders)
-            self._copies[orders] = not support.reasons and self._support.facts.cover(support.facts)
+            is_same = self._transposed(support) == self._transposed(self._support)
+            self._copies[orders] = is_same and not support.reasons and self._support.facts.cover(support.facts)
         if self._copies[orders]:
             return self(*[np.require(x, requirements=("C", "A")) for x in given])
         return self.by_library(*arrays)
+
+    def _transposed(self, support: Support) -> list[bool]:
+        """Tell which results NumPy makes in the order of columns."""
+        return [_is_transposed(support.orders.get(x, Order.DENSE)) for x in self.graph.outputs]
 
     def by_library(self, *arrays: Any) -> Sequence[Any]:
         """Compute the same by NumPy's own functions, which also warn."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
-from ._scalars import is_compiled, literal, stored_type_of
+from ._scalars import instructions_of, is_compiled, literal, stored_type_of
 from ._ufuncs import Loop, loop_of
-from ._values import SMALL, Buffer, Index, Node, Order, Small, constant
+from ._values import SMALL, Buffer, Index, Node, Order, Place, Small, constant
 
 REDUCTIONS: Final = {
     "all": np.logical_and,
@@ -150,4 +150,51 @@ def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
 
     emitter.nest(shape, row)
     found: Node = Buffer(out.shape, np.int64, target.pointer, slots=target.slots)
+    return [emitter.small(found) if found.size <= SMALL else found]
+
+
+def accumulated_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    x, out = equation.inputs[0], equation.outputs[0]
+    if not isinstance(x, Variable) or not is_compiled(x.dtype) or not is_compiled(out.dtype):
+        return "data type"
+    source, target = np.dtype(x.dtype), np.dtype(out.dtype)
+    if target.kind == "b" or (source != target and "f" in (source.kind, target.kind)):
+        return "data type of the sum"
+    if not x.aval.size or not x.shape:
+        return "axes"
+    return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"
+
+
+def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    """Add or multiply the elements along an axis up, one after the other, and keep each result."""
+    out, params = equation.outputs[0], equation.params
+    dtype, is_sum = np.dtype(out.dtype), equation.op.name == "cumulative_sum"
+    x = emitter.in_memory(emitter.cast(given[0], dtype))
+    axis = (params.get("axis") or 0) % len(x.shape)
+    found, before = emitter.result(out.shape, dtype), (slice(None),) * axis
+    results = found
+    if params.get("include_initial"):
+        first = found.viewed(lambda x: x[(*before, slice(0, 1))])
+        emitter.store(emitter.stretched(Small((), dtype, [literal(int(not is_sum), dtype)]), first.shape), first)
+        results = found.viewed(lambda x: x[(*before, slice(1, None))])
+    combine, b = instructions_of("add" if is_sum else "multiply", dtype), emitter.b
+
+    def along(lead: Place) -> None:
+        def copy(place: Place) -> None:
+            whole = (*lead, Index(constant(0), 0, 1), *place)
+            emitter.write(emitter.element(x, whole), emitter.address(results, whole), dtype)
+
+        def step(index: Index) -> None:
+            def add(place: Place) -> None:
+                last = Index(b.sub(index.value, constant(1)), index.low - 1, index.high - 1)
+                whole = (*lead, index, *place)
+                total = combine(b, dtype, emitter.element(results, (*lead, last, *place)), emitter.element(x, whole))
+                emitter.write(total, emitter.address(results, whole), dtype)
+
+            emitter.nest(x.shape[axis + 1 :], add)
+
+        emitter.nest(x.shape[axis + 1 :], copy)
+        emitter.loop(1, x.shape[axis], step)
+
+    emitter.nest(x.shape[:axis], along)
     return [emitter.small(found) if found.size <= SMALL else found]

@@ -1,6 +1,7 @@
 """LLVM instructions for one element of an elementwise operation, equal to NumPy's."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -199,14 +200,42 @@ def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[A
         if source.kind == "f":
             return b.fpext(x, to) if target.itemsize > source.itemsize else b.fptrunc(x, to)
         return (b.sitofp if source.kind == "i" else b.uitofp)(x, to)
+    if source.kind == "f":
+        return _truncated(b, x, to)
     if to.width <= x.type.width:
         return b.trunc(x, to) if to.width < x.type.width else x
     return (b.sext if source.kind == "i" else b.zext)(x, to)
 
 
 def is_convertible(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Tell whether elements can be converted; the integer of a floating-point number may be undefined."""
-    return source.kind != "f" or target.kind in "fb"
+    """Tell whether elements can be converted."""
+    return source.kind != "f" or target.kind in "fb" or (target.kind == "i" and _is_truncated(source.char, target.char))
+
+
+def _truncated(b: ir.IRBuilder, x: Any, to: ir.IntType) -> Any:
+    """Convert a floating-point number by the processor's instruction, which defines all results and sets flags."""
+    width, is_double = max(32, to.width), isinstance(x.type, ir.DoubleType)
+    lanes = ir.VectorType(x.type, 2 if is_double else 4)
+    name = ("llvm.x86.sse2.cvttsd2si" if is_double else "llvm.x86.sse.cvttss2si") + ("64" if width == 64 else "")
+    kind = ir.FunctionType(ir.IntType(width), [lanes])
+    function = b.module.globals.get(name) or ir.Function(b.module, kind, name)
+    vector = b.insert_element(ir.Constant(lanes, ir.Undefined), x, ir.Constant(ir.IntType(32), 0))
+    found = b.call(function, [vector])
+    return b.trunc(found, to) if to.width < width else found
+
+
+@cache
+def _is_truncated(source: str, target: str) -> bool:
+    """Tell whether NumPy converts numbers that don't fit as the processor's instruction does."""
+    bits = 64 if np.dtype(target).itemsize == 8 else 32
+    limit = 2.0 ** (bits - 1)
+    special = [0.0, -0.5, 2.9, -7.1, 130.0, -40000.0, 3e9, -3e9, 1e19, -1e19, 1e300, np.inf, -np.inf, np.nan]
+    with np.errstate(all="ignore"):
+        x = np.asarray(special * 5, dtype=source)  # long enough for vector instructions
+        fits = (x >= -limit) & (x < limit)
+        wide = np.where(fits, np.where(fits, x, 0).astype(np.int64), -int(limit)).astype(np.int64)
+        found = [x.astype(target), np.asarray([each.astype(target) for each in x])]
+    return all(np.array_equal(each, wide.astype(target)) for each in found)
 
 
 class Plan(NamedTuple):
