@@ -1,4 +1,4 @@
-"""Conjugate gradients compared with SciPy's, and many systems at once compared with one after the other."""
+"""Krylov methods compared with SciPy's, and many systems at once compared with one after the other."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -15,6 +15,9 @@ from .namespaces import libraries
 
 BUDGETS: Final = {"numpy": Budget(ratio=1.0), "torch": Budget(ratio=1.2), "jax": Budget(ratio=1.0)}
 """Of `scipy.sparse.linalg.cg`."""
+
+KRYLOV: Final = Budget(ratio=1.1)
+"""Of SciPy's methods for systems that are not symmetric."""
 
 BATCHED: Final = {"numpy": Budget(ratio=0.5), "torch": Budget(ratio=0.2), "jax": Budget(ratio=0.2)}
 """Of a loop of single solves."""
@@ -61,6 +64,13 @@ def rows(side: int = 256, systems: int = 64, side_of_many: int = 64, side_of_lar
         ours = Call(solve, matrix, library.xp.asarray(b), method="cg", rtol=1e-8)
         topic = f"cg to 1e-8 on {side}x{side}"
         yield Row(topic, library.name, ours, {"scipy.sparse.linalg.cg": theirs}, BUDGETS[library.name])
+    a = _convection(side)
+    for method, solver in (("gmres(30)", scipy.sparse.linalg.gmres), ("bicgstab", scipy.sparse.linalg.bicgstab)):
+        options = {"restart": 30, "maxiter": 10_000} if method == "gmres(30)" else {}
+        theirs = Call(solver, a, b, rtol=1e-6, **options)
+        ours = Call(solve, _matrix(np, a), b, method=method, rtol=1e-6, max_steps=10_000)
+        topic = f"{method} with convection to 1e-6 on {side}x{side}"
+        yield Row(topic, "numpy", ours, {f"scipy.sparse.linalg.{solver.__name__}": theirs}, KRYLOV)
     many = np.random.default_rng(1).normal(size=(systems, side_of_many**2))
     for library in libraries():
         matrix, right = _matrix(library.xp, _poisson(side_of_many)), library.xp.asarray(many)
@@ -111,6 +121,11 @@ def _poisson(side: int) -> Any:
     line = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(side, side))
     one = scipy.sparse.eye_array(side)
     return scipy.sparse.csr_array(scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line))
+
+
+def _convection(side: int) -> Any:
+    flow = scipy.sparse.diags_array([-0.2, 0.2], offsets=[-1, 1], shape=(side, side))
+    return scipy.sparse.csr_array(_poisson(side) + scipy.sparse.kron(flow, scipy.sparse.eye_array(side)))
 
 
 def _matrix(xp: Any, a: Any) -> Any:

@@ -163,6 +163,50 @@ def test_scipy_takes_the_same_steps(method: str, is_complex: bool) -> None:
         np.testing.assert_allclose(result.x, expected, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "bicgstab(2)", "bicgstab(4)", "gmres(5)", "gmres(40)"])
+def test_steps_in_place_are_those_of_a_batch(method: str, dtype: str) -> None:
+    """One system on NumPy is solved in place; a batch of a few unknowns by the steps for all libraries."""
+    random = np.random.default_rng(0)
+    a = np.eye(30) * 4.0 + random.normal(size=(30, 30)) / 8.0
+    a = np.asarray(a @ a.T if method == "cg" else a, dtype=dtype)
+    b = np.asarray(random.normal(size=(9, 30)), dtype=dtype)
+    few = 0.5 / np.diagonal(a)
+    for options in ({}, {"preconditioner": lambda r: few * r}, {"x0": np.ones_like(b)}):
+        options = {"method": method, "rtol": 1e-10 if dtype == "float64" else 1e-5, "max_steps": 60, **options}
+        steps = solve(a, b, axis=-1, throw=False, **options)
+        for i in range(3):
+            if "x0" in options:
+                options["x0"] = np.ones_like(b[i])
+            alone = solve(a, b[i], throw=False, **options)
+            assert alone.x.dtype == np.dtype(dtype)
+            assert int(alone.status) == int(steps.status[i])
+            assert abs(int(alone.iterations) - int(steps.iterations[i])) <= 1
+            np.testing.assert_allclose(alone.x, steps.x[i], rtol=1e-2 if dtype == "float32" else 1e-7, atol=1e-5)
+    # The same points on the way, while rounding errors are small.
+    few_steps = solve(a, b[0], method=method, max_steps=(1, 2, 3), throw=False)
+    of_batch = solve(a, b, axis=-1, method=method, max_steps=(1, 2, 3), throw=False)
+    np.testing.assert_allclose(few_steps.x, of_batch.x[:, 0], rtol=1e-2, atol=1e-4 if dtype == "float32" else 1e-10)
+
+
+@pytest.mark.parametrize("method", ["bicgstab", "bicgstab(2)", "gmres(4)"])
+def test_ends_of_steps_in_place(method: str) -> None:
+    turn, nilpotent = np.asarray([[0.0, 1.0], [-1.0, 0.0]]), np.asarray([[0.0, 1.0], [0.0, 0.0]])
+    for a, b in (
+        (np.eye(3), np.ones(3)),
+        (np.eye(3), np.zeros(3)),
+        (turn, np.asarray([1.0, 0.0])),
+        (nilpotent, np.asarray([0.0, 1.0])),
+        (np.eye(2) * np.nan, np.ones(2)),
+        (np.diag([1.0, 1e300]), np.asarray([1.0, 1e300])),
+        (1e-200 * np.eye(2), np.asarray([1e-150, 2e-150])),
+    ):
+        alone = solve(a, b, method=method, max_steps=20, throw=False)
+        steps = solve(a, np.stack([b] * 9), axis=-1, method=method, max_steps=20, throw=False)
+        assert int(alone.status) == int(steps.status[0]), (a, b)
+        np.testing.assert_allclose(alone.x, steps.x[0], rtol=1e-9)
+
+
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_what_was_found_before_a_restart_is_kept(is_complex: bool) -> None:
     """`gcrot` needs a fraction of the steps of `gmres` that forgets as soon, and about as many products as SciPy's."""

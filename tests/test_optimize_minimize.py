@@ -81,10 +81,11 @@ def test_batches_are_as_if_run_alone(library: Library, method: str) -> None:
     starts = STARTS.reshape(5, 1, 2)
     together = minimize(himmelblau, library.asarray(starts), batch_ndim=2, **options)
     for i in range(5):
-        alone = minimize(himmelblau, library.asarray(STARTS[i]), **options)
+        # A batch of one: without any, NumPy's problems are solved by other drivers.
+        alone = minimize(himmelblau, library.asarray(starts[i]), batch_ndim=1, **options)
         for name in ("iterations", "function_evaluations", "gradient_evaluations", "status"):
-            assert int(getattr(together, name)[i, 0]) == int(getattr(alone, name)), name
-        found, wanted = library.to_numpy(together.x)[i, 0], library.to_numpy(alone.x)
+            assert int(getattr(together, name)[i, 0]) == int(getattr(alone, name)[0]), name
+        found, wanted = library.to_numpy(together.x)[i, 0], library.to_numpy(alone.x)[0]
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
@@ -167,9 +168,11 @@ def test_trajectories(method: str) -> None:
     np.testing.assert_array_equal(trajectory.x[0], [-1.2, 1.0])
     np.testing.assert_array_equal(trajectory.iterations[:3], [0, 3, 1])
     for i, count in enumerate(steps[:3]):
-        alone = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=count, throw=False)
-        np.testing.assert_allclose(trajectory.x[i], alone.x, rtol=1e-12)
-        assert int(alone.status) == Status.MAX_STEPS == int(trajectory.status[i])
+        # Stopped by itself, in a batch of one: without any, NumPy's problems are solved by other drivers.
+        start = np.asarray([[-1.2, 1.0]])
+        alone = minimize(rosenbrock, start, method=method, max_steps=count, throw=False, batch_ndim=1)
+        np.testing.assert_allclose(trajectory.x[i], alone.x[0], rtol=1e-12)
+        assert int(alone.status[0]) == Status.MAX_STEPS == int(trajectory.status[i])
     np.testing.assert_array_equal(trajectory.x[3], result.x)
     assert int(trajectory.status[3]) == int(result.status)
 

@@ -146,9 +146,9 @@ def test_least_squares_trajectory_and_callback() -> None:
     found = least_squares(f, np.asarray(start), max_steps=(0, 2, 100))
     assert found.trajectory is not None
     np.testing.assert_array_equal(found.trajectory.x[0], start)
-    np.testing.assert_array_equal(
-        found.trajectory.x[1], least_squares(f, np.asarray(start), max_steps=2, throw=False).x
-    )
+    # The same steps by other routines of LAPACK.
+    stopped = least_squares(f, np.asarray(start), max_steps=2, throw=False)
+    np.testing.assert_allclose(found.trajectory.x[1], stopped.x, rtol=1e-12)
     np.testing.assert_array_equal(found.trajectory.x[2], found.x)
     assert found.trajectory.fun.shape == (3, 2)
     seen: list[OptimizeResult] = []

@@ -136,6 +136,8 @@ def throw_unless_converged(function: str, method: str, result: Any, status: Arra
     status = result.status if status is None else status
     if not is_concrete(status):  # under transformations and in lazy arrays
         return
+    if not status.ndim and int(status) in (Status.CONVERGED, Status.ABORTED):
+        return
     xp = array_namespace(status)
     if not bool(xp.any((status != int(Status.CONVERGED)) & (status != int(Status.ABORTED)))):
         return

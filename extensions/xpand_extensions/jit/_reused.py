@@ -75,31 +75,42 @@ def reused_by(
         key: Hashable,
         small: bool = False,
     ) -> Any:
-        if not (small or compiles_large) or INSTEAD.get() is not None:
-            return function(*args)
-        if not all(f is None or is_native(f) or _is_compiled(f) for f in of):
-            return function(*args)
-        of_arrays, arrays, known = split(function, args)
-        key = (key, of[1:], known, compiled_for())
-        try:
-            programs = _programs_of(of[0]) if of else _SHARED
-            program = programs.get(key)
-        except TypeError:  # a static value that can't be hashed
-            return function(*args)
-        if program is None:
-            compiler = of[0]._made_of[2].get("compiler") if of and _is_compiled(of[0]) else None
-            program = programs.add(key, jit(of_arrays, compiler=compiler))
-        return program(*arrays)
+        found = program_of(jit, function, args, of, key, is_native) if small or compiles_large else None
+        return function(*args) if found is None else found[0](*found[1])
 
     return reused
+
+
+def program_of(
+    jit: Callable[..., Any],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    of: tuple[Any, ...],
+    key: Hashable,
+    is_native: Callable[[Any], bool] = lambda _: False,
+) -> tuple[Callable[..., Any], list[Array]] | None:
+    """Find or make the program of a call of `reused`; return it and its arrays, or None where there is none."""
+    if INSTEAD.get() is not None or not all(f is None or is_native(f) or _is_compiled(f) for f in of):
+        return None
+    of_arrays, arrays, known = split(function, args)
+    key = (key, of[1:], known, compiled_for())
+    try:
+        programs = _programs_of(of[0]) if of else _SHARED
+        program = programs.get(key)
+    except TypeError:  # a static value that can't be hashed
+        return None
+    if program is None:
+        compiler = of[0]._made_of[2].get("compiler") if of and _is_compiled(of[0]) else None
+        program = programs.add(key, jit(of_arrays, compiler=compiler))
+    return program, arrays
 
 
 def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], list[Array], Hashable]:
     """Separate arrays from static values; return a function of the arrays, the arrays, and the rest as a key."""
     leaves, structure = trees.flatten(args)
-    arrays = [x for x in leaves if checks.is_array(x)]
-    static = [x for x in leaves if not checks.is_array(x)]
     is_array = tuple([checks.is_array(x) for x in leaves])
+    arrays = [x for x, array in zip(leaves, is_array) if array]
+    static = [x for x, array in zip(leaves, is_array) if not array]
 
     def of_arrays(*arrays: Any) -> Any:
         parts = iter(static), iter(arrays)

@@ -35,11 +35,11 @@ class Vectors:
         self.like = leaves[0]
         self.shapes = [checks.known_shape(function, name, x) for x in leaves]
         self.dtypes = [x.dtype for x in leaves]
-        for position, x in zip(paths(name, tree), leaves):
+        for i, x in enumerate(leaves):
             if checks.kind(self.xp, x.dtype) not in checks.FLOATING:
                 raise TypeError(
-                    f"{function}: {position} must have a floating-point data type, real or complex, got {x.dtype}; "
-                    "convert it with `xp.astype` first"
+                    f"{function}: {paths(name, tree)[i]} must have a floating-point data type, real or complex, got "
+                    f"{x.dtype}; convert it with `xp.astype` first"
                 )
             if x.ndim < batch_ndim or tuple(x.shape[:batch_ndim]) != self.shapes[0][:batch_ndim]:
                 raise ValueError(

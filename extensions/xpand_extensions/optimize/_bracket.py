@@ -14,7 +14,8 @@ from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _bracket as bracket
-from ._arguments import Vectors, common, limits_of
+from ._arguments import Limits, Vectors, common, limits_of
+from ._drivers import Task
 from ._results import OptimizeResult
 from ._run import Record, run, solved
 
@@ -178,7 +179,7 @@ def _bracketed(
     limits = limits_of(name, atol, rtol, max_steps, problem.vectors, powers=(1.0, 1.0), default=default, record=record)
     width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
 
-    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+    def solve(start: Array, given: tuple[Any, ...], notify: Any, limits: Limits) -> tuple[Record, Record | None]:
         value = lambda x: problem.value(x, given)
         init = lambda ends: bracket.init(value, ends[0], ends[1], *width)
         step = lambda state: bracket.step(value, _METHODS[method], *width, state)
@@ -187,7 +188,9 @@ def _bracketed(
 
     condition = lambda x, *given: problem.value(x, given)
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "tangent_solve": _divided}
-    rest |= {"limits": limits, "key": (method, width, limits)}
+    make = lambda given: lambda x: problem.value(x, given)
+    task = Task(method, make, limits, problem.functions, problem.vectors.signature, width)
+    rest |= {"task": task, "key": (method, width, limits)}
     return solved(problem, method, left, (right, *parameters), solve=solve, condition=condition, **rest)
 
 
@@ -230,7 +233,7 @@ def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array
         ends = [x if x.dtype == dtype else xp.astype(x, dtype) for x in ends]
     left, right = checks.promote(name, xp, a=ends[0], b=ends[1])
     shape = checks.broadcast_shapes(name, a=tuple(left.shape), b=tuple(right.shape))
-    return xp.broadcast_to(left, shape), xp.broadcast_to(right, shape)
+    return tuple(x if x.shape == shape else xp.broadcast_to(x, shape) for x in (left, right))
 
 
 def _left(a: Array, record: Record) -> Record:

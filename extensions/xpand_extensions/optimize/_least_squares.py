@@ -12,7 +12,8 @@ from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _levenberg as levenberg
 from ._algorithms import _residuals as newton
-from ._arguments import Vectors, common, limits_of, number
+from ._arguments import Limits, Vectors, common, limits_of, number
+from ._drivers import Task
 from ._residuals import Residuals
 from ._results import OptimizeResult
 from ._run import Record, run, solved
@@ -102,7 +103,7 @@ def least_squares(
     first_damping = _damping(method, damping)
     residuals = Residuals("least_squares", f, vectors, is_square=False)
 
-    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+    def solve(start: Array, given: tuple[Any, ...], notify: Any, limits: Limits) -> tuple[Record, Record | None]:
         linearize = residuals.linearizer(given)
         if method == "levenberg-marquardt":
             init = lambda x: levenberg.init(linearize, x, limits.atol, limits.rtol, first_damping)
@@ -116,7 +117,9 @@ def least_squares(
         return pull(value)[0]
 
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": True}
-    rest |= {"limits": limits, "key": (limits, first_damping)}
+    signature = vectors.signature
+    task = Task(method, residuals.linearizer, limits, residuals.functions, signature, first_damping)
+    rest |= {"task": task, "key": (limits, first_damping)}
     return solved(residuals, method, vectors.start, parameters, solve=solve, condition=condition, **rest)
 
 

@@ -19,6 +19,7 @@ from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, 
 from ._algorithms._vectors import full_like
 from ._arguments import Limits, Vectors, callable_of, common, limits_of, number
 from ._bounds import box_of, judged
+from ._drivers import Task
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
 from ._results import OptimizeResult
 from ._run import Record, run, solved
@@ -188,7 +189,7 @@ def minimize(
     if not vectors.start.shape[-1]:
         chosen = "gradient-descent"
 
-    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+    def solve(start: Array, given: tuple[Any, ...], notify: Any, limits: Limits) -> tuple[Record, Record | None]:
         box, args = given[0], given[1:]
         if chosen in SCIPY_METHODS:
             value = lambda x: objective.value(x, args)
@@ -202,8 +203,9 @@ def minimize(
         return box.equation(x, objective.evaluator(given)(x)[1])
 
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": bounds is None}
-    rest["limits"] = limits
     rest["key"] = None if chosen in SCIPY_METHODS else (options, limits)
+    make = lambda given: objective.evaluator(given[1:])
+    rest["task"] = Task(chosen, make, limits, objective.functions, vectors.signature, options.history)
     return solved(objective, chosen, vectors.start, (box, *parameters), solve=solve, condition=condition, **rest)
 
 

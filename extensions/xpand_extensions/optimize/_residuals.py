@@ -75,4 +75,4 @@ def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:
     xp = array_namespace(like)
     units = xp.eye(like.shape[-1], dtype=like.dtype, device=checks.device_of(like))
     columns = vmap(lambda unit: linear(unit + xp.zeros_like(like)))(units)
-    return array_namespace(columns).moveaxis(columns, 0, -1)
+    return array_namespace(columns).permute_dims(columns, (*range(1, columns.ndim), 0))

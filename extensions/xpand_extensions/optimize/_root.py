@@ -11,7 +11,8 @@ from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _mixing as anderson
 from ._algorithms import _residuals as newton
-from ._arguments import Vectors, common, limits_of, number
+from ._arguments import Limits, Vectors, common, limits_of, number
+from ._drivers import Task
 from ._residuals import Residuals
 from ._results import OptimizeResult
 from ._run import Record, run, solved
@@ -190,7 +191,7 @@ def _solved(
     residuals: Residuals,
     method: str,
     parameters: tuple[Any, ...],
-    limits: Any,
+    limits: Limits,
     history: int,
     amount: float | None,
     callback: Callable[[OptimizeResult], Any] | None,
@@ -200,7 +201,7 @@ def _solved(
     """Run a method for roots or fixed points."""
     is_root = residuals.name == "root"
 
-    def solve(start: Array, given: tuple[Any, ...], notify: Any) -> tuple[Record, Record | None]:
+    def solve(start: Array, given: tuple[Any, ...], notify: Any, limits: Limits) -> tuple[Record, Record | None]:
         value = lambda x: residuals.value(x, given)
         if method in ("iteration", "anderson"):
             init_mixing = lambda x: anderson.init(value, x, history, amount, limits.atol, limits.rtol, is_root)
@@ -215,5 +216,6 @@ def _solved(
     condition = lambda x, *given: residuals.value(x, given)
     start = residuals.vectors.start
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress}
-    rest |= {"limits": limits, "key": (limits, history, amount)}
+    task = Task(method, residuals.linearizer, limits, residuals.functions, residuals.vectors.signature)
+    rest |= {"task": task, "key": (limits, history, amount)}
     return solved(residuals, method, start, parameters, solve=solve, condition=condition, **rest)

@@ -13,6 +13,7 @@ from ..progress import To, check, current, emit, tracked
 from ._algorithms._states import updated
 from ._algorithms._vectors import select
 from ._arguments import Limits, Vectors
+from ._drivers import Task, drive
 from ._implicit import implicit
 from ._iterate import iterate
 from ._results import RUNNING, History, OptimizeResult
@@ -144,10 +145,10 @@ def solved(
     start: Array,
     args: tuple[Any, ...],
     *,
-    limits: Limits,
     key: Hashable,
     solve: Callable[..., tuple[Record, Record | None]],
     condition: Callable[..., Array],
+    task: Task,
     callback: Callable[[OptimizeResult], Any] | None,
     throw: bool,
     progress: To = False,
@@ -160,11 +161,12 @@ def solved(
         method: The name of the method, for messages.
         start: The starting point.
         args: The parameters: the solution is differentiable with respect to them.
-        limits: The limits at which to stop.
         key: Everything else that `solve` and `condition` depend on, besides the user's functions. None: `solve` needs
             concrete arrays.
-        solve: Takes the starting point, the parameters and what to call with records; returns what `run` returns.
+        solve: Takes the starting point, the parameters, what to call with records, and the limits; returns what `run`
+            returns.
         condition: Takes a point and the parameters; zero at the solution.
+        task: The problem as drivers of the library need it.
         callback: Called with the result after each iteration.
         throw: Whether to raise where a problem has not converged.
         progress: Where to report the iterations.
@@ -172,8 +174,11 @@ def solved(
     """
 
     def run_method(start: Array, *given: Any) -> tuple[Array, Any]:
+        found = _driven(task, start, given, solve) if callback is None else None
+        if found is not None:
+            return found.x, (found, None)
         notify = None if callback is None else lambda record: callback(problem.result(record, given))
-        last, recorded = solve(start, given, notify)
+        last, recorded = solve(start, given, notify, task.limits)
         return last.x, (last, recorded)
 
     def whole(start: Array, args: tuple[Any, ...]) -> tuple[Array, Any]:
@@ -181,8 +186,12 @@ def solved(
 
     check(problem.name, progress)
     label = "objective" if problem.name == "minimize" else "residual"
-    with tracked(f"{problem.name}: {method}", limits.max_steps, label, progress=progress) as report:
-        if callback is None and report is None and key is not None and is_concrete(start):
+    with tracked(f"{problem.name}: {method}", task.limits.max_steps, label, progress=progress) as report:
+        # First without the machinery of derivatives, which takes longer than many a solution.
+        driven = _driven(task, start, args, solve) if callback is None else None
+        if driven is not None:
+            x, last, recorded = driven.x, driven, None
+        elif callback is None and report is None and key is not None and is_concrete(start):
             known = (problem.name, method, problem.vectors.signature, key)
             x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)
         else:
@@ -194,6 +203,28 @@ def solved(
     if throw:
         throw_unless_converged(problem.name, method, result)
     return result
+
+
+def _driven(task: Task, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]) -> Record | None:
+    """Solve a problem by a driver of its library; None where there is none, and where its steps are watched."""
+    limits = task.limits
+    if limits.record or limits.checkpoints is not None or current(limits.function) is not None:
+        return None
+    found = drive.native(start)(task, start, *args)
+    if found is None:
+        return None
+    xp, device = array_namespace(start), checks.device_of(start)
+    numbers = (found.iterations, found.function_evaluations, found.gradient_evaluations, found.status)
+    *counts, status = [xp.asarray(each, dtype=xp.int32, device=device) for each in numbers]
+    if found.limits is None:
+        optimality = xp.asarray(found.optimality, dtype=start.dtype, device=device)
+    else:
+        last: Record = solve(found.x, args, None, found.limits)[0]
+        optimality, status = last.optimality, last.status
+        counts = [x + y for x, y in zip(counts, last[2:5])]
+    iterations, functions, gradients = counts
+    x = found.x if found.limits is None else last.x
+    return Record(x, optimality, iterations, functions, gradients, status)
 
 
 def record_of(state: Any) -> Record:

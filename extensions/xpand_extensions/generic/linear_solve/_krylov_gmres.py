@@ -13,7 +13,9 @@ from ._krylov_pieces import BROKEN, CONTINUE, RESTART, Method, Step, System, fla
 _IDLE: Final = 0.999
 
 
-class _Gmres(NamedTuple):
+class Gmres(NamedTuple):
+    """The state of a cycle."""
+
     base: Array
     basis: Array
     """Orthonormal vectors, the rows of (..., order + 1, n); zeros where there are none yet."""
@@ -27,7 +29,7 @@ class _Gmres(NamedTuple):
     number: Array
 
 
-def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
+def _start_gmres(system: System, x: Array, r: Array, order: int) -> Gmres:
     xp, device = array_namespace(r), checks.device_of(r)
     batch = tuple(r.shape[:-1])
     beta = norm(r)
@@ -36,10 +38,10 @@ def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
     basis = xp.where(at[:, None], first[..., None, :], xp.zeros_like(first)[..., None, :])
     turned = xp.broadcast_to(xp.eye(order + 1, dtype=r.dtype, device=device), (*batch, order + 1, order + 1))
     upper = xp.broadcast_to(xp.eye(order, dtype=r.dtype, device=device), (*batch, order, order))
-    return _Gmres(x, basis, first, turned, upper, beta, xp.astype(xp.zeros_like(beta), xp.int32))
+    return Gmres(x, basis, first, turned, upper, beta, xp.astype(xp.zeros_like(beta), xp.int32))
 
 
-def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
+def _step_gmres(system: System, state: Gmres, order: int) -> Step:
     return _extended(state, system.product(system.precondition(state.last)), order)
 
 
@@ -56,7 +58,7 @@ def _row(x: Array, at: Array) -> Array:
     return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
 
 
-def _extended(state: _Gmres, w: Array, order: int) -> Step:
+def _extended(state: Gmres, w: Array, order: int) -> Step:
     """Add the image of the last vector of the basis."""
     base, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
@@ -87,10 +89,10 @@ def _extended(state: _Gmres, w: Array, order: int) -> Step:
     is_last = number + 1 >= order
     is_broken = length == 0
     flag = flags(is_broken, BROKEN) + flags((is_last | (height == 0)) & ~is_broken, RESTART)
-    return Step(_Gmres(base, basis, last, turned, upper, beta, number + 1), missing, flag)
+    return Step(Gmres(base, basis, last, turned, upper, beta, number + 1), missing, flag)
 
 
-def _weights(state: _Gmres, order: int) -> Array:
+def _weights(state: Gmres, order: int) -> Array:
     """The weights of the basis, but for its last vector, that leave the least."""
     _, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
@@ -110,14 +112,14 @@ def _combined(weights: Array, rows: Array) -> Array:
     return array_namespace(rows).matmul(weights[..., None, :], rows)[..., 0, :]
 
 
-def _solution_gmres(system: System, state: _Gmres, order: int) -> Array:
+def _solution_gmres(system: System, state: Gmres, order: int) -> Array:
     return state.base + system.precondition(_combined(_weights(state, order), state.basis[..., :order, :]))
 
 
 class _Gcrot(NamedTuple):
     """A cycle of GMRES, kept orthogonal to the directions that earlier cycles have found."""
 
-    cycle: _Gmres
+    cycle: Gmres
     images: Array
     """Orthonormal vectors, the rows of (..., order, n), the newest first; zeros where there are none yet."""
     sources: Array

@@ -257,6 +257,8 @@ class Loop:
         if is_concrete(again) and not bool(xp.any(again)):
             return carry
         initial = self.method.start(self.system, carry.x, carry.residual, self.order)
+        if is_concrete(again) and not self.is_masked:
+            return carry._replace(state=initial)
         return carry._replace(state=self.merged_tree(again, initial, carry.state))
 
     def finish(self, carry: Carry) -> tuple[Array, Array, Array, Array, Array]:

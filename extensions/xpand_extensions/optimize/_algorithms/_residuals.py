@@ -27,7 +27,7 @@ from ._vectors import (
     tolerance_of,
 )
 
-_DECREASE: Final = 1e-4
+DECREASE: Final = 1e-4
 """The fraction of the decrease predicted by the slope that a step must reach."""
 _PATIENCE: Final = 5
 """How many steps without progress are taken before it counts as stagnated."""
@@ -190,7 +190,7 @@ def step(method: Method, state: Search) -> Search:
     residual = select(valid, residual, xp.zeros_like(residual))
     before, after = norm(state.residual), norm(residual)
     # Half the sum of squares falls as the slope foretells, written so that nothing is squared.
-    predicted = _DECREASE * state.step * quotient(state.slope, before)
+    predicted = DECREASE * state.step * quotient(state.slope, before)
     noise = 4.0 * eps_of(xp, x.dtype) * before
     optimality = method.measure(residual, method.update(state.memory, found, x - state.x, residual - state.residual))
     is_level = (after <= before + noise) & (optimality < state.optimality)

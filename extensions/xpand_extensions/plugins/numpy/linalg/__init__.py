@@ -4,11 +4,13 @@ import math
 from typing import Final
 
 import numpy as np
+import scipy.linalg
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic
+from xpand_extensions.generic.linalg import _functions as functions
 from xpand_extensions.generic.linalg._products import Axes, execute, product
 from xpand_extensions.linalg import _checks as checks
 from xpand_extensions.linalg import _lstsq as lstsq
@@ -128,3 +130,23 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
         squares = residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2
         squares = np.asarray(np.sum(squares, axis=0))
     return LstsqResult(x, squares, np.asarray(rank, dtype=np.int64), s)
+
+
+def expm(x: Array, /) -> Array:
+    if x.dtype.char in "fdFD" and np.isfinite(x).all():
+        with np.errstate(all="ignore"):
+            found: Array = scipy.linalg.expm(x)
+        if np.isfinite(found).all():
+            return found
+    return functions.expm(x)
+
+
+def logm(x: Array, /) -> Array:
+    if x.size and x.dtype.char in "fdFD" and np.isfinite(x).all():
+        adjoint = x.swapaxes(-1, -2).conj()
+        if np.array_equal(x, adjoint):
+            values, vectors = np.linalg.eigh(x)
+            if values.min() > 0.0:
+                weighted = vectors * np.log(values)[..., None, :]
+                return np.matmul(weighted, vectors.swapaxes(-1, -2).conj())
+    return functions.logm(x)

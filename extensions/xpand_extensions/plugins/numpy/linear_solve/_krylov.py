@@ -1,4 +1,4 @@
-"""Krylov methods on NumPy: conjugate gradients of one system in place, by BLAS."""
+"""Krylov methods on NumPy: one system in place, by BLAS."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -7,27 +7,22 @@ from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import blas
 from scipy.sparse import _sparsetools as kernels
 
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.linear_solve._krylov_cg import CG
-from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE
+from xpand_extensions.generic.linear_solve._krylov_gmres import GMRES
+from xpand_extensions.generic.linear_solve._krylov_pieces import CONTINUE, CONVERGED, DIVERGED, NOT_FINITE, Method
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop, run
 from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
 from xpand_extensions.sparse._containers import CSR, Sparse
 
 from ..sparse._diagonals import Diagonals, Positions, by_diagonals, positions_of
+from ._krylov_steps import ROUTINES, STEPS, start_gmres
 
 _FEW_SYSTEMS: Final = 8
 _FEW_UNKNOWNS: Final = 500
 """Of more systems with fewer unknowns a step costs little but the calls, which all share that are solved at once."""
-
-_ROUTINES: Final = {
-    np.dtype(np.float32): (blas.saxpy, blas.sdot, blas.sscal),
-    np.dtype(np.float64): (blas.daxpy, blas.ddot, blas.dscal),
-}
 
 _MANY_STEPS: Final = 32
 """After so many a matrix is brought into diagonals, which takes about as long as they did."""
@@ -169,48 +164,40 @@ class Product:
 class InPlace(Loop):
     """The loop, with steps that make no arrays but the product."""
 
-    def __init__(self, *args: Any, layouts: Layouts) -> None:
+    def __init__(self, method: Method, *args: Any, layouts: Layouts) -> None:
         """Take the arguments of a loop, and the store of layouts."""
-        super().__init__(*args)
+        super().__init__(method, *args)
         self.layouts = layouts
+        self.made = STEPS.get(method) if self.b.dtype in ROUTINES and self.b.ndim == 1 and self.b.size else None
+        if self.made is not None and method is GMRES:
+            self.method = method._replace(start=start_gmres)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
         """Take steps until the system has reason to be looked at, or has taken so many."""
-        routines = _ROUTINES.get(self.b.dtype)
-        if routines is None or self.method is not CG or self.b.ndim > 1 or self.b.size == 0:
+        if self.made is None:
             return super().steps(carry, stop)
-        axpy, dot, scale = routines
-        product, precondition = Product(self.system, self.b, self.layouts), self.system.precondition
-        is_preconditioned = self.system.is_preconditioned
+        product = Product(self.system, self.b, self.layouts)
+        precondition = self.system.precondition if self.system.is_preconditioned else None
         tolerance, limit = float(self.tolerance), float(self.limit)
-        x, r, p = (np.array(each) for each in carry.state[:3])
-        rz, taken, flag = float(carry.state.rz), int(carry.steps), int(carry.flag)
+        before = taken = int(carry.steps)
+        flag = int(carry.flag)
+        steps = self.made(carry.state, precondition, self.order)
         multiply = product.after(taken)
         while flag == CONTINUE and taken < stop:
             if taken == _MANY_STEPS:
                 multiply = product.after(taken)
-            q = multiply(p)
-            curvature = float(dot(p, q))
-            length = rz / curvature if curvature else 0.0
-            axpy(p, x, a=length)
-            axpy(q, r, a=-length)
-            square = float(dot(r, r))
-            z = precondition(r) if is_preconditioned else r
-            new = float(dot(r, z)) if is_preconditioned else square
-            scale(new / rz if rz else 0.0, p)
-            axpy(z, p)
-            rz, taken = new, taken + 1
-            size = square**0.5
+            size, flag = steps.step(multiply)
+            taken += 1
             if self.is_watched:
-                self.watched(carry._replace(steps=np.asarray(taken, np.int32), size=np.asarray(size, dtype=x.dtype)))
+                number, found = np.asarray(taken, np.int32), np.asarray(size, dtype=self.b.dtype)
+                self.watched(carry._replace(steps=number, size=found))
             if size <= tolerance:
                 flag = CONVERGED
             elif not size <= limit:
                 flag = DIVERGED if taken > 1 or np.isfinite(size) else NOT_FINITE
-            elif not (curvature and new):
-                flag = BROKEN
-        state = type(carry.state)(x, r, p, np.asarray(rz, dtype=x.dtype))
-        calls = carry.calls + np.int32(taken - int(carry.steps))
         return carry._replace(
-            state=state, steps=np.asarray(taken, np.int32), flag=np.asarray(flag, np.int32), calls=calls
+            state=steps.state(),
+            steps=np.asarray(taken, np.int32),
+            flag=np.asarray(flag, np.int32),
+            calls=carry.calls + np.int32((taken - before) * self.method.cost(self.order)),
         )

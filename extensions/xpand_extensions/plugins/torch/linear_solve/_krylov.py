@@ -1,4 +1,4 @@
-"""Krylov methods on PyTorch: conjugate gradients of a sparse matrix on the CPU by NumPy's plug-in, on the same memory.
+"""Krylov methods on PyTorch: those that NumPy's plug-in does in place, of a sparse matrix on the CPU, by it.
 
 A step is a few passes over short vectors, whose overhead on PyTorch exceeds the computation.
 """
@@ -19,6 +19,7 @@ from xpand_extensions.sparse._containers import CSC, CSR
 from .._plain import is_plain
 
 _host = import_if_usable("xpand_extensions.plugins.numpy.linear_solve._krylov")  # it needs SciPy
+_METHODS = frozenset({"cg", "bicgstab", "gmres"})
 _DTYPES = frozenset({torch.float32, torch.float64})
 
 
@@ -37,11 +38,13 @@ def krylov(
 ) -> Found:
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops, "record": record}
     given = (b, x0, rtol, atol)
-    if _host is None or method != "cg" or not _is_sparse(system) or not _is_on_host(*given, *trees.leaves(system)):
+    is_taken = method in _METHODS and _is_sparse(system)
+    if _host is None or not is_taken or not _is_on_host(*given, *trees.leaves(system)):
         return Found(*run(b, x0, rtol, atol, system=system, **options))
     values = system.operator.values
     pattern = tuple([each.numpy() for each in values.pattern])
-    matrix = Matrix(values._of(values.values.detach().numpy(), pattern, values._static()), True, True)
+    flags = system.operator.symmetric, system.operator.positive_definite
+    matrix = Matrix(values._of(values.values.detach().numpy(), pattern, values._static()), *flags)
     same = System(matrix, None, None, system.rows, system.columns, system.is_transposed)
     found = _host.krylov(*[each.detach().numpy() for each in given], system=same, **options)
     arrays = found if record else found[:-1]

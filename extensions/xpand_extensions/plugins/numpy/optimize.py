@@ -1,0 +1,293 @@
+"""Drivers of optimisation on NumPy: SciPy's, and steps on Python's numbers for those that SciPy hasn't.
+
+They solve one problem in float64. What they can't, they leave to the steps for all libraries, from the point reached.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.linalg.blas import dnrm2
+
+from xpand import trees
+from xpand.extend import LibraryArray as Array
+from xpand.extend import checks
+from xpand_extensions._solver_status import Status
+from xpand_extensions.jit._reused import program_of
+from xpand_extensions.optimize._algorithms._residuals import DECREASE
+from xpand_extensions.optimize._arguments import Limits
+from xpand_extensions.optimize._drivers import Outcome, Task
+
+from .jit import jit
+
+_EPS: Final = 2.0**-52
+_REACH: Final = _EPS**-1.5
+"""How far points and values may go, relative to the first, before the iteration counts as diverged."""
+_FAR: Final = 1e10
+"""The same for SciPy's methods, which bound their steps and so would take long to get further."""
+_ENDLESS: Final = 2**31 - 1
+
+
+class _StopError(Exception):
+    """The driver leaves the problem to the steps for all libraries."""
+
+
+class _ForeignError(Exception):
+    """The function returns arrays that aren't NumPy's: traced ones that it has captured."""
+
+
+def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
+    driver = _DRIVERS.get(task.method)
+    if driver is None or not task.limits.max_steps:
+        return None
+    if start.dtype != np.float64 or start.ndim != (task.method not in _SCALAR) or not start.size:
+        return None
+    if any(checks.is_array(x) and not isinstance(x, np.ndarray) for x in trees.leaves(args)):
+        return None
+    function = _function(task, start, args)
+    try:
+        return driver(task, function, start, args)
+    except _ForeignError:
+        return None
+
+
+def _function(task: Task, start: Array, args: tuple[Any, ...]) -> Callable[[Array], Any]:
+    """Return the function of the task, compiled if the user's are."""
+    whole = lambda x, args: task.make(args)(x)
+    found = program_of(jit, whole, (start, args), task.of, ("drive", task.method, task.key))
+    if found is None:
+        return task.make(args)
+    program, (_, *others) = found
+    return lambda x: program(x, *others)
+
+
+def _foreign(*values: Any) -> NoReturn:
+    raise _ForeignError(values)
+
+
+def _tolerance(limits: Limits, size: float) -> float:
+    return max(limits.atol, limits.rtol * size) if math.isfinite(size) else limits.atol
+
+
+def _largest(x: Any) -> float:
+    return max(float(x.max()), -float(x.min()))
+
+
+class _Lowest:
+    """The calls of a function and its gradient by SciPy, and the lowest point so far."""
+
+    def __init__(self, function: Callable[[Array], Any], x: Any) -> None:
+        self.function, self.count, self.steps = function, 0, 0
+        self.x, self.fun, self.slope, self.far = x, math.inf, x, math.inf
+        self.first: tuple[float, Any] | None = self(x.copy())
+        self.far = _FAR * max(1.0, _largest(x), abs(self.fun))
+
+    def __call__(self, x: Any) -> tuple[float, Any]:
+        if self.count == 1 and self.first is not None:  # SciPy begins at the point that is known
+            first, self.first = self.first, None
+            return first
+        fun, slope = self.function(x)
+        if not (isinstance(fun, (np.ndarray, np.floating)) and isinstance(slope, np.ndarray)):
+            _foreign(fun, slope)
+        self.count += 1
+        value = float(fun)
+        if not (math.isfinite(value) and value > -self.far and math.isfinite(dnrm2(slope))):
+            raise _StopError
+        if value <= self.fun:
+            self.x, self.fun, self.slope = x, value, slope
+        return value, slope
+
+    def step(self, intermediate_result: Any) -> None:
+        """Count a step; stop where it leads far away."""
+        self.steps += 1
+        if not _largest(intermediate_result.x) <= self.far:
+            self.x = intermediate_result.x
+            raise _StopError
+
+
+def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome | None:
+    """Minimise by SciPy's L-BFGS-B or BFGS, whose options mean the same."""
+    from scipy.optimize import minimize
+
+    box, limits = args[0], task.limits
+    x = box.project(start)
+    is_crossed = box.lower is not None and box.upper is not None and np.any(box.lower > box.upper)
+    if is_crossed or not _is_finite(x):
+        return None
+    try:
+        lowest = _Lowest(function, x)
+    except _StopError:
+        return Outcome(start, 0, 1, 1, math.nan, Status.MAX_STEPS, limits)
+    optimality = float(box.measure(x, lowest.slope))
+    tolerance = _tolerance(limits, optimality)
+    options = {"gtol": tolerance, "maxiter": limits.max_steps}
+    if task.method != "bfgs":
+        options |= {"maxcor": task.options, "ftol": 0.0, "maxfun": _ENDLESS}
+    if optimality > tolerance:
+        method, bounds = ("bfgs", None) if task.method == "bfgs" else ("l-bfgs-b", _pairs(box, x))
+        given = {"method": method, "bounds": bounds, "options": options}
+        try:
+            found = minimize(lowest, x, jac=True, callback=lowest.step, **given)
+            lowest.x, lowest.slope = found.x, found.jac
+        except _StopError:
+            pass
+        optimality = float(box.measure(lowest.x, lowest.slope))
+    finished = optimality <= tolerance or lowest.steps >= limits.max_steps
+    if not finished and not _largest(lowest.x) <= lowest.far:
+        return Outcome(start, 0, lowest.count, lowest.count, optimality, Status.MAX_STEPS, limits)
+    return _ended(limits, lowest.x, lowest.steps, lowest.count, optimality, tolerance, finished)
+
+
+def _pairs(box: Any, x: Any) -> Any:
+    """Return the bounds in SciPy's form."""
+    if box.lower is None and box.upper is None:
+        return None
+    ends = (np.full_like(x, end) if b is None else b for b, end in ((box.lower, -np.inf), (box.upper, np.inf)))
+    return np.stack(tuple(ends), axis=-1)
+
+
+def _linearized(function: Callable[[Array], Any], x: Array) -> tuple[Any, Any]:
+    residual, jacobian = function(x)
+    if not (isinstance(residual, np.ndarray) and isinstance(jacobian, np.ndarray)):
+        _foreign(residual, jacobian)
+    return residual, jacobian
+
+
+def _newton(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome:
+    """Take whole Newton steps as long as the sum of squares falls, as `optimize._algorithms._residuals` does."""
+    x, limits = start, task.limits
+    residual, jacobian = _linearized(function, x)
+    optimality, before, count, steps = _largest(residual), dnrm2(residual), 1, 0
+    tolerance, reach = _tolerance(limits, optimality), _REACH * max(1.0, _largest(x), optimality)
+    falls = math.isfinite(before) and _is_finite(jacobian)
+    while falls and optimality > tolerance and steps < limits.max_steps:
+        _, _, move, is_singular = lapack.dgesv(jacobian, residual)
+        new = x - move
+        if is_singular or not dnrm2(new) <= reach:
+            falls = False
+            break
+        residual, jacobian = _linearized(function, new)
+        after, count = dnrm2(residual), count + 1
+        falls = after <= (1.0 - DECREASE) * before
+        if falls:
+            x, before, optimality, steps = new, after, _largest(residual), steps + 1
+    return _ended(limits, x, steps, count, optimality, tolerance, falls)
+
+
+def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome:
+    """Take the steps of `optimize._algorithms._levenberg`."""
+    x, limits = start, task.limits
+    residual, jacobian = _linearized(function, x)
+    m, n = jacobian.shape
+    optimality, before, count, steps = _largest(residual @ jacobian), dnrm2(residual), 1, 0
+    tolerance, reach = _tolerance(limits, optimality), _REACH * max(1.0, _largest(x))
+    damping, growth, scale = task.options, 2.0, _columns(jacobian)
+    stacked, right = np.zeros((m + n, n), order="F"), np.zeros(m + n)
+    works = math.isfinite(optimality) and before > 0.0 and _is_finite(jacobian)
+    while works and optimality > tolerance and steps < limits.max_steps:
+        weights = math.sqrt(damping) * scale
+        stacked[:m], right[:m] = jacobian, residual
+        np.fill_diagonal(stacked[m:], weights)
+        _, found, is_singular = lapack.dgels(stacked, right)
+        move = -found[:n]
+        new = x + move
+        if is_singular or not dnrm2(new) <= reach:
+            works = False
+            break
+        new_residual, new_jacobian = _linearized(function, new)
+        after, count = dnrm2(new_residual), count + 1
+        new_optimality = _largest(new_residual @ new_jacobian)
+        if not (math.isfinite(after) and math.isfinite(new_optimality) and _is_finite(new_jacobian)):
+            works = False
+            break
+        actual = 1.0 - (after / before) ** 2
+        predicted = (dnrm2(jacobian @ move) / before) ** 2 + 2.0 * (dnrm2(weights * move) / before) ** 2
+        is_level = predicted <= 10.0 * _EPS and actual >= -10.0 * _EPS and new_optimality < optimality
+        ratio = actual / predicted if predicted else 0.0
+        if ratio > 1e-4 or is_level:
+            bend = 1.0 if is_level else min(ratio, 1.0)
+            damping = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * bend - 1.0) ** 3), _EPS**2)
+            growth, steps = 2.0, steps + 1
+            x, residual, jacobian, before, optimality = new, new_residual, new_jacobian, after, new_optimality
+            scale = np.maximum(scale, _columns(jacobian))
+            works = before > 0.0 or optimality <= tolerance
+        else:
+            works = _largest(move) > _EPS * _largest(x) and damping <= _EPS**-2
+            damping, growth = damping * growth, 2.0 * growth
+    return _ended(limits, x, steps, count, optimality, tolerance, works)
+
+
+def _is_finite(x: Any) -> bool:
+    return bool(np.isfinite(x).all())
+
+
+def _columns(jacobian: Any) -> Any:
+    """Return the lengths of the columns; 1 for those that are zero."""
+    lengths = np.linalg.norm(jacobian, axis=0)
+    return np.where(lengths > 0.0, lengths, 1.0)
+
+
+def _ended(
+    limits: Limits, x: Any, steps: int, count: int, optimality: float, tolerance: float, finished: bool
+) -> Outcome:
+    """Return the end of a driver that evaluates derivatives with each value."""
+    status = Status.CONVERGED if optimality <= tolerance else Status.MAX_STEPS
+    rest = replace(limits, atol=tolerance, rtol=0.0, max_steps=limits.max_steps - steps) if steps else limits
+    return Outcome(x, steps, count, count, optimality, status, None if finished else rest)
+
+
+def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome | None:
+    """Find a root by SciPy's `brentq` or `bisect`."""
+    from scipy import optimize
+
+    atol, rtol = task.options
+    limits, a, b = task.limits, float(start), float(args[0])
+    if not (atol > 0.0 and math.isfinite(a) and math.isfinite(b)):
+        return None
+    points: list[tuple[float, float]] = []
+
+    def value(x: float) -> float:
+        found = function(np.asarray(x))
+        if not isinstance(found, (np.ndarray, np.floating)):
+            _foreign(found)
+        points.append((x, float(found)))
+        if not math.isfinite(points[-1][1]):
+            raise _StopError
+        return points[-1][1]
+
+    solve = optimize.brentq if task.method == "brent" else optimize.bisect
+    try:
+        found = solve(value, a, b, xtol=atol, rtol=rtol, maxiter=limits.max_steps, disp=False)
+    except (_StopError, ValueError):  # SciPy's error is that the signs are equal
+        return Outcome(start, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
+    x, fun = next(each for each in points if each[0] == found)
+    # An end that is a root may have no point of the opposite sign.
+    opposite = [each for each in points if (each[1] > 0.0) != (fun > 0.0)] or [points[points[0][0] == x]]
+    other, other_fun = min(opposite, key=lambda each: abs(each[0] - x))
+    if abs(other_fun) < abs(fun):
+        x, fun, other = other, other_fun, x
+    width, steps = abs(other - x), len(points) - 2
+    converged = fun == 0.0 or width <= atol + rtol * abs(x)
+    # At a pole the function is larger there than at the ends.
+    is_pole = abs(fun) > max(abs(points[0][1]), abs(points[1][1]))
+    finished = not is_pole and (converged or steps >= limits.max_steps)
+    if not finished:
+        return Outcome(start, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
+    status = Status.CONVERGED if converged else Status.MAX_STEPS
+    return Outcome(np.asarray(x), steps, len(points), 0, width, status, None)
+
+
+_DRIVERS: Final[Mapping[str, Callable[..., Outcome | None]]] = {
+    "bfgs": _descend,
+    "brent": _bracketed,
+    "bisect": _bracketed,
+    "l-bfgs": _descend,
+    "l-bfgs-b": _descend,
+    "levenberg-marquardt": _levenberg,
+    "newton": _newton,
+}
+_SCALAR: Final = frozenset({"brent", "bisect"})
+"""The methods for one number."""

@@ -1,0 +1,225 @@
+"""One problem on NumPy, which drivers solve, compared with the same problem as a batch of one, and with SciPy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from tests.minima import PROBLEMS, rosenbrock
+from xpand import array_namespace
+from xpand_extensions import named
+from xpand_extensions.autodiff import grad, value_and_grad
+from xpand_extensions.jit import jit
+from xpand_extensions.optimize import OptimizeResult, Status, bracketed_root, brentq, least_squares, minimize, root
+from xpand_extensions.vmap import vmap
+
+DESCENTS = ("l-bfgs", "l-bfgs-b", "bfgs")
+COUNTS = ("iterations", "function_evaluations", "gradient_evaluations", "status")
+
+
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.calls = function, 0
+
+    def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        return self.function(*args)
+
+
+def circle(x: Any) -> Any:
+    return array_namespace(x).stack([x[..., 0] ** 2 + x[..., 1] ** 2 - 1.0, x[..., 0] - x[..., 1]], axis=-1)
+
+
+def decay(x: Any) -> Any:
+    xp = array_namespace(x)
+    t = xp.linspace(0.0, 1.0, 20, dtype=x.dtype)
+    return x[..., :1] * xp.exp(-x[..., 1:] * t) - 3.0 * xp.exp(-2.0 * t) - 0.1 * xp.sin(37.0 * t)
+
+
+def status(result: OptimizeResult) -> Status:
+    return Status(int(result.status))
+
+
+@pytest.mark.parametrize("method", DESCENTS)
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_minima_of_one_and_of_a_batch_of_one(problem: Any, method: str) -> None:
+    start = np.asarray(problem.start)
+    f = Counted(problem.f)
+    found = minimize(f, start, method=method)
+    steps = minimize(problem.f, start[None, :], method=method, batch_ndim=1)
+    assert status(found) == steps.status[0] == Status.CONVERGED
+    np.testing.assert_allclose(found.fun, steps.fun[0], atol=1e-8)
+    # One more call than counted: the value of the result.
+    assert f.calls - 1 == found.function_evaluations == found.gradient_evaluations
+    slope = grad(problem.f)(found.x)
+    np.testing.assert_allclose(np.max(np.abs(slope)), found.optimality, rtol=1e-9)
+    assert found.optimality <= 6.1e-6 * max(1.0, np.max(np.abs(grad(problem.f)(start))))
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "BFGS"])
+def test_as_many_evaluations_as_scipy(method: str) -> None:
+    for problem in PROBLEMS.values():
+        start = np.asarray(problem.start)
+        options = {"gtol": 1e-5} if method == "BFGS" else {"gtol": 1e-5, "ftol": 0.0}
+        wanted = scipy.optimize.minimize(value_and_grad(problem.f), start, jac=True, method=method, options=options)
+        found = minimize(problem.f, start, method=method.lower(), atol=1e-5, rtol=0.0)
+        assert int(found.function_evaluations) <= 1.1 * wanted.nfev
+
+
+@pytest.mark.parametrize("method", DESCENTS)
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_ends_of_descents(method: str, compiled: bool) -> None:
+    f = jit(rosenbrock) if compiled else rosenbrock
+    start = np.asarray([-1.2, 1.0])
+    few = minimize(f, start, method=method, max_steps=5, throw=False)
+    assert (status(few), int(few.iterations)) == (Status.MAX_STEPS, 5)
+    whole = minimize(f, start, method=method)
+    again = minimize(f, whole.x, method=method, atol=float(whole.optimality))
+    assert [int(getattr(again, name)) for name in COUNTS] == [0, 1, 1, Status.CONVERGED]
+    np.testing.assert_array_equal(again.x, whole.x)
+    loose = minimize(f, start, method=method, atol=0.0, rtol=1e-3)
+    assert loose.iterations < whole.iterations
+    assert float(loose.optimality) <= 1e-3 * np.max(np.abs(grad(rosenbrock)(start)))
+
+
+@pytest.mark.parametrize("method", DESCENTS)
+def test_functions_that_are_not_finite_everywhere(method: str) -> None:
+    f = Counted(lambda x: array_namespace(x).sum(x - array_namespace(x).log(x), axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = minimize(f, np.asarray([30.0, 1e-3]), method=method)
+    assert f.calls - 1 == found.function_evaluations
+    np.testing.assert_allclose(found.x, 1.0, rtol=1e-5)
+    nan = minimize(lambda x: array_namespace(x).sum(x) * np.nan, np.ones(2), method=method, throw=False)
+    assert status(nan) == Status.NON_FINITE
+
+
+def test_flat_objectives_are_left_early() -> None:
+    # The value has no more digits before the gradient meets the tolerance.
+    f = Counted(lambda x: 1e12 + array_namespace(x).sum((x - 1.0) ** 4))
+    found = minimize(f, np.asarray([3.0, -2.0, 0.5]), atol=1e-13, throw=False)
+    assert status(found) in (Status.STAGNATED, Status.CONVERGED)
+    assert f.calls < 150
+    assert f.calls - 1 == found.function_evaluations
+
+
+@pytest.mark.parametrize(
+    ("solve", "f", "start"),
+    [
+        (root, circle, (1.0, 0.5)),
+        (root, circle, (8.0, -0.3)),
+        (root, lambda x: array_namespace(x).atan(x), (3.0, 0.2)),
+        (least_squares, decay, (1.0, 1.0)),
+        (least_squares, decay, (10.0, -3.0)),
+        (least_squares, circle, (0.3, 2.0)),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_residuals_of_one_and_of_a_batch_of_one(solve: Any, f: Any, start: Any, compiled: bool) -> None:
+    found = solve(jit(f) if compiled else f, np.asarray(start))
+    steps = solve(f, np.asarray([start]), batch_ndim=1)
+    assert status(found) == steps.status[0] == Status.CONVERGED
+    np.testing.assert_allclose(found.x, steps.x[0], rtol=1e-9, atol=1e-12)
+    # Where a whole Newton step fails, the steps for all libraries begin again at the point reached.
+    assert int(steps.iterations[0]) <= int(found.iterations) <= int(steps.iterations[0]) + 1
+    assert int(found.function_evaluations) - int(steps.function_evaluations[0]) in (0, 1, 2)
+    few = solve(f, np.asarray(start), max_steps=2, throw=False)
+    wanted = solve(f, np.asarray([start]), max_steps=2, throw=False, batch_ndim=1)
+    assert (status(few), int(few.iterations)) == (Status.MAX_STEPS, 2)
+    np.testing.assert_allclose(few.x, wanted.x[0], rtol=1e-9)
+    again = solve(f, found.x, atol=float(found.optimality))
+    assert [int(getattr(again, name)) for name in COUNTS] == [0, 1, 1, Status.CONVERGED]
+
+
+@pytest.mark.parametrize("method", ["brent", "bisect"])
+@pytest.mark.parametrize(
+    ("f", "a", "b"),
+    [
+        (lambda x: array_namespace(x).cos(x), 0.0, 3.0),
+        (lambda x: x**3 - 2.0, 5.0, -1.0),
+        (lambda x: array_namespace(x).exp(x) - 1e-3, -50.0, 30.0),
+        (lambda x: x - 2.0, 2.0, 7.0),
+        (lambda x: x - 2.0, 0.0, 2.0),
+        (lambda x: x, -1.0, 3.0),
+    ],
+)
+def test_brackets_of_one_and_of_a_batch_of_one(f: Any, a: float, b: float, method: str) -> None:
+    for atol in (None, 1e-3):
+        counted = Counted(f)
+        found = bracketed_root(counted, a, b, method=method, atol=atol)
+        steps = bracketed_root(f, np.asarray([a]), np.asarray([b]), method=method, atol=atol)
+        width = (2.0**-50 if atol is None else atol) + 2.0**-50 * abs(float(found.x))
+        assert status(found) == steps.status[0] == Status.CONVERGED
+        assert float(found.fun) == 0.0 or float(found.optimality) <= width
+        np.testing.assert_allclose(found.x, steps.x[0], atol=2 * width, rtol=1e-14)
+        assert counted.calls - 1 == found.function_evaluations == found.iterations + 2
+        assert int(found.function_evaluations) <= 1.1 * int(steps.function_evaluations[0]) + 2
+
+
+@pytest.mark.parametrize("method", ["brent", "bisect"])
+def test_brackets_within_the_steps_allowed(method: str) -> None:
+    few = bracketed_root(lambda x: x**3 - 2.0, -50.0, 30.0, method=method, max_steps=3, throw=False)
+    assert (status(few), int(few.iterations), int(few.function_evaluations)) == (Status.MAX_STEPS, 3, 5)
+
+
+@pytest.mark.parametrize("method", ["brent", "bisect"])
+def test_brackets_that_fail(method: str) -> None:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for f, a, b in [
+            (lambda x: x * x + 1.0, -1.0, 2.0),
+            (lambda x: 1.0 / (x - 0.3), 0.0, 1.0),
+            (lambda x: array_namespace(x).log(x), -1.0, 3.0),
+            (lambda x: array_namespace(x).sqrt(x - 1.0) - (x < 0.5), 0.0, np.inf),
+            (lambda x: array_namespace(x).where(abs(x - 0.2) < 0.3, np.nan, x), -1.0, 1.4),
+        ]:
+            found = bracketed_root(f, np.asarray(a), np.asarray(b), method=method, throw=False)
+            steps = bracketed_root(f, np.asarray([a]), np.asarray([b]), method=method, throw=False)
+            assert status(found) == steps.status[0] != Status.CONVERGED
+            np.testing.assert_array_equal(found.x, steps.x[0])
+
+
+def test_derivatives_and_captured_arrays() -> None:
+    a = np.asarray([2.0, 5.0])
+    by_args = grad(lambda a: minimize(lambda x, a: array_namespace(x).sum((x - a) ** 2), a * 0.0, args=(a,)).x[1] ** 2)
+    captured = grad(lambda a: minimize(lambda x: array_namespace(x).sum((x - a) ** 2), np.zeros(2)).x[1] ** 2)
+    for slope in (by_args, captured):
+        np.testing.assert_allclose(slope(a), [0.0, 10.0], rtol=1e-6)
+    found = jit(lambda a: brentq(lambda x: x * x - a, 0.0, 9.0).x)(np.asarray(4.0))
+    np.testing.assert_allclose(found, 2.0)
+    cubes = grad(lambda c: brentq(lambda x: x**3 - c, np.asarray(0.0), np.asarray(9.0)).x)
+    np.testing.assert_allclose(cubes(np.asarray(8.0)), 1.0 / 12.0)
+    radii = grad(lambda r: root(lambda x: circle(x) - array_namespace(r).stack([r, 0.0 * r]), np.ones(2)).x[0])
+    np.testing.assert_allclose(radii(np.asarray(1.0)), 0.25)
+    np.testing.assert_allclose(vmap(lambda c: root(lambda x: x**3 - c, np.ones(1)).x)(a)[:, 0], np.cbrt(a))
+
+
+def test_one_function_by_several_solvers() -> None:
+    """The programs of a compiled function belong to a solver each."""
+    f = jit(circle)
+    start = np.asarray([1.0, 0.5])
+    both = root(f, start), least_squares(f, start), root(f, start)
+    for found in both:
+        np.testing.assert_allclose(found.x, np.sqrt([0.5, 0.5]))
+    shifted = jit(lambda x, c: circle(x) - c)
+    for c in (0.0, 1.0, 3.0):
+        found = root(shifted, start, args=(np.asarray([c, 0.0]),))
+        np.testing.assert_allclose(found.x, np.sqrt([0.5 * (1.0 + c)] * 2))
+
+
+def test_data_types_and_trees() -> None:
+    for dtype in ("float32", "float64"):
+        start = np.asarray([0.5, 1.0], dtype=dtype)
+        for found in (minimize(rosenbrock, start, atol=1e-2), root(circle, start), least_squares(circle, start)):
+            assert found.x.dtype == found.optimality.dtype == np.dtype(dtype)
+            assert all(getattr(found, name).dtype == np.int32 for name in COUNTS)
+            assert found.status.shape == found.iterations.shape == found.optimality.shape == ()
+    tree = {"z": np.asarray([1.0 + 1.0j]), "y": np.asarray(0.3)}
+    found = root(lambda t: {"z": t["z"] ** 2 - 2.0j, "y": t["y"] ** 3 - 8.0}, tree)
+    np.testing.assert_allclose(found.x["z"], [1.0 + 1.0j])
+    np.testing.assert_allclose(found.x["y"], 2.0)
+    x = named.named(np.asarray([3.0, 4.0]), ("i",))
+    least = named.optimize.minimize(lambda x: ((x - 1.0) ** 2.0).sum(), x)
+    np.testing.assert_allclose(least.x.array, 1.0, rtol=1e-5)
