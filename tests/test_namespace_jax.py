@@ -480,3 +480,23 @@ def test_norms_of_nan():
     for order in (inf, -inf, 1, -1):
         got = xp.linalg.matrix_norm(jnp.asarray(x), ord=order, keepdims=True)
         np.testing.assert_array_equal(got[:, 0, 0], [100.0, 100.0, nan, 100.0])
+
+
+_NUMBERS = [0, 1, -1, 7, 300, 2**31, 2**40, 2**63, 2**64, True, 1.5, -0.0, 0.1, 1e-300, float("nan"), float("inf"), 2j]
+
+
+@pytest.mark.parametrize("device", [None, 0])
+@pytest.mark.parametrize("dtype", ["bool_", "int8", "int32", "uint8", "uint64", "bfloat16", "float32", "float64"])
+def test_asarray_of_a_number_is_that_of_jax(dtype: str, device: int | None) -> None:
+    options = {"dtype": jnp.dtype(getattr(jnp, dtype)), "device": None if device is None else jax.devices()[device]}
+    for number in _NUMBERS:
+        found = [_described(asarray, number, options) for asarray in (xp.asarray, jnp.asarray)]
+        assert found[0] == found[1], number
+
+
+def _described(asarray, number, options):
+    try:
+        x = asarray(number, **options)
+    except (OverflowError, TypeError, ValueError) as error:
+        return type(error), str(error)
+    return x.dtype, np.asarray(x).tobytes(), x.committed, x.weak_type, x.device

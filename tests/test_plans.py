@@ -14,6 +14,8 @@ import torch
 import xpand
 from tests.libraries import Library
 from xpand_extensions import (
+    arithmetic,
+    bits,
     convolution,
     histograms,
     indexing,
@@ -21,18 +23,22 @@ from xpand_extensions import (
     linalg,
     padding,
     pluggable,
+    random,
     scatter,
     sorting,
+    special,
     windows,
 )
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions._plans import Memory, signature
+from xpand_extensions.random._arguments import _PLANS as DRAWN
 
 X = np.asarray([3.0, 1.0, 2.0, 5.0, 4.0, 0.5])
 INDEX = np.asarray([0, 2, 2, 5, 1, 4])
 IDS = np.asarray([0, 0, 1, 1, 1, 2])
 EDGES = np.asarray([0.0, 1.0, 2.0, 6.0])
+KEY = np.asarray([0, 7], np.uint32)
 MATRIX = np.asarray([[2.0, 0.0], [1.0, 4.0]])
 SIGNAL, KERNEL = X[None, None], np.asarray([[[1.0, 2.0]]])
 
@@ -80,6 +86,16 @@ CALLS: dict[str, tuple[Callable[..., Any], Given]] = {
     "triangular_solve": (linalg.triangular_solve, ((MATRIX, MATRIX), {"lower": True, "transpose": False})),
     "einsum": (linalg.einsum, (("ij,jk->ik", MATRIX, MATRIX), {"optimize": False})),
     "kron": (linalg.kron, ((MATRIX, MATRIX), {})),
+    "quotient": (arithmetic.quotient, ((IDS, 2), {})),
+    "divide_no_nan": (arithmetic.divide_no_nan, ((1.5, X), {})),
+    "shift_left": (bits.shift_left, ((IDS, INDEX), {})),
+    "xlogy": (special.xlogy, ((X, 2.0), {})),
+    "gammainc": (special.gammainc, ((2, X), {})),
+    "logsumexp": (special.logsumexp, ((X,), {"axis": 0, "keepdims": False, "b": X})),
+    "at.add of a number": (_add_at, ((X, INDEX, 1), {"mode": None})),
+    "take with a value to fill in": (indexing.take, ((IDS, INDEX), {"mode": "fill", "fill_value": 7})),
+    "pareto": (random.pareto, ((KEY, 2.5), {"shape": (3,), "dtype": None})),
+    "uniform": (random.uniform, ((KEY, (3,), "float32"), {"minval": -1, "maxval": 2.0})),
     "diagonal": (linalg.diagonal, ((MATRIX,), {"offset": 0, "axis1": 0, "axis2": 1})),
 }
 
@@ -113,12 +129,14 @@ def _variants(given: Given) -> Iterator[Given]:
 
 def _on(library: Library, given: Given) -> Given:
     args, kwargs = given
-    return tuple(library.asarray(x) if isinstance(x, np.ndarray) else x for x in args), kwargs
+    converted = [library.asarray(x) if isinstance(x, np.ndarray) else x for x in (*args, *kwargs.values())]
+    return tuple(converted[: len(args)]), dict(zip(kwargs, converted[len(args) :]))
 
 
 def _forget() -> None:
     for operation in OPERATIONS.values():
         operation.forget_types()
+    DRAWN.clear()
 
 
 def _outcome(library: Library, function: Callable[..., Any], given: Given) -> Any:
@@ -135,9 +153,10 @@ def _outcome(library: Library, function: Callable[..., Any], given: Given) -> An
 def test_a_planned_call_does_what_a_first_one_does(library: Library, name: str) -> None:
     function, given = CALLS[name]
     good = _on(library, given)
-    variants = [_on(library, variant) for variant in _variants(given)]
+    variants = list(_variants(given))
     if library.id.startswith(("jax", "dask")):  # the shapes that are right compile; those of options are mostly wrong
-        variants = [(args, kwargs) for args, kwargs in variants if kwargs != given[1]]
+        variants = [(args, kwargs) for args, kwargs in variants if kwargs is not given[1]]
+    variants = [_on(library, variant) for variant in variants]
     first = []
     with np.errstate(all="ignore"):
         for variant in variants:
@@ -217,6 +236,34 @@ def test_signatures_tell_arrays_apart() -> None:
     arrays += [jnp.ones(2), torch.ones(2, device="meta")]
     assert len({signature((x, None), ()) for x in arrays}) == len(arrays)
     assert signature((X, X), (1,)) == signature((X + 1, X), (1,)) != signature((X, None), (1,))
+
+
+def test_numbers_of_one_size_share_a_plan() -> None:
+    assert signature((X, 1.5), ()) == signature((X, -0.0), ()) != signature((X, 1), ())
+    assert signature((X, 5), ()) == signature((X, 7), ()) != signature((X, 8), ())
+    assert signature((X, -8), ()) == signature((X, -5), ()) != signature((X, 5), ())
+    assert len({signature((X, x), ()) for x in (0, -1, 1, True, 1.0, 1j, None)}) == 7
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_an_integer_that_does_not_fit_is_refused_after_one_that_does(library: Library, low: int) -> None:
+    x = library.xp.asarray([1, 2], dtype=library.xp.uint8 if low else library.xp.int8)
+    bound = 256 if low else 128
+    bits.shift_left(x, bound - 1)
+    arithmetic.quotient(x, bound // 2)
+    for number in (bound, -low or -bound - 1, 2**70):
+        with pytest.raises(OverflowError, match="fit"):
+            arithmetic.quotient(x, number)
+
+
+def test_data_types_are_options_of_plans() -> None:
+    doubled, calls = _checked()
+    dtypes = [np.float32, np.dtype(np.float32), torch.float32, jnp.float32, np.float64, "float32"]
+    for xp, dtype in zip((np, np, torch, jnp, np), dtypes):
+        xpand.extend.checks.kind(xpand.namespace(xp.__name__.partition(".")[0]), dtype)
+    for dtype in [*dtypes, *dtypes]:
+        doubled(np.ones(2), dtype)
+    assert len(calls) == len(dtypes)
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

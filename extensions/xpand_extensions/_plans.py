@@ -5,18 +5,23 @@ facade calls `facade.planned(check, arrays, *options)`: on the first call of a s
 and returns what follows from them, such as an axis counted from the front; later calls find that, with the
 implementation, by one look-up. What depends on values stays in the facade: bounds of indices, and whether values are
 known, which the types of PyTorch's tensors do not tell.
+
+A Python number may stand for an array. The signature has its type, and the sign and the number of bits of an integer,
+which decide whether a data type can hold it. So a loop over numbers finds the plan of its first step.
 """
 
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from xpand.extend import Array
+from xpand.extend import Array, checks
 
 T = TypeVar("T")
 
 _SIMPLE: Final = frozenset({bool, int, str, type(None)})
 """The types of static arguments that a key may hold as they are, next to their types: 1 equals True."""
+_NUMBERS: Final = frozenset({bool, int, float, complex, type(None)})
+"""The types of what may stand for an array; of None and of all numbers but integers the type is the key."""
 
 
 class Memory(dict[Any, Any]):
@@ -33,7 +38,7 @@ class Memory(dict[Any, Any]):
 
 
 def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the key of a call; None stands for an array that is not given.
+    """Return the key of a call; None stands for an array that is not given, and a Python number for one of its value.
 
     Types come first, since data types of two libraries may have one hash and must not be compared.
 
@@ -43,12 +48,21 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     """
     types = (*map(type, options),)
     if not _SIMPLE.issuperset(types):
-        options = tuple([option if type(option) in _SIMPLE else exact(option, _of_list) for option in options])
+        options = tuple([option if type(option) in _SIMPLE else exact(option, _of_others) for option in options])
     if len(arrays) == 1:
         x = arrays[0]
-        return type(x), x.dtype, x.shape, options, types
-    described = [None if x is None else (type(x), x.dtype, x.shape, _DEVICE[type(x)](x)) for x in arrays]
-    return *described, options, types
+        return type(x), types, x.dtype, x.shape, options
+    classes = (*map(type, arrays),)
+    described = [
+        (x.dtype, x.shape, _DEVICE[cls](x)) if cls not in _NUMBERS else _size(x) if cls is int else None
+        for cls, x in zip(classes, arrays)
+    ]
+    return classes, types, *described, options
+
+
+def _size(number: int) -> tuple[bool, int]:
+    """Return the sign of an integer and its number of bits, without the sign, in two's complement."""
+    return number < 0, (~number if number < 0 else number).bit_length()
 
 
 class _Devices(dict[type, Callable[[Array], Any]]):
@@ -88,8 +102,10 @@ def exact(value: Any, other: Callable[[Any], Any]) -> Any:
     return (cls, value) if cls in _SIMPLE else other(value)
 
 
-def _of_list(option: Any) -> Any:
-    """Return the key of a list, which a facade takes where it takes a tuple."""
+def _of_others(option: Any) -> Any:
+    """Return the key of a list, which a facade takes where it takes a tuple, or of a data type."""
     if type(option) is list:
-        return list, exact(tuple(option), _of_list)
+        return list, exact(tuple(option), _of_others)
+    if checks.knows_dtype(option):
+        return type(option), option
     raise TypeError(f"{type(option).__name__}: may change, so that it cannot be part of a key")

@@ -3,6 +3,8 @@
 Where the standard has the operation (`remainder` is floored, `nextafter`, `floor_divide`), use the namespace's.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NoReturn
 
 from xpand.extend import Array, ArrayLike, DType, Namespace, checks, describe
@@ -15,26 +17,45 @@ __all__ = ["divide_no_nan", "promote", "quotient", "truncated_remainder"]
 SCALARS: Final = (bool, int, float, complex)
 
 
-def together(function: str, kinds: frozenset[checks.Kind], /, **operands: Any) -> list[Array]:
-    """Bring arrays and Python scalars, one array at least, to one data type of the given kinds.
+def check_operands(
+    kinds: frozenset[checks.Kind], names: tuple[str, ...], function: str, *operands: Any
+) -> tuple[Callable[[Any], Array], ...]:
+    """Check arrays and Python numbers, one array at least, that are to be combined; return a conversion of each.
+
+    The conversions bring the operands to one data type of the given kinds.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that don't promote or are of another kind.
         ValueError: Arrays on two devices, or of shapes that don't broadcast.
+        OverflowError: A Python integer too large for the data type.
     """
-    arrays = {name: x for name, x in operands.items() if type(x) not in SCALARS}
+    named = dict(zip(names, operands))
+    arrays = {name: x for name, x in named.items() if type(x) not in SCALARS}
     if not arrays:
-        no_array(function, operands)
+        no_array(function, named)
     xp = checks.namespace_of(function, **arrays)
     checks.one_device(function, **arrays)
     for name, x in arrays.items():
         checks.dtype(function, name, xp, x, kinds)
-    operands |= zip(arrays, checks.promote(function, xp, **arrays))
-    target = operands[next(iter(arrays))]
-    result = [cast(function, name, xp, x, target) for name, x in operands.items()]
+    target = checks.promote(function, xp, **arrays)[0]
+    for name, x in named.items():
+        if name not in arrays:
+            checks.castable(function, name, xp, x, target, "the arrays")
     if len(arrays) > 1:
         checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
-    return result
+    return tuple([conversion(xp, x, target) for x in operands])
+
+
+def conversion(xp: Namespace, value: Any, target: Array) -> Callable[[Any], Array]:
+    """Return the function that gives values like this one, arrays or Python numbers, the data type of `target`."""
+    dtype = target.dtype
+    if type(value) in SCALARS:
+        return partial(xp.asarray, dtype=dtype, device=checks.device_of(target))
+    return unchanged if value.dtype == dtype else lambda x: xp.astype(x, dtype)
+
+
+def unchanged(x: Array) -> Array:
+    return x
 
 
 def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> Array:
@@ -44,10 +65,9 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
         TypeError: A scalar of a kind that the data type does not take.
         OverflowError: A Python integer too large for the data type.
     """
-    if type(value) not in SCALARS:
-        return value if value.dtype == target.dtype else xp.astype(value, target.dtype)
-    checks.castable(function, name, xp, value, target, "the arrays")
-    return xp.asarray(value, dtype=target.dtype, device=checks.device_of(target))
+    if type(value) in SCALARS:
+        checks.castable(function, name, xp, value, target, "the arrays")
+    return conversion(xp, value, target)(value)
 
 
 def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
@@ -130,6 +150,11 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
     return tuple(converted(name, x) for name, x in named.items())
 
 
+_CHECK_FLOATING: Final = partial(check_operands, checks.FLOATING, ("x", "y"))
+_CHECK_INTEGERS: Final = partial(check_operands, checks.INTEGERS, ("x", "y"))
+_CHECK_REAL_VALUED: Final = partial(check_operands, checks.REAL_VALUED, ("x", "y"))
+
+
 @pluggable
 def divide_no_nan(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Divide, with 0 wherever the divisor is 0.
@@ -153,8 +178,8 @@ def divide_no_nan(x: ArrayLike, y: ArrayLike, /) -> Array:
     >>> divide_no_nan(np.asarray([1.0, 2.0, 0.0]), np.asarray([2.0, 0.0, 0.0]))
     array([0.5, 0. , 0. ])
     """
-    x, y = together("divide_no_nan", checks.FLOATING, x=x, y=y)
-    return divide_no_nan.native(x, y)(x, y)
+    implementation, of_x, of_y = divide_no_nan.planned(_CHECK_FLOATING, (x, y))
+    return implementation(of_x(x), of_y(y))
 
 
 @pluggable
@@ -181,8 +206,8 @@ def quotient(x: ArrayLike, y: ArrayLike, /) -> Array:
     >>> quotient(np.asarray([7, -7, 7, 7]), np.asarray([2, 2, -2, 0]))
     array([ 3, -3, -3,  0])
     """
-    x, y = together("quotient", checks.INTEGERS, x=x, y=y)
-    return quotient.native(x, y)(x, y)
+    implementation, of_x, of_y = quotient.planned(_CHECK_INTEGERS, (x, y))
+    return implementation(of_x(x), of_y(y))
 
 
 @pluggable
@@ -211,5 +236,5 @@ def truncated_remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
     >>> truncated_remainder(np.asarray([7.5, -7.5]), np.asarray([2.0, 2.0]))
     array([ 1.5, -1.5])
     """
-    x, y = together("truncated_remainder", checks.REAL_VALUED, x=x, y=y)
-    return truncated_remainder.native(x, y)(x, y)
+    implementation, of_x, of_y = truncated_remainder.planned(_CHECK_REAL_VALUED, (x, y))
+    return implementation(of_x(x), of_y(y))

@@ -3,12 +3,13 @@
 `bitwise_and`, `bitwise_or`, `bitwise_xor`, `bitwise_invert` are the namespace's.
 """
 
-from typing import Literal
+from functools import partial
+from typing import Final, Literal
 
 from xpand.extend import Array, DType, checks
 
 from ._dispatch import pluggable
-from .arithmetic import element_width, together
+from .arithmetic import check_operands, element_width
 
 __all__ = [
     "bitcast",
@@ -114,6 +115,9 @@ def count_leading_zeros(x: Array, /) -> Array:
     return count_leading_zeros.native(x)(x)
 
 
+_CHECK_SHIFT: Final = partial(check_operands, checks.INTEGERS, ("x", "n"))
+
+
 @pluggable
 def shift_left(x: Array | int, n: Array | int, /) -> Array:
     """Shift bits to the left, by any number of positions.
@@ -137,8 +141,8 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
     >>> shift_left(np.asarray([1, 3], dtype=np.int8), np.asarray([4, 100], dtype=np.int8))
     array([16,  0], dtype=int8)
     """
-    x, n = together("shift_left", checks.INTEGERS, x=x, n=n)
-    return shift_left.native(x, n)(x, n)
+    implementation, of_x, of_n = shift_left.planned(_CHECK_SHIFT, (x, n))
+    return implementation(of_x(x), of_n(n))
 
 
 @pluggable
@@ -163,8 +167,8 @@ def shift_right(x: Array | int, n: Array | int, /) -> Array:
     >>> shift_right(np.asarray([-16, -16, 16], dtype=np.int8), np.asarray([2, 100, 100], dtype=np.int8))
     array([-4, -1,  0], dtype=int8)
     """
-    x, n = together("shift_right", checks.INTEGERS, x=x, n=n)
-    return shift_right.native(x, n)(x, n)
+    implementation, of_x, of_n = shift_right.planned(_CHECK_SHIFT, (x, n))
+    return implementation(of_x(x), of_n(n))
 
 
 @pluggable
@@ -188,8 +192,8 @@ def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
     >>> shift_right_logical(np.asarray([-16, 16], dtype=np.int8), 2)
     array([60,  4], dtype=int8)
     """
-    x, n = together("shift_right_logical", checks.INTEGERS, x=x, n=n)
-    return shift_right_logical.native(x, n)(x, n)
+    implementation, of_x, of_n = shift_right_logical.planned(_CHECK_SHIFT, (x, n))
+    return implementation(of_x(x), of_n(n))
 
 
 @pluggable

@@ -85,6 +85,12 @@ def kind(xp: Namespace, dtype: DType) -> Kind | None:
     return found
 
 
+def knows_dtype(value: Any) -> bool:
+    """Tell whether a value is a data type that has been checked before: one that cannot change and has a hash."""
+    known = _kinds.get(type(value))
+    return known is not None and value in known
+
+
 def kind_of(x: Array) -> Kind | None:
     """Name the kind of the data type of an array, without asking for its namespace where the type is known."""
     dtype = x.dtype

@@ -9,15 +9,27 @@ A key is an array of uint32 of shape (2,) on every library, so that it goes thro
 any array does. JAX's typed keys are keys too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from xpand import check
+from xpand import array_namespace, check
 from xpand._precision import current
-from xpand.extend import Array, Device, DType, Key, Namespace, checks, default_dtype, describe
+from xpand.extend import (
+    Array,
+    Device,
+    DType,
+    Key,
+    Namespace,
+    checks,
+    default_dtype,
+    describe,
+    knows_namespace,
+    trace_instead,
+)
 
-from ..arithmetic import integer_width
+from .._plans import Memory, signature
+from ..arithmetic import conversion, integer_width
 
 _SIGNED: Final[frozenset[checks.Kind]] = frozenset({"signed", "real", "complex"})
 _UNSIGNED: Final[frozenset[checks.Kind]] = frozenset({"unsigned"})
@@ -219,6 +231,8 @@ class Draw(NamedTuple):
     """On the key's device, of the data type that is computed in, not broadcast."""
     shape: tuple[int, ...]
     dtype: DType
+    given: tuple[Real, ...]
+    """The parameters for checks of their sign: numbers as they were given, where no rounding makes them 0."""
 
 
 def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_complex: bool = False) -> Draw:
@@ -230,7 +244,11 @@ def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_co
     """
     xp, key = key_of(function, key)
     check_dtype = inexact_dtype if may_be_complex else float_dtype
-    return Draw(key, (), shape_of(function, shape), check_dtype(function, xp, dtype, key))
+    return Draw(key, (), shape_of(function, shape), check_dtype(function, xp, dtype, key), ())
+
+
+_PLANS: Final = Memory()
+"""The results of `drawn` by signature: the shape and the data type of samples, and a conversion of each parameter."""
 
 
 def drawn(
@@ -245,6 +263,24 @@ def drawn(
         TypeError: As `plain`; or a parameter that is neither a real number nor an array of such of the key's library.
         ValueError: As `plain`; or parameters that don't broadcast to the shape, or on another device than the key.
     """
+    made: Any
+    try:
+        default = default_dtype(array_namespace(key), "real floating", checks.device_of(key)) if dtype is None else None
+        made = function, current(), default, signature((key, *parameters.values()), (shape, dtype))
+        found = _PLANS.get(made)
+    except (AttributeError, TypeError):  # no array, or something without a hash
+        made = found = None
+    if found is not None:
+        shape, dtype, conversions = found
+        values = tuple([f(x) for f, x in zip(conversions, parameters.values())])
+        return Draw(key, values, shape, dtype, _exact_numbers(parameters.values(), values))
+    return _checked(function, key, shape, dtype, computed_in, parameters, made)
+
+
+def _checked(
+    function: str, key: Key, shape: Any, dtype: DType | None, computed_in: Any, parameters: dict[str, Any], made: Any
+) -> Draw:
+    """Check the arguments of `drawn`, and remember what follows from them under the key `made`; None: don't."""
     xp, key = key_of(function, key)
     arrays = _arrays(function, key, parameters)
     dtype = _real_dtype(function, xp, key, dtype, arrays)
@@ -253,7 +289,28 @@ def drawn(
         is_real = checks.is_array(computed_in) and checks.kind(xp, computed_in.dtype) == "real"
         wide = computed_in.dtype if is_real else wide_dtype(function, xp, key)
     shape = shape_of(function, shape, *arrays.values())
-    return Draw(key, _converted(function, xp, key, wide, parameters), shape, dtype)
+    values = _converted(function, xp, key, wide, parameters)
+    # NumPy's float64 is an array and a number.
+    if made is not None and all(
+        type(x) in (int, float) or knows_namespace(type(x)) for x in (key, *parameters.values())
+    ):
+        xp = checks.namespace_of(function, key=key, **arrays)
+        _PLANS.add(made, (shape, dtype, [conversion(xp, x, values[0]) for x in parameters.values()]))
+    return Draw(key, values, shape, dtype, _exact_numbers(parameters.values(), values))
+
+
+def _exact_numbers(given: Iterable[Any], values: Iterable[Array]) -> tuple[Any, ...]:
+    """Return parameters for checks of their sign: numbers as they are, unless a small data type may round them to 0."""
+    return tuple([x if type(x) in (int, float) and (x == 0 or abs(x) > 1e-4) else y for x, y in zip(given, values)])
+
+
+def _unplanned(
+    function: str, key: Key, shape: Any, dtype: DType | None, /, *, computed_in: Any = None, **parameters: Any
+) -> Draw:
+    return _checked(function, key, shape, dtype, computed_in, parameters, None)
+
+
+trace_instead(drawn, _unplanned)  # torch.compile checks while it compiles
 
 
 def rows_drawn(function: str, key: Key, shape: Any, dtype: DType | None, row: str, /, **parameters: Any) -> Draw:
@@ -274,7 +331,8 @@ def rows_drawn(function: str, key: Key, shape: Any, dtype: DType | None, row: st
     dtype = _real_dtype(function, xp, key, dtype, arrays)
     shapes = {name: tuple(x.shape)[: -1 if name == row else None] for name, x in arrays.items()}
     found = batch_shape(function, shape, **shapes)
-    return Draw(key, _converted(function, xp, key, dtype, parameters), found, dtype)
+    values = _converted(function, xp, key, dtype, parameters)
+    return Draw(key, values, found, dtype, values)
 
 
 def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -318,24 +376,28 @@ def _converted(function: str, xp: Namespace, key: Key, dtype: DType, parameters:
     return tuple([in_device(xp, key, x, dtype) for x in found])
 
 
-def not_negative(function: str, **parameters: Array) -> None:
+def not_negative(function: str, **parameters: Real) -> None:
     """Check that no value is negative, where they are known. NaN passes, and makes samples that are NaN.
 
     Raises:
         ValueError: One is.
     """
     for name, x in parameters.items():
-        check(~(x < 0.0), f"{function}: {name} must not be negative")
+        check(_none(x < 0.0), f"{function}: {name} must not be negative")
 
 
-def positive(function: str, **parameters: Array) -> None:
+def positive(function: str, **parameters: Real) -> None:
     """Check that values are above 0, or NaN, where they are known.
 
     Raises:
         ValueError: One is not.
     """
     for name, x in parameters.items():
-        check(~(x <= 0.0), f"{function}: {name} must be above 0")
+        check(_none(x <= 0.0), f"{function}: {name} must be above 0")
+
+
+def _none(condition: Array | bool) -> Array | bool:
+    return not condition if isinstance(condition, bool) else ~condition
 
 
 def probabilities(function: str, **parameters: Array) -> None:

@@ -150,7 +150,7 @@ def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | No
     array([ 6., 46.])
     """
     draw = drawn("binomial", key, shape, dtype, computed_in=p, n=n, p=p)
-    not_negative("binomial", n=draw.parameters[0])
+    not_negative("binomial", n=draw.given[0])
     probabilities("binomial", p=draw.parameters[1])
     return binomial.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
@@ -219,7 +219,7 @@ def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DTy
     array([22., 31., 47.])
     """
     draw = rows_drawn("multinomial", key, shape, dtype, "p", n=n, p=p)
-    not_negative("multinomial", n=draw.parameters[0], p=draw.parameters[1])
+    not_negative("multinomial", n=draw.given[0], p=draw.given[1])
     native = multinomial.native(draw.key)
     return native(draw.key, draw.parameters[0], draw.parameters[1], shape=draw.shape, dtype=draw.dtype)
 

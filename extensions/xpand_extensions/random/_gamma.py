@@ -43,7 +43,7 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
     array([0.0981, 1.1244])
     """
     draw = drawn("gamma", key, shape, dtype, a=a)
-    not_negative("gamma", a=draw.parameters[0])
+    not_negative("gamma", a=draw.given[0])
     return gamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -64,7 +64,7 @@ def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None
     array([-1.1130258e+03,  1.1720000e-01])
     """
     draw = drawn("loggamma", key, shape, dtype, a=a)
-    not_negative("loggamma", a=draw.parameters[0])
+    not_negative("loggamma", a=draw.given[0])
     return loggamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -85,7 +85,7 @@ def beta(key: Key, /, a: Real, b: Real, shape: Any = None, dtype: DType | None =
     array([0.4573, 0.5598])
     """
     draw = drawn("beta", key, shape, dtype, a=a, b=b)
-    not_negative("beta", a=draw.parameters[0], b=draw.parameters[1])
+    not_negative("beta", a=draw.given[0], b=draw.given[1])
     return beta.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
@@ -117,7 +117,7 @@ def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None 
     array([0.0287, 0.3291, 0.6422])
     """
     draw = rows_drawn("dirichlet", key, shape, dtype, "alpha", alpha=alpha)
-    not_negative("dirichlet", alpha=draw.parameters[0])
+    not_negative("dirichlet", alpha=draw.given[0])
     return dirichlet.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -135,7 +135,7 @@ def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = No
     array([0.1961, 2.2487])
     """
     draw = drawn("chisquare", key, shape, dtype, df=df)
-    not_negative("chisquare", df=draw.parameters[0])
+    not_negative("chisquare", df=draw.given[0])
     return chisquare.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -153,7 +153,7 @@ def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> A
     array([ 1.4308, -0.5762])
     """
     draw = drawn("t", key, shape, dtype, df=df)
-    positive("t", df=draw.parameters[0])
+    positive("t", df=draw.given[0])
     return t.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -172,7 +172,7 @@ def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | N
     array([1.4844, 0.397 ])
     """
     draw = drawn("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
-    positive("f", dfnum=draw.parameters[0], dfden=draw.parameters[1])
+    positive("f", dfnum=draw.given[0], dfden=draw.given[1])
     return f.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
@@ -200,7 +200,7 @@ def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | Non
     array([ 0.7083, -0.9815])
     """
     draw = drawn("generalized_normal", key, shape, dtype, p=p)
-    positive("generalized_normal", p=draw.parameters[0])
+    positive("generalized_normal", p=draw.given[0])
     return generalized_normal.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 

@@ -74,7 +74,7 @@ def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) 
     array([1.7196, 1.0846])
     """
     draw = drawn("pareto", key, shape, dtype, b=b)
-    positive("pareto", b=draw.parameters[0])
+    positive("pareto", b=draw.given[0])
     return pareto.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -92,7 +92,7 @@ def rayleigh(key: Key, /, scale: Real, shape: Any = None, dtype: DType | None = 
     array([1.32  , 5.2498])
     """
     draw = drawn("rayleigh", key, shape, dtype, scale=scale)
-    not_negative("rayleigh", scale=draw.parameters[0])
+    not_negative("rayleigh", scale=draw.given[0])
     return rayleigh.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -112,8 +112,8 @@ def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None
     array([1.0841, 1.2493])
     """
     draw = drawn("weibull_min", key, shape, dtype, scale=scale, concentration=concentration)
-    not_negative("weibull_min", scale=draw.parameters[0])
-    positive("weibull_min", concentration=draw.parameters[1])
+    not_negative("weibull_min", scale=draw.given[0])
+    positive("weibull_min", concentration=draw.given[1])
     return weibull_min.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
@@ -145,7 +145,7 @@ def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), d
     array([11.9846,  7.5218])
     """
     draw = drawn("double_sided_maxwell", key, None, dtype, loc=loc, scale=scale)
-    not_negative("double_sided_maxwell", scale=draw.parameters[1])
+    not_negative("double_sided_maxwell", scale=draw.given[1])
     count = shape_of("double_sided_maxwell", shape) or draw.shape
     native = double_sided_maxwell.native(draw.key)
     return native(draw.key, draw.parameters[0], draw.parameters[1], (*count, *draw.shape), draw.dtype)
@@ -165,7 +165,7 @@ def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None)
     array([0.187, 6.751])
     """
     draw = drawn("wald", key, shape, dtype, mean=mean)
-    positive("wald", mean=draw.parameters[0])
+    positive("wald", mean=draw.given[0])
     return wald.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
@@ -209,5 +209,5 @@ def lognormal(key: Key, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | 
     array([0.9022, 0.4562])
     """
     draw = drawn("lognormal", key, shape, dtype, sigma=sigma)
-    not_negative("lognormal", sigma=draw.parameters[0])
+    not_negative("lognormal", sigma=draw.given[0])
     return lognormal.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)

@@ -1,10 +1,13 @@
 """Checks of the special functions: arrays of floating-point data types, and numbers combined with them."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, checks, describe, library_of
+from xpand.extend import Array, DType, checks, library_of
+
+from ..arithmetic import no_array, unchanged
 
 _MAX_TYPES: Final = 4096  # as in dispatch: classes made without end must not make this grow without end
 
@@ -43,49 +46,28 @@ def is_complex(function: str, x: Array) -> bool:
     return True
 
 
-def pair(function: str, x: Any, y: Any) -> tuple[Array, Array]:
-    """Check two operands as `reals` does, faster where they are two arrays alike."""
-    if type(x) is type(y):
-        dtypes = _passed.get(type(x))
-        if (
-            dtypes is not None
-            and x.dtype in dtypes
-            and y.dtype in dtypes
-            and x.shape == y.shape
-            and checks.device_of(x) == checks.device_of(y)
-        ):
-            return x, y
-    x, y = reals(function, x=x, y=y)
-    return x, y
-
-
-def reals(function: str, **operands: Any) -> tuple[Array, ...]:
+def check_reals(names: tuple[str, ...], function: str, *operands: Any) -> tuple[Callable[[Any], Array], ...]:
     """Check arrays of real floating-point data types that broadcast, and Python's real numbers among them.
 
     Returns:
-        The operands, each number as an array of no axes, of the first array's data type and on its device.
+        A conversion for each operand: arrays stay unchanged, a number becomes an array of no axes, of the first array's
+        data type and on its device.
 
     Raises:
         TypeError: None is an array, one is neither array nor number, or data types or libraries don't fit.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
     """
-    arrays = {name: x for name, x in operands.items() if type(x) not in (float, int)}
+    arrays = {name: x for name, x in zip(names, operands) if type(x) not in (float, int)}
     if not arrays:
-        listed = ", ".join(f"{name} of {describe(x)}" for name, x in operands.items())
-        raise TypeError(
-            f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`"
-        )
+        no_array(function, dict(zip(names, operands)))
     xp = checks.namespace_of(function, **arrays)
     checks.one_device(function, **arrays)
     for name, x in arrays.items():
         checks.dtype(function, name, xp, x, checks.REAL)
-        _passes(x)
     checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
-    if len(arrays) == len(operands):
-        return tuple(arrays.values())
     first = next(iter(arrays.values()))
     options = {"dtype": first.dtype, "device": checks.device_of(first)}
-    return tuple(x if name in arrays else xp.asarray(float(x), **options) for name, x in operands.items())
+    return tuple([unchanged if name in arrays else lambda x: xp.asarray(float(x), **options) for name in names])
 
 
 def _passes(x: Array) -> None:

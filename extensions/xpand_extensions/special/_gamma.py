@@ -1,13 +1,18 @@
 """The gamma function's logarithm, its derivatives, incomplete gamma and beta functions; factorials and zeta."""
 
+from functools import partial
 from typing import Final
 
 from xpand.extend import Array, ArrayLike, checks
 
 from .._dispatch import pluggable
-from ._arguments import real, reals
+from ._arguments import check_reals, real
 
 _LARGEST_ORDER: Final = 30
+_CHECK_SQ: Final = partial(check_reals, ("s", "q"))
+_CHECK_AX: Final = partial(check_reals, ("a", "x"))
+_CHECK_AB: Final = partial(check_reals, ("a", "b"))
+_CHECK_ABX: Final = partial(check_reals, ("a", "b", "x"))
 
 
 @pluggable
@@ -115,8 +120,8 @@ def zeta(s: ArrayLike, q: ArrayLike = 1.0, /) -> Array:
     >>> zeta(2.0, np.asarray([1.0, 2.0])).round(6)
     array([1.644934, 0.644934])
     """
-    s, q = reals("zeta", s=s, q=q)
-    return zeta.native(s, q)(s, q)
+    implementation, of_s, of_q = zeta.planned(_CHECK_SQ, (s, q))
+    return implementation(of_s(s), of_q(q))
 
 
 @pluggable
@@ -176,8 +181,8 @@ def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
     >>> gammainc(np.asarray([1.0, 2.0]), 1.0).round(6)
     array([0.632121, 0.264241])
     """
-    a, x = reals("gammainc", a=a, x=x)
-    return gammainc.native(a, x)(a, x)
+    implementation, of_a, of_x = gammainc.planned(_CHECK_AX, (a, x))
+    return implementation(of_a(a), of_x(x))
 
 
 @pluggable
@@ -192,8 +197,8 @@ def gammaincc(a: ArrayLike, x: ArrayLike, /) -> Array:
     >>> gammaincc(np.asarray([1.0, 2.0]), 1.0).round(6)
     array([0.367879, 0.735759])
     """
-    a, x = reals("gammaincc", a=a, x=x)
-    return gammaincc.native(a, x)(a, x)
+    implementation, of_a, of_x = gammaincc.planned(_CHECK_AX, (a, x))
+    return implementation(of_a(a), of_x(x))
 
 
 @pluggable
@@ -214,8 +219,8 @@ def betaln(a: ArrayLike, b: ArrayLike, /) -> Array:
     >>> betaln(np.asarray([1.0, 2.0, 1e10]), 2.0).round(6)
     array([ -0.693147,  -1.791759, -46.051702])
     """
-    a, b = reals("betaln", a=a, b=b)
-    return betaln.native(a, b)(a, b)
+    implementation, of_a, of_b = betaln.planned(_CHECK_AB, (a, b))
+    return implementation(of_a(a), of_b(b))
 
 
 @pluggable
@@ -246,5 +251,5 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Array:
     >>> betainc(np.asarray([1.0, 2.0]), 2.0, 0.25).round(6)
     array([0.4375 , 0.15625])
     """
-    a, b, x = reals("betainc", a=a, b=b, x=x)
-    return betainc.native(a, b, x)(a, b, x)
+    implementation, of_a, of_b, of_x = betainc.planned(_CHECK_ABX, (a, b, x))
+    return implementation(of_a(a), of_b(b), of_x(x))

@@ -1,12 +1,16 @@
 """The logistic function and related functions, sums of exponentials, and products with logarithms."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
 
 from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
 from . import _arguments as _complex
-from ._arguments import is_complex, pair, real, reals
+from ._arguments import check_reals, is_complex, real
+
+_CHECK_XY: Final = partial(check_reals, ("x", "y"))
 
 
 @pluggable
@@ -129,16 +133,19 @@ def logsumexp(
     >>> logsumexp(np.asarray([[1.0, 1.0], [0.0, -np.inf]]), axis=1).round(6)
     array([1.693147, 0.      ])
     """
+    implementation, axes = logsumexp.planned(_check_logsumexp, (x, b), axis, keepdims)
+    return implementation(x, axis=axes, keepdims=keepdims, b=b)
+
+
+def _check_logsumexp(function: str, x: Array, b: Array | None, axis: Any, keepdims: Any) -> tuple[tuple[int, ...]]:
     if b is None:
-        real("logsumexp", x)
+        real(function, x)
     else:
-        checks.namespace_of("logsumexp", x=x, b=b)
-        x, b = reals("logsumexp", x=x, b=b)
-    checks.boolean("logsumexp", "keepdims", keepdims)
+        checks.namespace_of(function, x=x, b=b)
+        check_reals(("x", "b"), function, x, b)
+    checks.boolean(function, "keepdims", keepdims)
     ndim = x.ndim if b is None else max(x.ndim, b.ndim)
-    axes = tuple(range(ndim)) if axis is None else checks.axes("logsumexp", axis, ndim, "axis")
-    native = logsumexp.native(x) if b is None else logsumexp.native(x, b)
-    return native(x, axis=axes, keepdims=keepdims, b=b)
+    return (tuple(range(ndim)) if axis is None else checks.axes(function, axis, ndim, "axis"),)
 
 
 @pluggable
@@ -207,8 +214,8 @@ def xlogy(x: Array | float, y: Array | float, /) -> Array:
     >>> xlogy(np.asarray([0.0, 1.0, 2.0]), np.asarray([0.0, 0.0, 1.0]))
     array([  0., -inf,   0.])
     """
-    x, y = pair("xlogy", x, y)
-    return xlogy.native(x, y)(x, y)
+    implementation, of_x, of_y = xlogy.planned(_CHECK_XY, (x, y))
+    return implementation(of_x(x), of_y(y))
 
 
 @pluggable
@@ -225,8 +232,8 @@ def xlog1py(x: Array | float, y: Array | float, /) -> Array:
     >>> xlog1py(np.asarray([0.0, 1.0, 2.0]), np.asarray([-1.0, -1.0, 1e-300]))
     array([0.e+000,    -inf, 2.e-300])
     """
-    x, y = pair("xlog1py", x, y)
-    return xlog1py.native(x, y)(x, y)
+    implementation, of_x, of_y = xlog1py.planned(_CHECK_XY, (x, y))
+    return implementation(of_x(x), of_y(y))
 
 
 @pluggable

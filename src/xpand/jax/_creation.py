@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from functools import cache, wraps
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
 
 from .._common.creation import refuse_sparse, with_default
 from .._precision import PRECISION, current
@@ -16,6 +18,7 @@ __all__ = ["arange", "asarray", "empty", "empty_like", "eye", "full", "full_like
 __all__ += ["zeros", "zeros_like"]
 
 _XP: Any = sys.modules[__package__]
+_DTYPE_AND_DEVICE: Final = frozenset({"dtype", "device"})
 
 
 def creating(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
@@ -69,8 +72,23 @@ def _default() -> Any:
 arange = creating("arange", jnp.arange)
 
 
+# The data types that a Python number is converted to by NumPy, by the number's type.
+_FLOATS: Final = frozenset(map(np.dtype, ("float32", "float64")))
+_CONVERTED: Final = {float: _FLOATS, int: _FLOATS | frozenset(map(np.dtype, ("int32", "int64", "uint8", "uint32")))}
+
+
+@cache
+def _to_device(device: jax.Device | None) -> Callable[[np.ndarray], Array]:
+    return jax.jit(lambda x: x, out_shardings=None if device is None else SingleDeviceSharding(device))
+
+
 @wraps(jnp.asarray)
 def _asarray(*args: Any, **kwargs: Any) -> Array:
+    # A compiled function takes a number in a tenth of the time.
+    if len(args) == 1 and kwargs.keys() == _DTYPE_AND_DEVICE and kwargs["dtype"] in _CONVERTED.get(type(args[0]), ()):
+        device, dtype = kwargs["device"], kwargs["dtype"]
+        if (device is None or isinstance(device, jax.Device)) and (dtype.itemsize < 8 or jax.config.jax_enable_x64):
+            return _to_device(device)(np.asarray(args[0], dtype))
     try:
         return jnp.asarray(*args, **kwargs)
     except (TypeError, ValueError):

@@ -46,6 +46,14 @@ def asarray(
             device = obj.device
     elif dtype in SIGNED and isinstance(obj, list | tuple):
         obj = _items(obj)
+    elif (
+        dtype is not None
+        and (type(obj) is int or (type(obj) is float and dtype.is_floating_point))
+        and 0 <= obj < 128
+        and copy is not False
+        and not kwargs
+    ):
+        return torch.full((), obj, dtype=dtype, device=device)  # in half the time; larger numbers may not fit
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj, device=device)
     try:
