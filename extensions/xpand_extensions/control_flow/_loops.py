@@ -147,6 +147,8 @@ def fori_loop(
     one_library("fori_loop", "the arrays", (*carry.arrays, *given))
 
     def step(i: Array, *arrays: Array) -> Arrays:
+        if not carry.is_first:
+            return carry.fit(body_fun(i, carry.tree(arrays)))
         # While the library isn't known, an index of any library.
         call = lambda value, of_any: body_fun(int(i) if of_any else i, value)
         return carry.fit(carry.stepped(call, arrays))

@@ -18,6 +18,7 @@ from ._trees import (
     check_unroll,
     dispatched_by,
     filled,
+    filler,
     first_array,
     function_of,
     one_library,
@@ -92,11 +93,16 @@ def scan(
             (_, last), ys = scan(counted, (0, init), xs, length, reverse, unroll)
             return last, ys
 
+    row = filler(form)
+
     def loop(arrays: Arrays) -> tuple[trees.Tree, trees.Tree]:
         yields = Results("scan", "what f yields", arrays[0])
 
         def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
-            result = carry.stepped(lambda value, _: f(value, filled(form, x)), carried)
+            if carry.is_first:
+                result = carry.stepped(lambda value, _: f(value, row(x)), carried)
+            else:
+                result = f(carry.tree(carried), row(x))
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
                     "scan: f must return a pair, of the next value carried and what to stack (or None), got "
@@ -151,7 +157,8 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     one_library("map", "xs", parts)
     results = Results("map", "what f returns", parts[0])
     native = map.native(*dispatched_by(tuple(parts)))
-    found = native(lambda *x: results.flatten(f(filled(form, x))), tuple(parts), batch_size=batch_size)
+    row = filler(form)
+    found = native(lambda *x: results.flatten(f(row(x))), tuple(parts), batch_size=batch_size)
     return results.tree(found)
 
 

@@ -5,7 +5,9 @@ So libraries see functions of arrays alone, and have the same trees.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import optree
@@ -42,6 +44,8 @@ class Carry(Opaque):
             tree = without_plans(tree)
             found = trees.leaves(tree)
         self.skeleton = skeleton(tree)
+        self.tree: Callable[[Sequence[Array]], trees.Tree] = filler(self.skeleton)
+        """The function that gives flat values the structure of the carry."""
         self._is_empty = not found
         if self._is_empty:  # libraries don't accept loops without a carry
             found = [0]
@@ -54,12 +58,9 @@ class Carry(Opaque):
         if any(self._weak) and not self._is_empty and weak_numbers(self._like):
             real = any(array_namespace(x).isdtype(x.dtype, "real floating") for x in given)
             self._numbers = {i: x for i, x in enumerate(found) if self._weak[i] and not (isinstance(x, float) and real)}
-        self._is_first = bool(self._numbers) or self._like is None
+        self.is_first = bool(self._numbers) or self._like is None
+        """Whether the next step learns the library and the data types of numbers, in `stepped`."""
         self._kinds = Kinds(self.arrays)
-
-    def tree(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Give flat values the structure of the carry."""
-        return filled(self.skeleton, () if self._is_empty else arrays)
 
     def run(self, loop: Callable[[Arrays], Any]) -> Any:
         """Call a loop with the initial carry."""
@@ -77,7 +78,7 @@ class Carry(Opaque):
             self.arrays = tuple(arrays)
             self._kinds = Kinds(arrays)
             self._promoted = {}
-            self._is_first = bool(self._numbers)
+            self.is_first = bool(self._numbers)
 
     def stepped(self, call: Callable[[trees.Tree, bool], Any], arrays: Arrays) -> Any:
         """Call the user's function for a step.
@@ -86,8 +87,8 @@ class Carry(Opaque):
             call: Takes the carry, and whether the library isn't known yet; returns the function's result.
             arrays: The flat carry.
         """
-        if self._is_first:
-            self._is_first = False
+        if self.is_first:
+            self.is_first = False
             given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
             try:
                 found = call(self.tree(given), self._like is None)
@@ -101,7 +102,7 @@ class Carry(Opaque):
 
     def evaluate_condition(self, condition: Callable[[trees.Tree], Any], arrays: Arrays) -> Any:
         """Call the user's condition, which may determine the library of the arrays."""
-        if self._is_first and self._like is None:
+        if self.is_first and self._like is None:
             given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
             with suppress(TypeError, AttributeError):  # the function takes only arrays
                 self._learn_library([condition(self.tree(given))])
@@ -203,7 +204,7 @@ class Kinds:
         if len(found) != len(self._kinds):  # nested, or without arrays
             return None
         for x, (kind, dtype, shape) in zip(found, self._kinds):
-            if type(x) is not kind or x.dtype != dtype or x.shape != shape:
+            if type(x) is not kind or x.shape != shape or x.dtype != dtype:
                 return None
         return found
 
@@ -264,11 +265,25 @@ def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> tre
 
 def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
     """Replace the leaves of a tree by arrays."""
-    # The common cases first, at every step of a loop in Python.
+    return filler(skeleton)(arrays)
+
+
+def filler(skeleton: trees.Tree) -> Callable[[Sequence[Array]], trees.Tree]:
+    """Return a function that replaces the leaves of a tree by arrays: what a loop in Python does at every step."""
     if type(skeleton) is _Placeholder:
-        return arrays[0]
-    if type(skeleton) is tuple and set(map(type, skeleton)) == _FLAT:
-        return tuple(arrays)
+        return itemgetter(0)
+    if skeleton and type(skeleton) is tuple and _FLAT.issuperset(map(type, skeleton)):
+        return tuple
+    if skeleton is None:
+        return _none
+    return partial(_mapped, skeleton)
+
+
+def _none(arrays: Sequence[Array]) -> None:
+    return None
+
+
+def _mapped(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
     return trees.map(lambda x: arrays[x.number] if type(x) is _Placeholder else x, skeleton)
 
 
@@ -281,7 +296,7 @@ class _Placeholder:
         self.number = number
 
 
-_FLAT: Final = {_Placeholder}
+_FLAT: Final = frozenset({_Placeholder})
 
 
 def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
