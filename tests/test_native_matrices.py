@@ -113,6 +113,7 @@ def test_systems(dtype: str, shape: tuple[int, ...]) -> None:
         solve = linalg.triangular_solve
         found = [xp.linalg.inv(a), xp.linalg.det(a), xp.linalg.solve(a, b), lower, xp.linalg.cholesky(spd, upper=True)]
         found += [xp.linalg.solve(a.mT, b + 1.0), xp.tril(a + 1.0, k=-1), xp.triu(a), xp.linalg.diagonal(a) + 1.0]
+        found += [*xp.linalg.slogdet(a), *xp.linalg.eigh(spd), xp.linalg.eigvalsh(spd)]
         found += [solve(lower, b), solve(lower, b, transpose=True), solve(spd, b, lower=False, unit_diagonal=True)]
         found += [solve(spd, b.mT, lower=False, transpose=True, left_side=False)]
         return [*found, *([xp.linalg.solve(a, v), solve(lower, v)] if a.ndim == 2 else [])]

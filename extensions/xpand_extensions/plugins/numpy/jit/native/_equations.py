@@ -23,7 +23,7 @@ from ._indexing import (
     written_rows,
     written_rows_order,
 )
-from ._matrices import solved, system_order
+from ._matrices import SYSTEMS, solved, system_order
 from ._products import multiplied, product_order
 from ._reductions import (
     REDUCTIONS,
@@ -217,7 +217,7 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("argmax", "argmin"), Rule(argument, argument_order)),
     **dict.fromkeys((*ROWS, *SEGMENTS), Rule(written_rows, written_rows_order)),
     **dict.fromkeys(("cumulative_prod", "cumulative_sum"), Rule(accumulated, accumulated_order)),
-    **dict.fromkeys(("linalg.cholesky", "linalg.det", "linalg.inv", "linalg.solve"), Rule(solved, system_order)),
+    **dict.fromkeys(SYSTEMS, Rule(solved, system_order)),
     **dict.fromkeys(("matmul", "vecdot"), Rule(multiplied, product_order)),
     "getitem": Rule(item, item_order),
     "linalg.diagonal": Rule(_rearranged, _view),

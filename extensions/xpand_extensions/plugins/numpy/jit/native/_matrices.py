@@ -25,7 +25,10 @@ def _loops_of_matrices() -> dict[str, tuple[Any, Callable[..., Any]]]:
         "cholesky_lo": np.linalg.cholesky,
         "cholesky_up": partial(np.linalg.cholesky, upper=True),
         "det": np.linalg.det,
+        "eigh_lo": np.linalg.eigh,
+        "eigvalsh_lo": np.linalg.eigvalsh,
         "inv": np.linalg.inv,
+        "slogdet": np.linalg.slogdet,
         "solve": np.linalg.solve,
         "solve1": np.linalg.solve,
     }
@@ -49,32 +52,32 @@ def matrix_loop(name: str, code: str, shapes: tuple[Shape, ...]) -> Loop | None:
 @cache
 def _matrix_loop(name: str, code: str, shapes: tuple[Shape, ...]) -> Loop | None:
     ufunc, public = _FUNCTIONS[name]
-    types = f"{code * len(shapes)}->{code}"
-    if not isinstance(ufunc, np.ufunc) or len(_axes_of(ufunc)) != len(shapes) + 1:
+    if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(shapes) or len(_axes_of(ufunc)) != ufunc.nargs:
         return None
-    loop = untested_loop_of(ufunc, types)
+    loop = untested_loop_of(ufunc, f"{code * ufunc.nin}->{code * ufunc.nout}")
     if loop is None:
         return None
     arrays = [_sample(shape, code, seed) for seed, shape in enumerate(shapes)]
     if name.startswith("cholesky"):
         arrays = [arrays[0] @ arrays[0].mT + np.eye(len(arrays[0]))]
-    expected = np.asarray(public(*arrays))
-    return loop if is_same(_called(ufunc, loop, arrays, expected), expected) else None
+    results = public(*arrays)
+    expected = [np.asarray(x) for x in (results if isinstance(results, tuple) else (results,))]
+    return loop if all(map(is_same, _called(ufunc, loop, arrays, expected), expected)) else None
 
 
 def _sample(shape: Shape, code: str, seed: int) -> Any:
     return (np.random.default_rng(seed).normal(size=shape) * 4).astype(code)
 
 
-def _called(ufunc: np.ufunc, loop: Loop, arrays: Sequence[Any], like: Any) -> Any:
-    out = np.empty_like(like)
-    given = [*arrays, out]
+def _called(ufunc: np.ufunc, loop: Loop, arrays: Sequence[Any], like: Sequence[Any]) -> list[Any]:
+    results = [np.empty_like(x) for x in like]
+    given = [*arrays, *results]
     sizes, strides = _geometry(ufunc, [(x.shape, x.strides) for x in given])
     pointers = (ctypes.c_void_p * len(given))(*[x.ctypes.data for x in given])
     LOOP(loop.address)(
         pointers, (ctypes.c_ssize_t * len(sizes))(*sizes), (ctypes.c_ssize_t * len(strides))(*strides), loop.data
     )
-    return out
+    return results
 
 
 def _geometry(ufunc: np.ufunc, arrays: Sequence[tuple[Shape, Shape]]) -> tuple[list[int], list[int]]:
@@ -88,7 +91,7 @@ def _geometry(ufunc: np.ufunc, arrays: Sequence[tuple[Shape, Shape]]) -> tuple[l
 
 
 def call_matrices(emitter: Emitter, name: str, loop: Loop, arrays: Sequence[Buffer], batch: Shape) -> None:
-    """Call an inner loop for each group of matrices of stacks, the last of which is the result."""
+    """Call an inner loop for each group of matrices of stacks: the arguments, then the results."""
     ufunc = _FUNCTIONS[name][0]
     cores = [(x.shape[len(batch) :], x.strides[len(batch) :]) for x in arrays]
     steps = [(shape, tuple(step * x.dtype.itemsize for step in strides)) for (shape, strides), x in zip(cores, arrays)]
@@ -110,6 +113,8 @@ def stacked(x: Buffer, count: int, batch: Shape) -> Buffer:
 
 # Systems of linear equations and factors
 
+SYSTEMS: Final = tuple(f"linalg.{name}" for name in ("cholesky", "det", "eigh", "eigvalsh", "inv", "slogdet", "solve"))
+
 
 def system_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not all(isinstance(x, Variable) and x.aval.size for x in equation.inputs):
@@ -123,6 +128,8 @@ def _name_of(equation: Equation) -> str:
     name = equation.op.name.removeprefix("linalg.")
     if name == "cholesky":
         return "cholesky_up" if equation.params["upper"] else "cholesky_lo"
+    if name in ("eigh", "eigvalsh"):
+        return f"{name}_lo"
     return "solve1" if name == "solve" and len(equation.inputs[1].shape) == 1 else name
 
 
@@ -134,18 +141,18 @@ def _system_loop(equation: Equation) -> Loop | None:
 
 def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     """Factorize matrices, or solve systems of equations; NumPy computes again, and raises, where it fails."""
-    name, loop, out = _name_of(equation), _system_loop(equation), equation.outputs[0]
+    name, loop, double = _name_of(equation), _system_loop(equation), np.dtype(np.float64)
     assert loop is not None
-    double = np.dtype(np.float64)
-    counts = [min(2, len(x.shape)) for x in given]
-    counts.append({"det": 0, "solve1": 1}.get(name, 2))
-    batch = out.shape[: len(out.shape) - counts[-1]]
+    counts = list(map(len, _axes_of(_FUNCTIONS[name][0])))
+    first = equation.outputs[0].shape
+    batch = first[: len(first) - counts[len(given)]]
     arrays = [emitter.in_memory(emitter.cast(x, double)) for x in given]
-    found = emitter.result(out.shape, double) if out.dtype == double else emitter.allocated(out.shape, double)
+    results = [emitter.result(x.shape, double, number) for number, x in enumerate(equation.outputs)]
     emitter.keep_flags()
     emitter.clear_flags()
-    call_matrices(emitter, name, loop, [stacked(x, n, batch) for x, n in zip((*arrays, found), counts)], batch)
-    if name != "det":
+    stacks = [stacked(x, count, batch) for x, count in zip((*arrays, *results), counts, strict=True)]
+    call_matrices(emitter, name, loop, stacks, batch)
+    if name not in ("det", "slogdet"):
         emitter.fail_if_invalid()
-    result = emitter.cast(found, np.dtype(out.dtype))
-    return [emitter.small(result) if result.size <= SMALL else result]
+    casts = [emitter.cast(x, np.dtype(out.dtype)) for x, out in zip(results, equation.outputs)]
+    return [emitter.small(x) if x.size <= SMALL else x for x in casts]

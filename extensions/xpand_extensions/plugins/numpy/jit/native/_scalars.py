@@ -184,8 +184,8 @@ def instructions_of(name: str, dtype: np.dtype[Any]) -> Instructions:
     return _INSTRUCTIONS[name]["i" if dtype.kind == "u" else dtype.kind]
 
 
-_CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
-"""Functions of real numbers that are ufuncs of NumPy, though xpand corrects them for complex numbers."""
+_CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1, "round": np.rint}
+"""Functions of real numbers that are ufuncs of NumPy, though xpand or NumPy itself wraps them for other numbers."""
 
 
 def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:

@@ -15,6 +15,7 @@ from .....tracing.rules import ELEMENTWISE
 from ._equations import RULES, VIEWS
 from ._expansions import expanded
 from ._indexing import words_of
+from ._matrices import SYSTEMS
 from ._products import PRODUCTS, depends_on_order, may_be_symmetric
 from ._scalars import is_compiled
 from ._values import Order, all_are
@@ -137,7 +138,7 @@ def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order |
         return within if isinstance(within, str) else reduce(and_, within)
     if name not in RULES:
         return "no native code for it"
-    if len(equation.outputs) != 1:
+    if len(equation.outputs) != 1 and name not in SYSTEMS:
         return "several results"
     return RULES[name].order(equation, orders)
 

@@ -39,7 +39,7 @@ class Loop(NamedTuple):
 @cache
 def loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
     """Return the inner loop for data types such as "dd->d"; None if there is none that gives the ufunc's values."""
-    loop = untested_loop_of(ufunc, types)
+    loop = untested_loop_of(ufunc, types) if ufunc.nout == 1 else None
     return loop if loop is not None and _is_equal(ufunc, loop, types) else None
 
 
@@ -48,7 +48,7 @@ def untested_loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
     fields = _Ufunc.from_address(id(ufunc))
     if (fields.nin, fields.nout, fields.nargs, fields.ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
         return None
-    if types not in ufunc.types or ufunc.nout != 1:
+    if types not in ufunc.types:
         return None
     number = ufunc.types.index(types)
     loop = Loop(fields.functions[number] or 0, fields.data[number] or 0 if fields.data else 0)
