@@ -67,6 +67,12 @@ def rows(
     rates, start = np.asarray([1.1, 0.4, 0.1, 0.4]), np.asarray([10.0, 10.0])
     name = f"gradient of a scan of {steps:,} steps"
     yield row(name, autodiff.grad(path(control_flow.scan)), jax.grad(path(jax.lax.scan)), (rates, start), 0.6)
+    program, arrays = autodiff.grad(path(control_flow.scan)), (rates, start)
+    by_default = Call(jit(program), *arrays)
+    for _ in range(12):  # so often that NumPy's steps have taken longer than compiling
+        by_default()
+    named = {'compiler="native"': Call(jit(program, compiler="native"), *arrays)}
+    yield Row(TOPIC, f"{name}, by default", by_default, named, Budget(1.0, extra=1e-6))
     chain = _chain(links)
     name = f"gradient of {3 * links} operations on ten numbers"
     yield row(name, autodiff.grad(chain), jax.grad(chain), (np.ones(10),), 0.8, _SINES)

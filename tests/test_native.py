@@ -1,5 +1,6 @@
 """`jit(function, compiler="native")` on NumPy: the values are those of eager NumPy, bit by bit."""
 
+import itertools
 import random
 import threading
 import warnings
@@ -540,6 +541,63 @@ def test_results_of_the_compiled_code_are_used(monkeypatch: pytest.MonkeyPatch) 
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         native(lambda x: 1.0 / x + x)(0.0 * x)
     assert len(again) == 1
+
+
+NATIVE = "xpand_extensions.plugins.numpy.jit.native"
+
+
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the list of the groups that are compiled, where each call takes half a second, and compiling 1.2 s."""
+    found: list[Any] = []
+    lower_group = type(BACKEND).lower
+    monkeypatch.setattr(type(BACKEND), "lower", lambda self, graph: found.append(graph) or lower_group(self, graph))
+    monkeypatch.setattr(f"{NATIVE}._seconds", lambda graph: 1.2)
+    monkeypatch.setattr(f"{NATIVE}.perf_counter", itertools.count(step=0.5).__next__)
+    return found
+
+
+def looped(x: Any, length: int = 20) -> Any:
+    return of(x).sum(control_flow.scan(lambda c, _: (of(c).sin(c) * x, c), x, None, length=length)[1])
+
+
+def test_loops_are_compiled_when_calls_have_taken_as_long(lowered: list[Any]) -> None:
+    program, x = jit(grad(looped)), np.linspace(0.1, 0.9, 3)
+    expected = jit(grad(looped), compiler="numpy")(x)
+    text = lower(grad(looped))(x).as_text()
+    assert text.count("# native code once calls have taken 1.20 s") == text.count(" = scan(") > 0
+    for calls in range(1, 6):
+        assert_same_bits(program(x), expected)
+        assert bool(lowered) == (calls > 3)
+    assert len(lowered) == 1
+    by_numpy = jit(looped, compiler="numpy")
+    assert len({float(by_numpy(x)) for _ in range(6)}) == 1
+    assert len(lowered) == 1
+
+
+def test_long_loops_are_compiled_at_the_first_call(lowered: list[Any]) -> None:
+    f, x = partial(looped, length=1_000_000), np.asarray(0.5)
+    assert "# native code at the first call" in lower(f)(x).as_text()
+    jit(f)(x)
+    assert len(lowered) == 1
+
+
+@pytest.mark.parametrize("what", ["no loop", "a body that is not compiled", "not installed"])
+def test_other_programs_are_not_compiled_by_default(
+    lowered: list[Any], monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    f: Callable[[Any], Any] = looped
+    if what == "not installed":
+        monkeypatch.setattr(f"{NATIVE}.find_spec", lambda name: None)
+    elif what == "no loop":
+        f = lambda x: of(x).sum(of(x).sin(x) * x + 1.0)
+    else:
+        f = lambda x: control_flow.fori_loop(0, 20, lambda i, c: of(c).sort(c * 0.5 - x), x)
+    program, x = jit(f), np.linspace(0.1, 0.9, 3)
+    for _ in range(6):
+        assert_same_bits(program(x), jit(f, compiler="numpy")(x))
+    assert lowered == []
+    assert "native" not in lower(f)(x).as_text()
 
 
 def test_a_compiler_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,11 @@ def _print(libraries: list[Library], table: dict[str, Any]) -> None:
         f"{platform.python_version()}, {platform.platform()}\n"
     )
     out.print(_library_table(libraries))
+    out.print(
+        "The first compiler of a library is the default of jit; compiler= selects another. Native code also replaces "
+        "the default for long loops.",
+        style="dim",
+    )
     out.print(absent_libraries(libraries))
     if table:
         out.print(_capability_table(table))

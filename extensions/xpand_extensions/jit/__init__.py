@@ -109,7 +109,8 @@ def jit(
             afterwards. Only JAX reuses the memory; other libraries ignore this.
         compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch. By
             default it is the library's own. "native" makes machine code of loops, branches and elementwise operations
-            on NumPy arrays, with NumPy's values; it needs `pip install 'xpand[native]'`. "eager" runs the traced graph
+            on NumPy arrays, with NumPy's values; it needs `pip install 'xpand[native]'`, and is then also used by
+            default for loops that have taken longer than compiling takes. "eager" runs the traced graph
             operation by operation: its first call is many times faster.
 
     Returns:

@@ -7,12 +7,14 @@ those that it accepts; the library's own functions do the rest.
 import pkgutil
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 from xpand.extend import Array
 
 from ..jit._calls import NUMBERS, unknown_compiler
 from ._graph import Equation, Graph, graphs_within
+
+Run: TypeAlias = Callable[..., Any]
 
 
 class Backend:
@@ -51,6 +53,22 @@ class Backend:
         one, or to give reasons.
         """
         return {id(each): "not accepted" for each in graph.equations if not self.accepts(each)}
+
+    def improved(self, graph: Graph, run: Run, compile_graph: Callable[[], Run]) -> Run:
+        """Return a program of the default backend, or one that calls it and becomes this backend's after a while.
+
+        By default it stays as it is, and this backend is used only if users name it.
+
+        Args:
+            graph: The graph of the program.
+            run: The program of the default backend.
+            compile_graph: Makes the program of this backend.
+        """
+        return run
+
+    def plan(self, graph: Graph) -> dict[int, str]:
+        """Return the operations for which `improved` replaces a program, by the `id` of their equation, and when."""
+        return {}
 
     def accepts_bodies(self, equation: Equation) -> bool:
         """Tell whether all operations within a loop or a branch are accepted."""

@@ -28,20 +28,24 @@ def jit_by(backend: Backend, others: Backends | None = None) -> Callable[..., An
             raise unknown_compiler(compiler, ())
         return _make(others.named(compiler))
 
-    return jit_with(_make(backend), named, dict if others is None else others.names)
+    candidates = () if others is None else others.all
+    return jit_with(_make(backend, candidates), named, dict if others is None else others.names)
 
 
 def lower_by(others: Backends | None = None) -> Callable[..., Any]:
     """Make the implementation of `lower` for a library with backends that users name.
 
     The text is that of the simplified graph. For a backend that is named it says which operations are left to the
-    library, and why.
+    library, and why; by default, which ones another backend compiles later, and when.
     """
 
     def made(backend: Backend) -> Lower:
         def lowering(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
             graph = simplified(staged("lower", function, leaves)[0])
-            left = {} if backend is LIBRARY else left_to_library(graph, backend)
+            if backend is LIBRARY:
+                plans = [] if others is None else [each.plan(graph) for each in others.all]
+                return Lowering(graph.text({number: when for plan in plans for number, when in plan.items()}))
+            left = left_to_library(graph, backend)
             return Lowering(graph.text({number: f"not compiled: {reason}" for number, reason in left.items()}))
 
         return lowering
@@ -54,15 +58,17 @@ def lower_by(others: Backends | None = None) -> Callable[..., Any]:
     return lower_with(made(LIBRARY), named)
 
 
-def _make(backend: Backend) -> Make:
+def _make(backend: Backend, others: Sequence[Backend] = ()) -> Make:
     def make(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
-        compile_for = partial(_program, function, backend)
+        compile_for = partial(_program, function, backend, others)
         return by_signature(function, "shapes or data types of the arrays", backend.signature, compile_for)
 
     return make
 
 
-def _program(function: Callable[..., Any], backend: Backend, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
+def _program(
+    function: Callable[..., Any], backend: Backend, others: Sequence[Backend], leaves: Sequence[Any]
+) -> tuple[Callable[..., Any], bool]:
     """Make the program for arrays and numbers like these; also return whether to cache it."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
         # The call belongs to the outer transformation. As elsewhere, the function must not write into its arguments.
@@ -75,6 +81,8 @@ def _program(function: Callable[..., Any], backend: Backend, leaves: Sequence[An
     is_cached = not any(isinstance(x, TracedArray) for x in graph.constants.values())
     single = is_cached and structure.is_leaf()
     run = compiled(graph, backend, single) if is_cached else graph.run
+    for other in others if is_cached else ():
+        run = other.improved(graph, run, partial(compiled, graph, other, single))
     if is_cached and DERIVATIVES_TAKEN.get() != before:
         run = run_without_warnings(run)
     if numbers:

@@ -6,14 +6,20 @@ release the GIL.
 
 from collections.abc import Callable, Hashable, Sequence
 from importlib.util import find_spec
+from time import perf_counter
 from typing import Any, ClassVar, Final
 
-from .....tracing._backend import Backend
+from .....tracing._backend import Backend, Run
 from .....tracing._graph import Equation, Graph, graphs_within
+from .....tracing._simplify import simplified
 from ..blocks import Blocks
 
 LEAST: Final = 2
 """Operations that are compiled together, at least."""
+LOOPS: Final = frozenset({"scan", "while_loop"})
+"""Programs with such operations are compiled by default, if all of these are compiled whole: they gain most."""
+STEP: Final = 1e-6
+"""The seconds that NumPy takes for an operation, at least."""
 MOST: Final = 2000
 """Operations that are compiled together, at most: LLVM's time grows faster than their number."""
 
@@ -38,6 +44,37 @@ class Native(Backend):
         part = Graph(equation.op.namespace, _variables(equation), {}, [equation], [])
         return not support_of(part).reasons
 
+    def improved(self, graph: Graph, run: Run, compile_graph: Callable[[], Run]) -> Run:
+        if all(equation.op.name not in LOOPS for equation in graph.equations):
+            return run
+        graph = simplified(graph)
+        at_least, wait = _steps(graph) * STEP, _seconds(graph)
+        spent: float | None = 0.0
+
+        def program(*arrays: Any) -> Any:
+            nonlocal run, spent
+            if spent is None:
+                return run(*arrays)
+            if spent + at_least >= wait:
+                spent = None
+                run = compile_graph() if self.plan(graph) else run
+                return run(*arrays)
+            start = perf_counter()
+            found = run(*arrays)
+            spent += perf_counter() - start
+            return found
+
+        return program
+
+    def plan(self, graph: Graph) -> dict[int, str]:
+        loops = [equation for equation in graph.equations if equation.op.name in LOOPS]
+        if not loops or _count(graph) > MOST or not self.is_available():
+            return {}
+        wait, left = _seconds(graph), self.left(graph)
+        first = _steps(graph) * STEP >= wait
+        when = "native code at the first call" if first else f"native code once calls have taken {wait:.2f} s"
+        return {} if any(id(each) in left for each in loops) else {id(each): when for each in loops}
+
     def left(self, graph: Graph) -> dict[int, str]:
         from ._support import left
 
@@ -59,6 +96,20 @@ def _count(graph: Graph) -> int:
     """Count the operations of a graph and of the bodies in it."""
     within = (inner for equation in graph.equations for _, inner in graphs_within(equation.params))
     return len(graph.equations) + sum(map(_count, within))
+
+
+def _seconds(graph: Graph) -> float:
+    """Estimate how long it takes to compile a graph."""
+    return 0.05 + 0.001 * _count(graph)
+
+
+def _steps(graph: Graph) -> int:
+    """Count the operations of a call, with one step for each loop of unknown length."""
+    count = len(graph.equations)
+    for equation in graph.equations:
+        length = equation.params.get("length", 1) if equation.op.name in LOOPS else 1
+        count += length * sum(_steps(inner) for _, inner in graphs_within(equation.params))
+    return count
 
 
 def _variables(equation: Equation) -> list[Any]:
