@@ -6,8 +6,10 @@ import jax
 
 from xpand import is_concrete, trees
 from xpand.extend import Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic.linear_solve._krylov_run import run
 from xpand_extensions.jit._reused import split
+from xpand_extensions.linear_solve import _krylov as facade
 from xpand_extensions.linear_solve._factorization import Factorization
 from xpand_extensions.linear_solve._krylov import Found
 from xpand_extensions.sparse._containers import Sparse
@@ -16,21 +18,8 @@ from ..sparse._layouts import arranged
 from ._columns import Columns
 
 
-def krylov(
-    b: Array,
-    x0: Array,
-    rtol: Array,
-    atol: Array,
-    /,
-    *,
-    system: Any,
-    method: str,
-    order: int = 0,
-    stops: tuple[int, ...] = (1,),
-    record: bool = False,
-) -> Found:
-    options: dict[str, Any] = {"method": method, "order": order, "stops": stops, "record": record}
-
+@forwards_to(facade.krylov)
+def krylov(b: Array, x0: Array, rtol: Array, atol: Array, /, *, system: Any, **options: Any) -> Found:
     def solve(b: Array, x0: Array, rtol: Array, atol: Array, system: Any) -> Found:
         return Found(*run(b, x0, rtol, atol, system=system, arranged=_fast, loop_of=Columns, **options))
 

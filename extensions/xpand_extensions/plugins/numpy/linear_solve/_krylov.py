@@ -10,9 +10,11 @@ import numpy as np
 from scipy.sparse import _sparsetools as kernels
 
 from xpand.extend import LibraryArray as Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic.linear_solve._krylov_gmres import GMRES
 from xpand_extensions.generic.linear_solve._krylov_pieces import CONTINUE, CONVERGED, DIVERGED, NOT_FINITE, Method
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop, run
+from xpand_extensions.linear_solve import _krylov as facade
 from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
 from xpand_extensions.sparse._containers import CSR, Sparse
@@ -29,6 +31,7 @@ _MANY_STEPS: Final = 32
 _MOST_PADDING: Final = 1.5
 
 
+@forwards_to(facade.krylov)
 def krylov(
     b: Array,
     x0: Array,
@@ -38,26 +41,17 @@ def krylov(
     *,
     system: Any,
     method: str,
-    order: int = 0,
-    stops: tuple[int, ...] = (1,),
-    record: bool = False,
+    stops: tuple[int, ...],
+    record: bool,
+    **options: Any,
 ) -> Found:
-    loop_of = partial(InPlace, layouts=Layouts())
-    options: dict[str, Any] = {
-        "system": system,
-        "method": method,
-        "order": order,
-        "stops": stops,
-        "record": record,
-        "loop_of": loop_of,
-    }
+    options |= {"method": method, "stops": stops, "record": record, "loop_of": partial(InPlace, layouts=Layouts())}
     # A system that overflows or divides by zero fails, as its status says.
     with np.errstate(all="ignore"):
         if b.ndim == 1 or method != "cg" or record or not _is_one_by_one(system, b):
-            return Found(*run(b, x0, rtol, atol, **options))
+            return Found(*run(b, x0, rtol, atol, system=system, **options))
         batch = b.shape[:-1]
         rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _lanes(system, batch)
-        options.pop("system")
         each = [
             run(b[i], x0[i], rtol[i], atol[i], system=matrix, **options)
             for i, matrix in zip(np.ndindex(batch), matrices)

@@ -10,8 +10,10 @@ import torch
 
 from xpand import trees
 from xpand.extend import LibraryArray as Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.linear_solve._krylov_run import run
+from xpand_extensions.linear_solve import _krylov as facade
 from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix
 from xpand_extensions.sparse._containers import CSC, CSR
@@ -23,20 +25,11 @@ _METHODS = frozenset({"cg", "bicgstab", "gmres"})
 _DTYPES = frozenset({torch.float32, torch.float64})
 
 
+@forwards_to(facade.krylov)
 def krylov(
-    b: Array,
-    x0: Array,
-    rtol: Array,
-    atol: Array,
-    /,
-    *,
-    system: Any,
-    method: str,
-    order: int = 0,
-    stops: tuple[int, ...] = (1,),
-    record: bool = False,
+    b: Array, x0: Array, rtol: Array, atol: Array, /, *, system: Any, method: str, record: bool, **options: Any
 ) -> Found:
-    options: dict[str, Any] = {"method": method, "order": order, "stops": stops, "record": record}
+    options |= {"method": method, "record": record}
     given = (b, x0, rtol, atol)
     is_taken = method in _METHODS and _is_sparse(system)
     if _host is None or not is_taken or not _is_on_host(*given, *trees.leaves(system)):
