@@ -12,8 +12,9 @@ from typing import Any, Final
 import cupy as cp
 
 from xpand.extend import LibraryArray as Array
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import sparse as generic
-from xpand_extensions.sparse._products import CSRPlan, Shape
+from xpand_extensions.sparse._products import Shape
 
 _C_TYPES: Final = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 _FLOATING: Final = ("float32", "float64")
@@ -43,16 +44,8 @@ extern "C" __global__ void csr_matmul(
 """Each element of the product is summed by so many neighbouring threads, `lanes`, a power of two up to a warp."""
 
 
-def csr_matmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
-) -> Array:
+@forwards_to(generic.csr_matmul)
+def csr_matmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
     out_shape = (shape[0], *x.shape[1:])
     is_one = values.ndim == 1 and x.ndim <= 2
     if not is_one or values.dtype.name not in _FLOATING or 0 in (*shape, *values.shape, *out_shape):

@@ -3,6 +3,7 @@
 They are called without a sparse array around the parts, since making one looks at all indices.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -10,64 +11,38 @@ from scipy.sparse import _sparsetools as kernels
 from scipy.sparse import csr_array
 
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.sparse._products import CSRPlan, Shape
+from xpand_extensions._dispatch import forwards_to
+from xpand_extensions.sparse import _products as facade
+from xpand_extensions.sparse._products import Shape
 
 _BLOCK: Final = 1 << 15  # elements, so that the operands stay in the cache
 _NARROW: Final = np.dtype(np.float16)
 
 
-def csr_matmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
-) -> Array:
-    m, n = shape
+def _by_slices(other: Callable[..., Array], vector: Any, matrix: Any, *, transposed: bool) -> Callable[..., Array]:
+    """Make a product of SciPy's kernels for a vector and a matrix, whose entries are in order of rows or columns."""
 
-    def multiply(values: Array, x: Array, out: Array) -> None:
-        if x.ndim == 1:
-            kernels.csr_matvec(m, n, indptr, indices, values, x, out)
-        else:
-            kernels.csr_matvecs(m, n, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
+    @forwards_to(other)
+    def product(values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
+        m, n = shape[::-1] if transposed else shape
 
-    return each_lane(multiply, values, x, m)
+        def multiply(values: Array, x: Array, out: Array) -> None:
+            if x.ndim == 1:
+                vector(m, n, indptr, indices, values, x, out)
+            else:
+                matrix(m, n, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
+
+        return each_lane(multiply, values, x, m)
+
+    return product
 
 
-def csr_rmatmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
-) -> Array:
-    m, n = shape
-
-    def multiply(values: Array, x: Array, out: Array) -> None:
-        if x.ndim == 1:
-            kernels.csc_matvec(n, m, indptr, indices, values, x, out)
-        else:
-            kernels.csc_matvecs(n, m, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
-
-    return each_lane(multiply, values, x, n)
+csr_matmul = _by_slices(facade.csr_matmul, kernels.csr_matvec, kernels.csr_matvecs, transposed=False)
+csr_rmatmul = _by_slices(facade.csr_rmatmul, kernels.csc_matvec, kernels.csc_matvecs, transposed=True)
 
 
-def coo_matmul(
-    values: Array,
-    rows: Array,
-    columns: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    rows_are_sorted: bool = False,
-) -> Array:
+@forwards_to(facade.coo_matmul)
+def coo_matmul(values: Array, rows: Array, columns: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
     values, rows, columns = without_padding(values, rows, columns, shape)
 
     def multiply(values: Array, x: Array, out: Array) -> None:
