@@ -8,10 +8,12 @@ PACKAGES ?=
 JOBS ?= 2
 BASE ?= HEAD
 CHROMIUM ?= /usr/bin/chromium
+VERSION ?= dev
+ALIAS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
+.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check docs-deploy bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -65,6 +67,10 @@ references: .venv/test.stamp ## compute the reference values of tests by JAX aga
 
 docs: .venv/test.stamp ## build the site into site/, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-deploy: .venv/test.stamp ## add this version of the site to the branch gh-pages: make docs-deploy VERSION=0.1 ALIAS=latest
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --update-aliases $(ARGS) $(VERSION) $(ALIAS)
+	$(if $(ALIAS),$(BIN)/mike set-default $(ARGS) $(ALIAS))
 
 docs-check: docs ## check the site's links, and its accessibility in Chromium; needs Node.js: make docs-check CHROMIUM=path
 	npm ci --silent --no-audit --no-fund --prefix tools/site

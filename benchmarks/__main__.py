@@ -1,6 +1,6 @@
 """Measure xpand against the native libraries and array-api-compat, and print what every budget says.
 
-python -m benchmarks [--only TOPIC …] [--quick] [--write]
+python -m benchmarks [--only TOPIC …] [--quick] [--write] [--output FILE] [--against FILE]
 """
 
 import argparse
@@ -8,6 +8,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,10 @@ OUTPUT: Final = Path(__file__).parents[1] / "docs" / "benchmarks.json"
 TOPICS: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py")))
 """The modules with rows: the public ones of this package."""
 
+THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+NOISE: Final = 1.15
+"""By what factor the ratio of a row may differ between two runs on the same machine."""
+
 _WORST: Final = 5
 _WHOLE: Final = 12  # topics with up to so many rows are shown whole
 
@@ -28,8 +33,7 @@ _WHOLE: Final = 12  # topics with up to so many rows are shown whole
 def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     # One thread in every library: with more, a time says how busy the machine is. Set before any is imported.
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[variable] = "1"
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     import jax
 
@@ -52,14 +56,19 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(table(topic, group))
     missed = [result for result in results if not result.ok]
     console.print(f"{len(results) - len(missed)} of {len(results)} within budget")
+    topics = [
+        {"topic": topic, "rows": [result.as_dict() for result in group]} for topic, group in by_topic(results).items()
+    ]
+    document = {"machine": machine(), "settings": settings(), "versions": versions(), "topics": topics}
+    for name in ("machine", "settings", "versions"):
+        console.print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in document[name].items()))
+    if options.against:
+        console.print(changes(json.loads(options.against.read_text(encoding="utf-8")), document))
+    if options.output:
+        options.output.write_text(as_json(document), encoding="utf-8")
     if options.write:
-        topics = [
-            {"topic": topic, "rows": [result.as_dict() for result in group]}
-            for topic, group in by_topic(results).items()
-        ]
         if options.only:
-            topics = merged(json.loads(OUTPUT.read_text(encoding="utf-8"))["topics"], topics)
-        document = {"machine": {"cores": os.cpu_count()}, "versions": versions(), "topics": topics}
+            document["topics"] = merged(json.loads(OUTPUT.read_text(encoding="utf-8"))["topics"], topics)
         OUTPUT.write_text(as_json(document), encoding="utf-8")
         console.print(f"written to {OUTPUT}")
     return 0
@@ -70,6 +79,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", choices=TOPICS, nargs="+", help="measure these alone; the others stay as written")
     parser.add_argument("--quick", action="store_true", help="shorter and less exact")
     parser.add_argument("--write", action="store_true", help=f"write {OUTPUT.name}, from which the docs' page is made")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the results to another file")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="compare the ratios with those of such a file")
     return parser.parse_args(arguments)
 
 
@@ -126,6 +137,38 @@ def as_json(document: dict[str, Any]) -> str:
     """Write the document with a line for each row, so that two runs can be compared by lines."""
     text = json.dumps(document, ensure_ascii=False)
     return text.replace('{"row"', '\n{"row"').replace('{"topic"', '\n{"topic"') + "\n"
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine."""
+    from xpand_extensions import devices
+
+    cpu = devices.device_info("cpu", xp="numpy")
+    memory = f"{cpu.total_memory / 2**30:.0f} GiB" if cpu.total_memory else "unknown"
+    return {"processor": cpu.name, "cores": os.cpu_count(), "memory": memory, "system": platform.platform()}
+
+
+def settings() -> dict[str, str]:
+    """Return the settings of threads that the run used."""
+    return {name: os.environ.get(name, "").strip() for name in (*THREADS, "XLA_FLAGS")}
+
+
+def changes(old: dict[str, Any], new: dict[str, Any]) -> Table:
+    """Show the rows whose ratio differs by more than noise between two runs, the largest changes first."""
+    before = {(topic["topic"], row["row"]): row["ratio"] for topic in old["topics"] for row in topic["rows"]}
+    found = [
+        (row["ratio"] / before[topic["topic"], row["row"]], topic["topic"], row)
+        for topic in new["topics"]
+        for row in topic["rows"]
+        if before.get((topic["topic"], row["row"]))
+    ]
+    different = sorted((f for f in found if not 1 / NOISE <= f[0] <= NOISE), key=lambda f: -max(f[0], 1 / f[0]))
+    made = Table(title=f"{len(different)} of {len(found)} ratios differ by more than {NOISE}×", title_justify="left")
+    for column in ("topic", "row", "before", "now", "change"):
+        made.add_column(column, justify="left" if column in ("topic", "row") else "right")
+    for change, topic, row in different:
+        made.add_row(topic, row["row"], f"{row['ratio'] / change:.2f}", f"{row['ratio']:.2f}", f"{change:.2f}×")
+    return made
 
 
 def versions() -> dict[str, str]:

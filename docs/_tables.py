@@ -291,8 +291,9 @@ def benchmarks(path: Path) -> str:
         return '!!! note "Not measured yet"\n\n    `make bench ARGS=--write` measures and writes them.\n'
     data = json.loads(path.read_text(encoding="utf-8"))
     versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    cores = data["machine"]["cores"]
-    parts = [f"Measured on {cores} CPU cores, one thread a library, with {versions}.\n"]
+    machine = data["machine"]
+    processor = f"{machine['processor']}, " if "processor" in machine else ""
+    parts = [f"Measured on {processor}{machine['cores']} CPU cores, with one thread per library, and {versions}.\n"]
     for topic in data["topics"]:
         parts.append(_benchmark_topic(topic["topic"], topic["rows"]))
     return "\n".join(parts)

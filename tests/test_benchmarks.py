@@ -220,13 +220,15 @@ def test_the_program_writes_what_the_docs_read(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(program, "OUTPUT", tmp_path / "benchmarks.json")
     monkeypatch.setattr(program, "TOPICS", ("fake",))
+    monkeypatch.setattr(program, "machine", lambda: {"cores": 2})
     monkeypatch.setattr(importlib, "import_module", lambda name, package=None: Module)
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "XLA_FLAGS"):
         monkeypatch.setenv(variable, os.environ.get(variable, ""))
     assert program.main(["--quick", "--write"]) == 0
     assert "1 of 2 within budget" in capsys.readouterr().out
     document = json.loads((tmp_path / "benchmarks.json").read_text(encoding="utf-8"))
-    assert set(document) == {"machine", "versions", "topics"}
+    assert set(document) == {"machine", "settings", "versions", "topics"}
+    assert document["settings"]["OMP_NUM_THREADS"] == "1"
     assert [row["ok"] for row in document["topics"][0]["rows"]] == [True, False]
     assert document["topics"][0]["rows"][1]["note"] == "slow by nature"
 
@@ -254,3 +256,26 @@ def test_the_environment_is_set_before_a_library_is_imported():
         imported = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
         imported |= {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
         assert not imported & {"numpy", "torch", "jax", "xpand", "namespaces", "doors", "segments"}
+
+
+def test_a_run_names_its_machine_and_settings(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    found = program.machine()
+    assert found["cores"] == os.cpu_count()
+    assert found["processor"]
+    assert found["memory"].endswith("GiB")
+    assert program.settings()["OMP_NUM_THREADS"] == "1"
+
+
+def test_changes_between_two_runs_are_those_beyond_noise():
+    def run(**ratios):
+        rows = [{"row": name, "ratio": ratio} for name, ratio in ratios.items()]
+        return {"topics": [{"topic": "sorting", "rows": rows}]}
+
+    table = program.changes(
+        run(same=1.0, slower=1.0, faster=2.0, gone=1.0), run(same=1.1, slower=1.5, faster=0.5, new=3.0)
+    )
+    assert table.title == "2 of 3 ratios differ by more than 1.15×"
+    cells = [list(column.cells) for column in table.columns]
+    assert cells[1] == ["faster", "slower"]
+    assert cells[2:] == [["2.00", "1.00"], ["0.50", "1.50"], ["0.25×", "1.50×"]]
