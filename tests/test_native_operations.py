@@ -1,5 +1,6 @@
 """`jit(function, compiler="native")` on NumPy: bounds, statistics, gather and scatter, with NumPy's bits."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,21 @@ def test_cumulative_sums(dtype: str, shape: tuple[int, ...]) -> None:
         return [*found, *(xp.cumulative_prod(y, axis=axis, include_initial=axis == 0) for axis in axes)]
 
     check(f, np.random.default_rng(1).integers(-3, 3, shape).astype(dtype))
+    check(f, samples(dtype, int(np.prod(shape)), 5).reshape(shape))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("shape", [(7,), (3, 500), (2, 3, 4)], ids=str)
+def test_norms_of_vectors(dtype: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> list[Any]:
+        xp, y = of(x), x * 1.5
+        norm, orders = xp.linalg.vector_norm, (1, 2, math.inf)
+        found = [
+            norm(y, axis=axis, keepdims=keeps, ord=ord) for ord in orders for axis, keeps in ((0, True), (-1, False))
+        ]
+        return [*found, norm(y), norm(y, keepdims=True)]
+
+    check(f, np.random.default_rng(1).normal(size=shape).astype(dtype))
     check(f, samples(dtype, int(np.prod(shape)), 5).reshape(shape))
 
 

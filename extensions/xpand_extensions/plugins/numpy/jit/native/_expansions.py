@@ -94,6 +94,19 @@ def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
     return xp.minimum(x, bound) if least is None else xp.maximum(x, bound)
 
 
+def _norm(xp: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
+    """Compute norms as NumPy does, which makes one row of all elements."""
+    if ord not in (1, 2, math.inf) or not xp.isdtype(x.dtype, "real floating") or isinstance(axis, (tuple, list)):
+        return None
+    row, along = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
+    keeps = keepdims and axis is not None
+    if ord == 2:
+        found = xp.sqrt(xp.sum(xp.multiply(row, row), axis=along, keepdims=keeps))
+    else:
+        found = (xp.sum if ord == 1 else xp.max)(xp.abs(row), axis=along, keepdims=keeps)
+    return xp.reshape(found, (1,) * x.ndim) if keepdims and axis is None else found
+
+
 def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
     """Multiply matrices, where NumPy finds the same values for every order of the operands in memory."""
     if isinstance(axes, int):
@@ -138,6 +151,7 @@ _EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     "clip": _clip,
     "diff": _diff,
     "linalg.outer": _outer,
+    "linalg.vector_norm": _norm,
     "mean": _mean,
     "repeat": _repeat,
     "std": _std,
