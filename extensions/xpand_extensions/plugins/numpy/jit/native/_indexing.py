@@ -11,7 +11,7 @@ from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
 from ._emit import AGAIN, Emitter
 from ._scalars import converted, instructions_of, is_compiled, literal
-from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Place, Small, all_are, constant
+from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Pieces, Place, Small, all_are, constant
 
 
 def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -162,12 +162,34 @@ def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
         for i, j in zip(positions.ravel(), which.ravel()):
             values[i] = new.values[j]
         return [Small(out.shape, dtype, values)]
+    if isinstance(x, Buffer) and emitter.targets[0] is None:
+        pieces = _replaced(emitter, x, value, key)
+        if pieces is not None:
+            return [pieces]
     found = emitter.result(out.shape, dtype)
     emitter.store(x, found)
     part = found.viewed(lambda x: x[key])
     if part.size:
         emitter.store(emitter.stretched(value, part.shape), part)
     return [found]
+
+
+def _replaced(emitter: Emitter, x: Buffer, value: Node, key: tuple[Any, ...]) -> Node | None:
+    """Return an array with a range of one axis replaced, without a copy; None for other keys."""
+    if not all(part is Ellipsis or isinstance(part, slice) for part in key):
+        return None
+    count = len(key) - 1
+    i = key.index(Ellipsis)
+    parts = [*key[:i], *[slice(None)] * (len(x.shape) - count), *key[i + 1 :]]
+    ranges = [range(*part.indices(length)) for part, length in zip(parts, x.shape)]
+    axes = [axis for axis, (each, length) in enumerate(zip(ranges, x.shape)) if each != range(length)]
+    if len(axes) != 1 or ranges[axes[0]].step != 1 or not ranges[axes[0]]:
+        return None
+    (axis,) = axes
+    before, found = (slice(None),) * axis, ranges[axis]
+    new = emitter.in_memory(emitter.stretched(value, tuple(map(len, ranges))))
+    kept = [x.viewed(lambda x, part=part: x[(*before, part)]) for part in (slice(found.start), slice(found.stop, None))]
+    return Pieces(x.shape, x.dtype, axis, [each for each in (kept[0], new, kept[1]) if each.size])
 
 
 def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, indices: Sequence[Node]) -> Node:
