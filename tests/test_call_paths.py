@@ -60,7 +60,7 @@ def solved() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("call", "most_calls", "most_files"), [(summed, 14, 8), (differentiated, 118, 16), (solved, 40, 12)]
+    ("call", "most_calls", "most_files"), [(summed, 14, 8), (differentiated, 112, 16), (solved, 30, 10)]
 )
 def test_calls_are_short(call: Callable[[], Any], most_calls: int, most_files: int) -> None:
     calls, files = path_of(call())
