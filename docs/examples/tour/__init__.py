@@ -106,6 +106,10 @@ def load_data() -> dict[str, Array]:
         # The first thirty images are the digits 0 to 9, three times. A single image would not do to start with: others
         # are exactly as far from one as from the next, and which is nearer then depends on the device.
         "start": np.mean(np.reshape(digits.data[:30] / 16, (3, 10, -1)), axis=0),
+        "images": images / 16,
+        # Sixteen images on a sheet of four by four.
+        "sheet": np.reshape(np.permute_dims(np.reshape(images[:16] / 16, (4, 4, 8, 8)), (0, 2, 1, 3)), (32, 32)),
+        "weights": np.linspace(0.1, 0.4, cancer.data.shape[1]),
         "left": np.reshape(images[:, :, :-1], (-1,)),
         "right": np.reshape(images[:, :, 1:], (-1,)),
         "cancer": cancer.data,

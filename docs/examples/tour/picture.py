@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 from xpand import namespace
 from xpand.typing import Array
+from xpand_extensions.plot import convergence
 
 from .results import TASKS, Column
 from .tasks import probability
@@ -23,10 +24,12 @@ np = namespace("numpy")
 
 def draw(column: Column) -> Figure:
     """Draw the results of one library; in place of a task that failed stands the error."""
-    figure = Figure(figsize=(15, 8.8), dpi=110)
+    figure = Figure(figsize=(15, 12.6), dpi=110)
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
     figure.suptitle(f"One source file, written against the array API standard, run by {column.library.name}", size=15)
-    grid = figure.add_gridspec(1, 2, width_ratios=(1, 1.35))
+    rows = figure.add_gridspec(2, 1, height_ratios=(2.2, 1))
+    grid = rows[0].subgridspec(1, 2, width_ratios=(1, 1.35))
+    bottom = rows[1].subgridspec(1, 4)
     left = grid[0].subgridspec(2, 1, height_ratios=(2.7, 1))
     right = grid[1].subgridspec(2, 2)
     panels: Sequence[tuple[Callable[..., None], Any]] = (
@@ -36,6 +39,10 @@ def draw(column: Column) -> Figure:
         (_log_odds, right[0, 1]),
         (_centres, left[1]),
         (_pixel_pairs, right[1, 1]),
+        (_influences, bottom[0]),
+        (_diffusion, bottom[1]),
+        (_smoothed, bottom[2]),
+        (_row_products, bottom[3]),
     )
     for (panel, place), task, result in zip(panels, TASKS, column.results, strict=True):
         part = figure.add_subfigure(place)
@@ -137,3 +144,40 @@ def _pixel_pairs(part: Any, counts: Array) -> None:
     image = axes.imshow(counts, origin="lower", cmap="magma", norm=LogNorm(vmin=10), aspect="auto")
     axes.spines[:].set_visible(False)
     part.colorbar(image, ax=axes, label="pairs")
+
+
+def _influences(part: Any, norms: Array) -> None:
+    """Draw how the gradients of the two diagnoses differ in length."""
+    malignant = load_breast_cancer().target == 0
+    axes = _axes(part, "Gradients of single tumours", "norm of the gradient", "tumours")
+    for name, rows, colour in (("benign", ~malignant, _BENIGN), ("malignant", malignant, _MALIGNANT)):
+        axes.hist(norms[rows], bins=30, color=colour, alpha=0.7, label=name)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _diffusion(part: Any, image: Array, spreads: Array) -> None:
+    """Draw the contrast during the steps, and the last image."""
+    axes = _axes(part, "Compiled loop: blurred digits", "step", "contrast")
+    axes.plot(spreads, color=_BENIGN)
+    inset = axes.inset_axes((0.52, 0.45, 0.46, 0.52))
+    inset.imshow(image, cmap="gray_r")
+    inset.set(xticks=(), yticks=())
+
+
+def _smoothed(part: Any, image: Array, history: Array) -> None:
+    """Draw how the sparse solver converges, and the smooth image."""
+    axes = _axes(part, "Sparse solve: convergence", "", "")
+    convergence(history, ax=axes)
+    axes.set_xlabel("step of conjugate gradients", color=_INK)
+    inset = axes.inset_axes((0.52, 0.45, 0.46, 0.52))
+    inset.imshow(image, cmap="gray_r")
+    inset.set(xticks=(), yticks=())
+
+
+def _row_products(part: Any, products: Array) -> None:
+    """Draw how the rows of the digits go together."""
+    axes = _axes(part, "Named axes: rows of digits", "row", "other row")
+    limit = np.max(np.abs(products))
+    image = axes.imshow(products, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
+    axes.spines[:].set_visible(False)
+    part.colorbar(image, ax=axes, label="covariance")

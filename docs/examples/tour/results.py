@@ -44,6 +44,14 @@ TASKS: Final = (
         "digits, pairs of pixels",
         lambda d: (tasks.histogram_2d(d["left"], d["right"], bins=17, low=-0.5, high=16.5),),
     ),
+    Task(
+        "gradients by vmap",
+        "breast cancer, one each",
+        lambda d: (tasks.influences(tasks.standardise(d["cancer"]), d["malignant"], d["weights"]),),
+    ),
+    Task("compiled loop", "digits, 20 steps", lambda d: tasks.diffusion(d["sheet"], steps=20)),
+    Task("sparse solve by CG", "digits, 1,024 pixels", lambda d: tasks.smoothed(d["sheet"], steps=6)),
+    Task("named axes", "digits, pairs of rows", lambda d: (tasks.row_products(d["images"]),)),
 )
 
 

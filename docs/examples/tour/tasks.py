@@ -1,12 +1,20 @@
-"""The tour's computations: pure functions of arrays, written once against the standard and `scatter`.
+"""The tour's computations: pure functions of arrays, written once against the standard and xpand's extensions.
 
 No library is named here, no value is asked for on the way, and no array is changed, so every function runs on eager,
 lazy and traced arrays, on the device where its arguments lie.
 """
 
+from functools import partial
+
 from xpand import array_namespace, device
 from xpand.typing import Array
+from xpand_extensions import named, sparse
+from xpand_extensions.autodiff import grad
+from xpand_extensions.control_flow import scan
+from xpand_extensions.jit import jit
+from xpand_extensions.linear_solve import solve
 from xpand_extensions.scatter import segment_sum
+from xpand_extensions.vmap import vmap
 
 
 def standardise(x: Array) -> Array:
@@ -103,3 +111,66 @@ def histogram_2d(x: Array, y: Array, *, bins: int, low: float, high: float) -> A
     row, column = (xp.astype(xp.floor((v - low) * (bins / (high - low))), xp.int64) for v in (x, y))
     cell = xp.clip(row, 0, bins - 1) * bins + xp.clip(column, 0, bins - 1)
     return xp.reshape(segment_sum(xp.ones_like(x), cell, num_segments=bins * bins), (bins, bins))
+
+
+def influences(x: Array, y: Array, w: Array) -> Array:
+    """Measure how much each row of `x`, (n, p), pulls on the weights `w`, (p,): the norm of its own gradient, (n,).
+
+    The loss of a row is that of logistic regression with the label in `y`, (n,) of 0 and 1.
+    """
+
+    def loss(w: Array, row: Array, label: Array) -> Array:
+        xp = array_namespace(w, row, label)
+        log_odds = xp.sum(row * w)
+        return xp.log1p(xp.exp(-xp.abs(log_odds))) + xp.maximum(log_odds, 0 * log_odds) - label * log_odds
+
+    gradients = vmap(grad(loss), in_axes=(None, 0, 0))(w, x, y)
+    return array_namespace(gradients).linalg.vector_norm(gradients, axis=-1)
+
+
+@partial(jit, static_argnames="steps")
+def diffusion(image: Array, *, steps: int) -> tuple[Array, Array]:
+    """Blur an image, (m, n), by `steps` small steps of the heat equation: a loop that is compiled as a whole.
+
+    Returns:
+        The image, and the standard deviation of its pixels before each step, (steps,).
+    """
+
+    def step(image: Array, _: None) -> tuple[Array, Array]:
+        xp = array_namespace(image)
+        sides = [
+            xp.eye(size, k=1, dtype=image.dtype, device=device(image))
+            + xp.eye(size, k=-1, dtype=image.dtype, device=device(image))
+            for size in image.shape
+        ]
+        around = xp.matmul(sides[0], image) + xp.matmul(image, sides[1])
+        return 0.6 * image + 0.1 * around, xp.std(image)
+
+    return scan(step, image, None, length=steps)
+
+
+def smoothed(image: Array, *, steps: int) -> tuple[Array, Array]:
+    """Smooth an image, (m, n), by one large step of the heat equation: a sparse linear system of its pixels.
+
+    Returns:
+        The image after `steps` steps of conjugate gradients, and the norm of the residual before the first and after
+        each, (steps + 1,).
+    """
+    xp = array_namespace(image)
+    second = []
+    for size in image.shape:
+        one = xp.ones(size, dtype=image.dtype, device=device(image))
+        second.append(sparse.diags([2 * one, -one[1:], -one[1:]], offsets=[0, 1, -1]))
+    m, n = (sparse.eye(size, dtype=image.dtype, xp=xp, device=device(image)) for size in image.shape)
+    a = sparse.kron(m, n) + 2.0 * (sparse.kron(second[0], n) + sparse.kron(m, second[1]))
+    found = solve(a, xp.reshape(image, (-1,)), method="cg", rtol=0.0, max_steps=steps, record_history=True, throw=False)
+    assert found.history is not None, "it is recorded"
+    return xp.reshape(found.x, image.shape), found.history
+
+
+def row_products(images: Array) -> Array:
+    """Compute how the rows of images, (k, m, n), go together: the mean product of each two, (m, m), by named axes."""
+    x = named.named(images, ("image", "row", "column"))
+    centred = x - x.mean("image")
+    other = centred.rename({"row": "other"})
+    return (centred * other).mean(("image", "column")).rearrange(("row", "other")).array

@@ -123,7 +123,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run one source file on every installed library, on real data",
         description="Run one source file, written against the array API standard, on every installed library, on data "
         "that scikit-learn ships: standardise, PCA, ridge and logistic regression, k-means, a two-dimensional "
-        "histogram. Prints the time of each and how far it is from NumPy in 64-bit floats, and draws the results.",
+        "histogram, gradients, a compiled loop, a sparse solve, named axes. Prints the time of each and how far it is "
+        "from NumPy in 64-bit floats, and draws the results.",
         epilog="Exit code: 0, all libraries agree; 1, one failed or is farther from NumPy than its precision allows; "
         "2, the tour could not be run as asked. JAX gets 64-bit types (JAX_ENABLE_X64=1, unless you set it).",
     )
