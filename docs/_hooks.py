@@ -63,6 +63,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),
     "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),
+    "backends": lambda: _tables.sources(DOCS / "examples" / "backends"),
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,

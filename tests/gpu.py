@@ -32,6 +32,7 @@ WITHOUT: Final = tuple(
     for name in (
         "conforming",
         "docs",
+        "examples_backends",
         "examples_gallery",
         "examples_named",
         "examples_notebook",

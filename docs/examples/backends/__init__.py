@@ -1,0 +1,1 @@
+"""Backends of three packages, each one source for every array library: TensorLy, POT and pyhf."""
