@@ -33,6 +33,7 @@ from tests.libraries import LIBRARIES, Library
 from tests.systems import SYSTEMS, UNSOLVABLE, LinearSystem, Unsolvable
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import SolveResult, Status, solve
+from xpand_extensions.progress import tracked
 from xpand_extensions.vmap import vmap
 
 COMPILED_SIZES: Final = (0, 1, 4, 12, 32, 64, 144)
@@ -80,13 +81,16 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _counted(title: str, outcomes: Iterator[Outcome]) -> Counter[str]:
     start, counts = time.perf_counter(), Counter[str]()
-    for name, outcome in outcomes:
-        counts["systems"] += 1
-        if isinstance(outcome, Exception):
-            counts["wrong"] += 1
-            say(f"WRONG {title}, {name}: {type(outcome).__name__}: {str(outcome)[:500]}")
-        else:
-            counts["converged"] += outcome
+    with tracked(title, progress=True) as report:
+        assert report is not None, "it is shown"
+        for name, outcome in outcomes:
+            counts["systems"] += 1
+            report(counts["systems"])
+            if isinstance(outcome, Exception):
+                counts["wrong"] += 1
+                say(f"WRONG {title}, {name}: {type(outcome).__name__}: {str(outcome)[:500]}")
+            else:
+                counts["converged"] += outcome
     if counts:
         say(f"{title}: {_described(counts)}, {time.perf_counter() - start:.1f} s")
     return counts
