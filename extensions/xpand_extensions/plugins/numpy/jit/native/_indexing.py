@@ -188,8 +188,9 @@ def _replaced(emitter: Emitter, x: Buffer, value: Node, key: tuple[Any, ...]) ->
     (axis,) = axes
     before, found = (slice(None),) * axis, ranges[axis]
     new = emitter.in_memory(emitter.stretched(value, tuple(map(len, ranges))))
-    kept = [x.viewed(lambda x, part=part: x[(*before, part)]) for part in (slice(found.start), slice(found.stop, None))]
-    return Pieces(x.shape, x.dtype, axis, [each for each in (kept[0], new, kept[1]) if each.size])
+    ends = slice(found.start), slice(found.stop, None)
+    rest = [x.viewed(itemgetter((*before, part))) for part in ends]
+    return Pieces(x.shape, x.dtype, axis, [each for each in (rest[0], new, rest[1]) if each.size])
 
 
 def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, indices: Sequence[Node]) -> Node:
