@@ -6,7 +6,7 @@ index, where rows in step take 1.8. To bring the values into such a layout takes
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,9 @@ import jax.numpy as jnp
 from xpand import trees
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._containers import CSR, Sparse
+
+FEW_ROWS: Final = 4096
+"""Rows of matrices whose entries are read in one operation: XLA takes longer to compile one for each than they take."""
 
 
 class Layout:
@@ -75,7 +78,10 @@ class Diagonals(Layout):
 
 
 class Rows(Layout):
-    """A matrix by the positions of entries in rows: tuples of the first entry of each row, the second, …."""
+    """A matrix by the positions of entries in rows: tuples of the first entry of each row, the second, ….
+
+    Of a matrix with few rows, there is one array of all: (*batch, m, slots).
+    """
 
     __slots__ = ("columns", "container", "values")
 
@@ -99,7 +105,13 @@ class Rows(Layout):
 
 
 def _summed(values: tuple[Array, ...], columns: tuple[Array, ...], x: Array) -> Array:
-    return sum(v * x.at[..., c].get(mode="promise_in_bounds") for v, c in zip(values, columns))
+    return sum(_product(v, c, x) for v, c in zip(values, columns))
+
+
+def _product(values: Array, columns: Array, x: Array) -> Array:
+    """Multiply with the elements of vectors at positions: a number for each row, or several, which are added."""
+    product = values * x.at[..., columns].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    return product if columns.ndim == 1 else jnp.sum(product, axis=-1)
 
 
 def apart(function: Callable[..., Array], *args: Any) -> Array:
@@ -129,12 +141,16 @@ def arranged(a: Any) -> Any:
     m, n = a.shape[-2:]
     entries: Array = a.values
     indices: Array = a.indices
+    first, end, slots = a.indptr[:-1], a.indptr[1:], a.plan.slots
+    are_together = m <= FEW_ROWS and not a.plan.diagonals
+    if are_together:
+        first, end = first[:, None], end[:, None]
     values, columns = [], []
-    for slot in range(a.plan.slots.shape[0]):
-        positions = a.indptr[:-1] + slot
-        taken = entries.at[..., positions].get(mode="clip")
-        values.append(jnp.where(positions < a.indptr[1:], taken, 0))
-        columns.append(indices.at[positions].get(mode="clip"))
+    inside: dict[str, Any] = {"mode": "clip", "wrap_negative_indices": False}
+    for slot in [slots] if are_together else range(slots.shape[0]):
+        positions = first + slot
+        values.append(jnp.where(positions < end, entries.at[..., positions].get(**inside), 0))
+        columns.append(indices.at[positions].get(**inside))
     if not a.plan.diagonals:
         return Rows(a, tuple(values), tuple(columns))
     rows = jnp.arange(m, dtype=a.indptr.dtype)
