@@ -69,7 +69,7 @@ TENSORLY: dict[str, Any] = {
     "index_update": lambda tl, a: tl.index_update(tl.copy(a(TALL)), tl.index[:, 1], a(VECTOR)),
     "kron": lambda tl, a: tl.kron(a(SQUARE), a(TALL)),
     "logsumexp": lambda tl, a: tl.logsumexp(a(TALL), axis=1),
-    "lstsq": lambda tl, a: tl.lstsq(a(TALL), a(VECTOR))[0],
+    "lstsq": lambda tl, a: [*tl.lstsq(a(TALL), a(SQUARE))[:2], tl.lstsq(a(TALL[:, [0, 0]]), a(SQUARE))[1]],
     "norm": lambda tl, a: (tl.norm(a(TALL)), tl.norm(a(TALL), 1), tl.norm(a(TALL), order=3, axis=1)),
     "qr": lambda tl, a: tl.matmul(*tl.qr(a(TALL))),
     "solve": lambda tl, a: tl.solve(a(SQUARE), a(TALL)),

@@ -162,7 +162,11 @@ class Common(Backend, backend_name="xpand"):
         return self.xp.linalg.solve(a, b)
 
     def lstsq(self, a: Array, b: Array, rcond: Any = None, **_: Any) -> tuple[Array, ...]:
-        return tuple(linalg.lstsq(a, b, rtol=rcond))
+        x, residuals, rank, values = linalg.lstsq(a, b, rtol=rcond)
+        rows, columns = a.shape
+        if rows <= columns or (xpand.is_concrete(rank) and int(rank) < columns):
+            residuals = self.xp.reshape(residuals, (-1,))[:0]  # as TensorLy documents it
+        return x, residuals, rank, values
 
     def qr(self, a: Array, mode: Any = "reduced") -> Any:
         return self.xp.linalg.qr(a, mode=mode)
