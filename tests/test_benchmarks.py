@@ -220,6 +220,7 @@ def test_the_program_writes_what_the_docs_read(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(program, "OUTPUT", tmp_path / "benchmarks.json")
     monkeypatch.setattr(program, "TOPICS", ("fake",))
+    importlib.import_module("jax")  # before the import below is replaced: JAX would not come to an end
     monkeypatch.setattr(program, "machine", lambda: {"cores": 2})
     monkeypatch.setattr(importlib, "import_module", lambda name, package=None: Module)
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "XLA_FLAGS"):
