@@ -153,7 +153,7 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
-    if what.mode == "raise" and ids.size:
+    if what.mode == "raise" and ids.size and is_concrete(ids):
         # One pass will do on the CPU: as unsigned numbers, negative ones are the largest.
         width = ids.dtype.itemsize
         if not is_on_cpu(ids) or np.asarray(ids).view(f"u{width}").max() >= min(
