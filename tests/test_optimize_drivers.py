@@ -134,6 +134,14 @@ def test_residuals_of_one_and_of_a_batch_of_one(solve: Any, f: Any, start: Any, 
     assert [int(getattr(again, name)) for name in COUNTS] == [0, 1, 1, Status.CONVERGED]
 
 
+def test_no_residuals_and_fewer_than_parameters() -> None:
+    none = least_squares(lambda x: x[:0], np.ones(3))
+    assert (status(none), int(none.iterations)) == (Status.CONVERGED, 0)
+    np.testing.assert_array_equal(none.x, np.ones(3))
+    one = least_squares(lambda x: x[:1] - 3.0, np.ones(3))
+    np.testing.assert_allclose(one.x, [3.0, 1.0, 1.0], rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["brent", "bisect"])
 @pytest.mark.parametrize(
     ("f", "a", "b"),

@@ -36,7 +36,7 @@ class _StopError(Exception):
 
 
 class _ForeignError(Exception):
-    """The function returns arrays that aren't NumPy's: traced ones that it has captured."""
+    """The function returns arrays that BLAS can't take: traced ones that it has captured, or empty ones."""
 
 
 def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
@@ -151,7 +151,7 @@ def _pairs(box: Any, x: Any) -> Any:
 
 def _linearized(function: Callable[[Array], Any], x: Array) -> tuple[Any, Any]:
     residual, jacobian = function(x)
-    if not (isinstance(residual, np.ndarray) and isinstance(jacobian, np.ndarray)):
+    if not (isinstance(residual, np.ndarray) and isinstance(jacobian, np.ndarray) and residual.size):
         _foreign(residual, jacobian)
     return residual, jacobian
 
