@@ -9,6 +9,7 @@ import pytest
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from xpand import array_namespace, namespace
 from xpand_extensions import capabilities, named, random, sparse
+from xpand_extensions._display import array_text
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.optimize import minimize
@@ -22,6 +23,15 @@ def cells(value: Any) -> list[list[str]]:
     """Return the rows of the table that a notebook shows, and check that the HTML is well-formed."""
     root = ElementTree.fromstring(value._repr_html_())
     return [["".join(cell.itertext()) for cell in row] for row in root.iter("tr")]
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_elements_are_numbers_of_python(library: Library) -> None:
+    assert array_text(library.asarray([True, False])) == "bool[2]: True, False"
+    assert array_text(library.asarray(True)) == "True"
+    assert array_text(library.asarray([1.0 + 2.0j])) == "complex128[1]: (1+2j)"
+    assert array_text(library.asarray(np.asarray([3, -4]))) == "int64[2]: 3, -4"
+    assert array_text(library.asarray(np.ones(0))) == "float64[0]"
 
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)

@@ -64,6 +64,14 @@ def test_the_pattern_of_a_large_or_empty_matrix() -> None:
     np.testing.assert_array_equal(plot.sparsity(coo).images[0].get_array(), MATRIX != 0)
 
 
+def test_the_pattern_of_a_matrix_with_millions_of_rows() -> None:
+    size = 5_000_000
+    corners = np.asarray([0, size - 1], dtype=np.int32)
+    (image,) = plot.sparsity(sparse.COO(np.ones(2), (corners, corners), (size, size))).images
+    shares = image.get_array()
+    assert np.sum(shares) == shares[0, 0] + shares[-1, -1] == 2.0
+
+
 def test_the_convergence_of_a_solver(eager: Library, tmp_path: Any) -> None:
     a, b = eager.asarray(MATRIX @ MATRIX.T), eager.asarray([[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 0.0]])
     found = solve(a, b, axis=-1, method="cg", record_history=True)
@@ -142,6 +150,12 @@ def labels_of(picture: str) -> list[str]:
     return [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
+def test_samples_of_a_wide_range_of_integers() -> None:
+    x = np.asarray([0, 2**32 - 1, 0], dtype=np.uint32)
+    axes = plot.samples(x, lambda t: np.full(t.shape, 0.5))
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [0, 2**32 - 1])
+
+
 def test_the_graph_of_a_function(eager: Library, tmp_path: Any) -> None:
     def f(x: Any) -> Any:
         xp = array_namespace(x)
@@ -202,6 +216,9 @@ def test_errors_name_the_argument() -> None:
         (TypeError, "samples: x must be real", lambda: plot.samples(np.ones(3, dtype=complex))),
         (TypeError, "samples: density must be", lambda: plot.samples(np.ones(3), 3)),
         (ValueError, "samples: x must have samples", lambda: plot.samples(np.ones(0))),
+        (ValueError, r"samples: x must be finite; draw `x\[", lambda: plot.samples(np.asarray([1.0, np.nan]))),
+        (ValueError, r"convergence: .* got the shape \(\)", lambda: plot.convergence(np.asarray(1.0))),
+        (ValueError, r"convergence: .* got the shape \(2, 0\)", lambda: plot.convergence(np.ones((2, 0)))),
         (TypeError, "samples: ax must be axes", lambda: plot.samples(np.ones(3), ax=3)),
         (ValueError, "samples: x has no values", lambda: jit(plot.samples)(np.ones(3))),
         (TypeError, "SVG.save: path", lambda: plot.graph(lambda x: x, np.ones(3)).save(3)),

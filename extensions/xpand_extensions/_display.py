@@ -12,6 +12,8 @@ Row = Sequence[Any]
 
 _FEW: Final = 6
 """The number of elements up to which arrays are shown with their values."""
+_PYTHON: Final = {"bool": bool, "integral": int, "complex floating": complex}
+"""The functions that make Python's numbers of elements, by the kind of the data type."""
 
 
 def array_text(x: Any) -> str:
@@ -20,15 +22,16 @@ def array_text(x: Any) -> str:
         leaves = trees.leaves(x)
         return repr(x) if len(leaves) == 1 and leaves[0] is x else ", ".join(map(array_text, leaves))
     name = f"{str(x.dtype).rpartition('.')[2]}[{','.join(map(str, x.shape))}]"
-    if None in x.shape or not is_concrete(x) or math.prod(x.shape) > _FEW:
+    if None in x.shape or not is_concrete(x) or not 0 < math.prod(x.shape) <= _FEW:
         return name
     xp = array_namespace(x)
     flat = xp.reshape(x, (-1,))
     values = [flat[i] for i in range(flat.shape[0])]
-    is_float = xp.isdtype(x.dtype, "real floating")
-    texts = [
-        f"{float(v):.6g}" if is_float else str(v.__index__() if xp.isdtype(x.dtype, "integral") else v) for v in values
-    ]
+    if xp.isdtype(x.dtype, "real floating"):
+        texts = [f"{float(v):.6g}" for v in values]
+    else:
+        number = next((f for kind, f in _PYTHON.items() if xp.isdtype(x.dtype, kind)), str)
+        texts = [str(number(v)) for v in values]
     return texts[0] if x.ndim == 0 else f"{name}: {', '.join(texts)}"
 
 

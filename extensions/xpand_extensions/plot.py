@@ -37,6 +37,8 @@ Axes: TypeAlias = Any
 
 _MOST_CELLS: Final = 512
 """The resolution of a large pattern."""
+_MOST_INTEGERS: Final = 10_000
+"""The width of a range up to which the density is drawn at all its integers, instead of at the samples alone."""
 _MOST_NAMES: Final = 8
 """The number of lines up to which each has a name."""
 _KINDS: Final = {
@@ -79,7 +81,10 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     else:
         rows, columns = np.nonzero(_on_host("sparsity", "a", matrix))
     cells = [min(size, _MOST_CELLS) for size in matrix.shape]
-    place = [x * cell // max(size, 1) for x, cell, size in zip((rows, columns), cells, matrix.shape)]
+    # In 64 bits, since products with the indices of a large matrix overflow in 32.
+    place = [
+        np.astype(x, np.int64) * cell // max(size, 1) for x, cell, size in zip((rows, columns), cells, matrix.shape)
+    ]
     counts = np.zeros(cells[0] * cells[1])
     found, amounts = np.unique_counts(place[0] * cells[1] + place[1])
     counts[found] = amounts
@@ -111,7 +116,8 @@ def convergence(
 
     Raises:
         TypeError: No result.
-        ValueError: A result without history, an unknown quantity, or values that aren't concrete.
+        ValueError: A result without history, a history without steps, an unknown quantity, or values that aren't
+            concrete.
 
     >>> import numpy as np
     >>> from xpand_extensions.optimize import minimize
@@ -135,6 +141,10 @@ def convergence(
             f"{describe(result)}"
         )
     host = _on_host("convergence", "result", values)
+    if not host.ndim or not host.shape[-1]:
+        raise ValueError(
+            f"convergence: a history has its steps, at least one, along the last axis, got the shape {host.shape}"
+        )
     np = namespace("numpy")
     ax = _axes("convergence", ax)
     lines = np.reshape(host, (-1, host.shape[-1]))
@@ -284,7 +294,7 @@ def samples(
 
     Raises:
         TypeError: No array of real numbers, or no function.
-        ValueError: No samples, or values that aren't concrete.
+        ValueError: No samples, or values that aren't finite or not concrete.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -303,13 +313,17 @@ def samples(
         raise ValueError(f"samples: x must have samples, got the shape {tuple(x.shape)}")
     np = namespace("numpy")
     flat = np.reshape(host, (-1,))
+    is_integer = xp.isdtype(x.dtype, "integral")
+    if not is_integer and not np.all(np.isfinite(flat)):
+        raise ValueError("samples: x must be finite; draw `x[xp.isfinite(x)]`")
     ax = _axes("samples", ax)
     low, high = np.min(flat), np.max(flat)
     name = f"{flat.shape[0]} samples"
-    if xp.isdtype(x.dtype, "integral"):
+    if is_integer:
         values, counts = np.unique_counts(flat)
         ax.bar(values, counts / flat.shape[0], alpha=0.5, label=name)
-        points, style = np.arange(int(low), int(high) + 1), "o"
+        is_narrow = int(high) - int(low) < _MOST_INTEGERS
+        points, style = np.arange(int(low), int(high) + 1) if is_narrow else values, "o"
     else:
         ax.hist(flat, bins=bins, density=True, alpha=0.5, label=name)
         points, style = np.linspace(float(low), float(high), 300), "-"
