@@ -240,6 +240,32 @@ def test_computations_of_dask_report_their_tasks() -> None:
     assert len(seen) == count
 
 
+def test_empty_batches_and_loops_without_steps_report_nothing(eager: Library) -> None:
+    seen: list[Progress] = []
+    x = eager.asarray(np.zeros((0, 2)))
+    options: dict[str, Any] = {"record_history": True, "progress": seen.append, "max_steps": 5}
+    found = minimize(lambda x: total((x - 1.0) ** 2, axis=-1), x, batch_ndim=1, **options)
+    assert found.history.objective.shape == (0, 1)
+    assert solve(eager.asarray(np.eye(2)), x, axis=-1, method="cg", **options).history.shape == (0, 1)
+    scan(lambda c, x: (c + total(x), x), eager.asarray(0.0), x, progress=seen.append)
+    fori_loop(3, 1, lambda i, c: c + 1.0, x, progress=seen.append)
+    assert not steps_of(seen)
+
+
+def test_a_list_that_collects_reports_may_be_empty() -> None:
+    class Log(list[Progress]):
+        def __call__(self, progress: Progress) -> None:
+            self.append(progress)
+
+    log = Log()
+    fori_loop(0, 3, lambda i, c: c + 1.0, RIGHT[0], progress=log)
+    assert steps_of(log) == to_end(3)
+    log = Log()
+    with reporting(log):
+        solve(MATRIX, RIGHT[0], method="cg")
+    assert log
+
+
 def test_errors_name_the_argument() -> None:
     for function, run in (
         ("solve", lambda **k: solve(MATRIX, RIGHT[0], method="cg", **k)),
@@ -298,6 +324,19 @@ def test_a_terminal_has_a_bar_and_a_file_has_lines(monkeypatch: pytest.MonkeyPat
     assert text.getvalue().startswith("solve: cg: 6 of 60")
     with pytest.raises(ValueError, match=r"XPAND_PROGRESS: .* must be one of 'bar', 'lines', 'off', got 'line'"):
         _shown(monkeypatch, text, "line")
+
+
+def test_a_compiled_loop_starts_no_bar_that_nothing_would_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("XPAND_PROGRESS", "")
+    monkeypatch.setattr("xpand_extensions.progress._SECONDS_PER_LINE", 0.0)
+    compiled = jit(lambda x: fori_loop(0, 2, lambda i, c: c + x, x, progress=True))
+    np.testing.assert_array_equal(compiled(np.ones(2)), [3.0, 3.0])
+    assert [line.partition(",")[0] for line in terminal.getvalue().splitlines()] == [
+        "fori_loop: 1 of 2",
+        "fori_loop: 2 of 2",
+    ]
 
 
 def test_a_pipe_stays_silent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def reporting(to: To = True, /) -> Iterator[None]:
     token = _TO.set(check("reporting", to))
     try:
         with ExitStack() as stack:
-            if to:
+            if to is not False:
                 for computes in {computing.native_for(name) for name in imported_libraries()}:
                     stack.enter_context(computes())
             yield
@@ -124,8 +124,8 @@ def tracked(name: str, total: int | None = None, label: str = "", *, progress: T
     2 False
     2 True
     """
-    to = check(name, progress) or _TO.get()
-    report = _Tracked(name, total, label, _Shown() if to is True else to) if to else None
+    to = _TO.get() if check(name, progress) is False else progress
+    report = None if to is False else _Tracked(name, total, label, _Shown() if to is True else to)
     if report is None and _CURRENT.get() is None:
         yield None
         return
@@ -155,9 +155,14 @@ def current(function: str) -> Report | None:
     return report if report is not None and report.last.name.partition(":")[0] == function else None
 
 
-def emit(report: Report, step: Any, value: Any = None) -> None:
-    """Report steps and values: at once, or from within a compiled program. Lazy arrays aren't computed for it."""
+def emit(report: Report | None, step: Any, value: Any = None) -> None:
+    """Report steps and values: at once, or from within a compiled program.
+
+    Lazy arrays aren't computed for it, and batches without elements have nothing to report.
+    """
     arrays = [x for x in (step, value) if checks.is_array(x)]
+    if report is None or any(0 in x.shape for x in arrays):
+        return
     if all(map(is_concrete, arrays)):
         report(step, value)
     elif not any(map(is_lazy, arrays)):
@@ -189,6 +194,8 @@ class _Tracked:
         with self.lock:
             if self.last.step:
                 self.to(self.last._replace(seconds=time.monotonic() - self.start, finished=True))
+            if isinstance(self.to, _Shown):
+                self.to.end()
 
 
 def _largest(x: Any) -> Any:
@@ -212,6 +219,11 @@ class _Shown:
             self.written = progress.seconds
             sys.stderr.write(f"{progress}\n")
             sys.stderr.flush()
+
+    def end(self) -> None:
+        """Show reports that compiled programs make later as lines: nothing would stop their bar."""
+        if self.form == "bar":
+            self.form = "lines"
 
     def _draw(self, rich: Any, progress: Progress) -> None:
         if self.bar is None:

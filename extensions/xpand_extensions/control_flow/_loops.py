@@ -63,7 +63,6 @@ def while_loop(
     if progress is not False:
         total = max(steps) if isinstance(steps, tuple) else steps
         with tracked("while_loop", total, progress=progress) as report:
-            assert report is not None, "there is a function to report to"
 
             def counted(state: tuple[Array, trees.Tree]) -> tuple[Array, trees.Tree]:
                 number, value = state[0] + 1, body_fun(state[1])
@@ -134,7 +133,6 @@ def fori_loop(
     if progress is not False:
         total = upper - lower if isinstance(upper, int) and isinstance(lower, int) else None
         with tracked("fori_loop", total, progress=progress) as report:
-            assert report is not None, "there is a function to report to"
 
             def counted(i: Array, value: trees.Tree) -> trees.Tree:
                 after = body_fun(i, value)

@@ -82,11 +82,11 @@ def scan(
     one_library("scan", "the arrays", (*carry.arrays, *parts))
     if progress is not False:
         with tracked("scan", steps, progress=progress) as report:
-            assert report is not None, "there is a function to report to"
 
             def counted(state: tuple[Array, trees.Tree], x: trees.Tree) -> Any:
                 result = f(state[1], x)
-                emit(report, state[0] + 1)
+                if steps:  # without any, f is called all the same, for the shapes
+                    emit(report, state[0] + 1)
                 is_pair = isinstance(result, tuple) and len(result) == 2
                 return ((state[0] + 1, result[0]), result[1]) if is_pair else result
 

@@ -287,8 +287,9 @@ def _iterative(
     if not options.record:
         return fields
     steps = found.steps
-    is_short = is_concrete(steps) and 0 not in steps.shape
-    width = int(array_namespace(steps).max(steps)) + 1 if is_short else found.history.shape[-1]
+    if not is_concrete(steps):
+        return *fields, found.history
+    width = 1 if 0 in steps.shape else int(array_namespace(steps).max(steps)) + 1
     return *fields, found.history[..., :width]
 
 

@@ -266,9 +266,9 @@ def _with_values(steps: Array, state: Any, history: History | None) -> History:
 
 def _trimmed(history: History, iterations: Array) -> History:
     """Remove what no problem has needed, where that is concrete."""
-    if not is_concrete(iterations) or 0 in iterations.shape:
+    if not is_concrete(iterations):
         return history
-    width = int(array_namespace(iterations).max(iterations)) + 1
+    width = 1 if 0 in iterations.shape else int(array_namespace(iterations).max(iterations)) + 1
     return History(*[x[..., :width] for x in history])
 
 
