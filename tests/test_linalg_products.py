@@ -240,6 +240,15 @@ def test_values_that_are_not_finite(library: Library) -> None:
     library.assert_equal(linalg.kron(y, x[0, ...]), [np.inf, 1.0, np.inf, 2.0])
 
 
+@pytest.mark.parametrize("subscripts", ["saim,im->saim", "im,saim->saim", "im,sa->amsi", "i,ji->ij"])
+def test_products_without_sums_lie_in_the_order_of_the_result(subscripts: str) -> None:
+    rng = np.random.default_rng(0)
+    operands = [rng.normal(size=["saim".find(x) % 4 + 2 for x in t]) for t in subscripts.split("->")[0].split(",")]
+    found = linalg.einsum(subscripts, *operands)
+    assert found.flags.c_contiguous
+    np.testing.assert_array_equal(found, np.einsum(subscripts, *operands))
+
+
 def test_plans_are_kept_and_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     from xpand_extensions.linalg import _plan
 

@@ -25,6 +25,10 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Array:
+        if len(args) == 1:
+            dtype = args[0].dtype  # type: ignore[attr-defined]
+            if _narrow.get((type(dtype), dtype)) is False:  # without a look for the namespace, which takes longer
+                return function(*args, **kwargs)
         arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)
         dtype = arrays[0].dtype if len(arrays) == 1 else xp.result_type(*arrays)

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, Kind, Namespace, checks, describe
@@ -14,6 +15,9 @@ from .._dtypes import as_dtype
 P = ParamSpec("P")
 R = TypeVar("R")
 
+Conversion: TypeAlias = Callable[..., tuple[Any, ...]]
+"""Brings arrays to one data type and one namespace."""
+
 
 def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Array]:
     """Bring arrays of one library, on one device, with known shapes, to one data type of the given kinds.
@@ -22,23 +26,29 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
         TypeError: No array, arrays of two libraries, data types of another kind or that don't promote.
         ValueError: Arrays on two devices, or a shape not known yet.
     """
-    return list(aligned(alike_dtype(function, kinds, **arrays), *arrays.values()))
+    return list(conversion(function, kinds, **arrays)(*arrays.values()))
 
 
-def alike_dtype(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> DType | None:
-    """Check arrays as `alike` does; return the data type to convert them to, None where they have it."""
+def conversion(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> Conversion:
+    """Check arrays as `alike` does; return the function that converts them."""
     xp = checks.namespace_of(function, **arrays)
     checks.one_device(function, **arrays)
     for name, x in arrays.items():
         checks.known_shape(function, name, x)
         checks.dtype(function, name, xp, x, kinds)
     dtype = checks.common_dtype(function, xp, **arrays)
-    return None if all(x.dtype == dtype for x in arrays.values()) else dtype
+    if any(x.dtype != dtype for x in arrays.values()):
+        return partial(_converted, dtype)
+    # Arrays of one type are all traced, or none is.
+    return _unchanged if len({type(x) for x in arrays.values()}) == 1 else in_one_namespace
 
 
-def aligned(dtype: DType | None, *arrays: Array) -> tuple[Any, ...]:
-    """Convert arrays to a data type; None: leave them. Next to a traced array the others become constants."""
+def _converted(dtype: DType, *arrays: Array) -> tuple[Any, ...]:
     return in_one_namespace(*as_dtype(dtype, *arrays))
+
+
+def _unchanged(*arrays: Array) -> tuple[Array, ...]:
+    return arrays
 
 
 def narrow(xp: Namespace, dtype: DType) -> bool:
@@ -77,7 +87,7 @@ def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tup
 
 def check_one(function: str, x: Array, square: bool) -> tuple[()]:
     """Check the argument of a function of one array of matrices, of a floating-point data type."""
-    alike_dtype(function, checks.FLOATING, x=x)
+    conversion(function, checks.FLOATING, x=x)
     matrices(function, "x", x, square=square)
     return ()
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from xpand.extend import Array, DType
+from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
@@ -74,8 +74,8 @@ def triangular_solve(
     array([1., 2.])
     """
     given = lower, transpose, conjugate, unit_diagonal, left_side
-    implementation, dtype, options = triangular_solve.planned(_check_triangular, (a, b), *given)
-    a, b = checks.aligned(dtype, a, b)
+    implementation, convert, options = triangular_solve.planned(_check_triangular, (a, b), *given)
+    a, b = convert(a, b)
     return checks.computed(implementation, a, b, **options)
 
 
@@ -88,9 +88,9 @@ def _check_triangular(
     conjugate: Any,
     unit_diagonal: Any,
     left_side: Any,
-) -> tuple[DType | None, dict[str, bool]]:
+) -> tuple[checks.Conversion, dict[str, bool]]:
     """Check the arguments of `triangular_solve`; return the data type to convert to, and the options."""
-    dtype = checks.alike_dtype(function, _arguments.FLOATING, a=a, b=b)
+    convert = checks.conversion(function, _arguments.FLOATING, a=a, b=b)
     options = {
         "lower": lower,
         "transpose": transpose,
@@ -102,7 +102,7 @@ def _check_triangular(
         _arguments.boolean(function, name, value)
     size, _ = checks.matrices(function, "a", a, square=True)
     checks.check_right_hand_sides(function, a, b, size, left_side=left_side)
-    return dtype, options
+    return convert, options
 
 
 @pluggable
@@ -130,17 +130,17 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     >>> cho_solve(np.linalg.cholesky(a), np.asarray([6.0, 4.0]))
     array([1., 1.])
     """
-    implementation, dtype = cho_solve.planned(_check_cholesky, (c, b), lower)
-    c, b = checks.aligned(dtype, c, b)
+    implementation, convert = cho_solve.planned(_check_cholesky, (c, b), lower)
+    c, b = convert(c, b)
     return checks.computed(implementation, c, b, lower=lower)
 
 
-def _check_cholesky(function: str, c: Array, b: Array, lower: Any) -> tuple[DType | None]:
-    dtype = checks.alike_dtype(function, _arguments.FLOATING, c=c, b=b)
+def _check_cholesky(function: str, c: Array, b: Array, lower: Any) -> tuple[checks.Conversion]:
+    convert = checks.conversion(function, _arguments.FLOATING, c=c, b=b)
     _arguments.boolean(function, "lower", lower)
     size, _ = checks.matrices(function, "c", c, square=True)
     checks.check_right_hand_sides(function, c, b, size)
-    return (dtype,)
+    return (convert,)
 
 
 @pluggable
@@ -228,18 +228,18 @@ def lu_solve(
     >>> lu_solve(*factors, np.asarray([4.0, 6.0]))
     array([1., 1.])
     """
-    implementation, dtype = lu_solve.planned(_check_lu_solve, (factors, permutation, b), transpose, conjugate)
-    factors, b = checks.aligned(dtype, factors, b)
+    implementation, convert = lu_solve.planned(_check_lu_solve, (factors, permutation, b), transpose, conjugate)
+    factors, b = convert(factors, b)
     return checks.computed(implementation, factors, permutation, b, transpose=transpose, conjugate=conjugate)
 
 
 def _check_lu_solve(
     function: str, factors: Array, permutation: Array, b: Array, transpose: Any, conjugate: Any
-) -> tuple[DType | None]:
+) -> tuple[checks.Conversion]:
     xp = _arguments.namespace_of(function, factors=factors, permutation=permutation, b=b)
     _arguments.one_device(function, factors=factors, permutation=permutation, b=b)
     _arguments.dtype(function, "permutation", xp, permutation, _arguments.INTEGERS)
-    dtype = checks.alike_dtype(function, _arguments.FLOATING, factors=factors, b=b)
+    convert = checks.conversion(function, _arguments.FLOATING, factors=factors, b=b)
     _arguments.boolean(function, "transpose", transpose)
     _arguments.boolean(function, "conjugate", conjugate)
     size, _ = checks.matrices(function, "factors", factors, square=True)
@@ -249,7 +249,7 @@ def _check_lu_solve(
             f"factors, got {tuple(permutation.shape)}; pass what lu_factor returned"
         )
     checks.check_right_hand_sides(function, factors, b, size)
-    return (dtype,)
+    return (convert,)
 
 
 @pluggable

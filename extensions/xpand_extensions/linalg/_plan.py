@@ -3,9 +3,11 @@
 It is found once for a formula and the shapes of its operands.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from string import ascii_letters
 from typing import Any, Final, TypeAlias
 
@@ -22,7 +24,7 @@ _MAX_PLANS: Final = 4096
 _plans: dict[tuple[str, tuple[Shape, ...], bool | str], "Plan"] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Single:
     """The operations on one operand by itself, before it is combined with others."""
 
@@ -32,12 +34,31 @@ class Single:
     remaining: str
     """Labels of the result; those of `labels` that are missing here are summed over, repeated ones are diagonals."""
 
-    @property
+    @cached_property
     def subscripts(self) -> str:
         return f"{self.labels}->{self.remaining}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Product:
+    """How a product of two arrays is one of matrices, or of broadcast arrays if no axes are summed over.
+
+    None stands for a step that changes nothing.
+    """
+
+    orders: tuple[Shape | None, Shape | None]
+    """How the axes of the two are permuted first."""
+    shapes: tuple[Shape | None, Shape | None]
+    """Their shapes after that."""
+    is_summed: bool
+    """Whether they are multiplied as matrices."""
+    shape: Shape | None
+    """The shape of the product."""
+    order: Shape | None
+    """How the axes of the product are permuted."""
+
+
+@dataclass(frozen=True)
 class Pair:
     """A product of two operands, taken out of the list; the result is put at its end."""
 
@@ -51,6 +72,11 @@ class Pair:
     """The axes that are common to both, and stay."""
     order: Shape | None
     """How the axes of the product (common ones first, then the others of both) are permuted; None: they stay."""
+    shapes: tuple[Shape, Shape]
+
+    @cached_property
+    def product(self) -> Product:
+        return product_of(*self.shapes, self.axes, self.batch_axes, self.order)
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared as an object: there is one for a formula and its shapes
@@ -59,6 +85,8 @@ class Plan:
 
     singles: tuple[Single | None, ...]
     pairs: tuple[Pair, ...]
+    is_pair: bool
+    """Whether the product of two operands is the only step."""
 
 
 def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
@@ -190,10 +218,10 @@ def _plan(terms: Sequence[str], output: str, shapes: Sequence[Shape], optimize: 
     pairs = []
     for first, second in _order(current, output, sizes, optimize):
         x2, x1 = current.pop(second), current.pop(first)
-        pair, result = _pair(first, second, x1, x2, output if not current else None, set(output).union(*current))
+        pair, result = _pair(first, second, x1, x2, sizes, output if not current else None, {*output}.union(*current))
         pairs.append(pair)
         current.append(result)
-    return Plan(tuple(singles), tuple(pairs))
+    return Plan(tuple(singles), tuple(pairs), singles == [None, None])
 
 
 def _sizes(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
@@ -237,7 +265,9 @@ def _path(formula: str, shapes: str, method: str) -> tuple[tuple[int, int], ...]
     return tuple([(min(step), max(step)) for step in path])
 
 
-def _pair(first: int, second: int, x1: str, x2: str, output: str | None, needed: set[str]) -> tuple[Pair, str]:
+def _pair(
+    first: int, second: int, x1: str, x2: str, sizes: dict[str, int], output: str | None, needed: set[str]
+) -> tuple[Pair, str]:
     """Describe the product of two operands, and name the labels of the result."""
     common = [label for label in x1 if label in x2]
     batch = [label for label in common if label in needed]
@@ -253,8 +283,60 @@ def _pair(first: int, second: int, x1: str, x2: str, output: str | None, needed:
         (tuple(x1.index(label) for label in summed), tuple(x2.index(label) for label in summed)),
         (tuple(x1.index(label) for label in batch), tuple(x2.index(label) for label in batch)),
         order,
+        (tuple([sizes[label] for label in x1]), tuple([sizes[label] for label in x2])),
     )
     return pair, result
+
+
+def product_of(
+    shape1: Shape,
+    shape2: Shape,
+    axes: tuple[Sequence[int], Sequence[int]],
+    batch_axes: tuple[Sequence[int], Sequence[int]],
+    order: Shape | None = None,
+) -> Product:
+    """Describe the product of two arrays of given shapes, as `dot_general` and then a permutation of axes."""
+    (summed1, summed2), (batch1, batch2) = axes, batch_axes
+    free1 = [axis for axis in range(len(shape1)) if axis not in summed1 and axis not in batch1]
+    free2 = [axis for axis in range(len(shape2)) if axis not in summed2 and axis not in batch2]
+    stack, rows = [shape1[axis] for axis in batch1], [shape1[axis] for axis in free1]
+    columns = [shape2[axis] for axis in free2]
+    if not summed1:
+        # The axes are put into the order of the result, so that its elements lie in that order.
+        sources = [*batch1, *free1, *[None] * len(free2)], [*batch2, *[None] * len(free1), *free2]
+        result = range(len(sources[0])) if order is None else order
+        order1, reshaped1 = _broadcast(shape1, [sources[0][axis] for axis in result])
+        order2, reshaped2 = _broadcast(shape2, [sources[1][axis] for axis in result])
+        return Product((order1, order2), (reshaped1, reshaped2), False, None, None)
+    inner = math.prod([shape1[axis] for axis in summed1])
+    lead = [math.prod(stack)] if stack else []
+    flat = (*lead, math.prod(rows), inner), (*lead, inner, *([math.prod(columns)] if columns or lead else []))
+    product = (*flat[0][:-1], *flat[1][len(lead) + 1 :])
+    orders = (*batch1, *free1, *summed1), (*batch2, *summed2, *free2)
+    shape = (*stack, *rows, *columns)
+    return Product(
+        (_unless_sorted(orders[0]), _unless_sorted(orders[1])),
+        (
+            None if flat[0] == tuple([shape1[axis] for axis in orders[0]]) else flat[0],
+            None if flat[1] == tuple([shape2[axis] for axis in orders[1]]) else flat[1],
+        ),
+        True,
+        None if shape == product else shape,
+        order,
+    )
+
+
+def _broadcast(shape: Shape, axes: Sequence[int | None]) -> tuple[Shape | None, Shape | None]:
+    """Say how an array is permuted and reshaped to have the given axes, of size one where there is None."""
+    order = tuple([axis for axis in axes if axis is not None])
+    start = next((position for position, axis in enumerate(axes) if axis is not None), len(axes))
+    own = axes[start:]  # axes before these broadcast without being there
+    reshaped = tuple([1 if axis is None else shape[axis] for axis in own])
+    return _unless_sorted(order), None if len(order) == len(own) else reshaped
+
+
+def _unless_sorted(order: Shape) -> Shape | None:
+    return None if order == tuple(range(len(order))) else order
 
 
 def _renamed(*terms: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array, DType
+from xpand.extend import Array
 from xpand.extend import checks as _arguments
 
 from .._dispatch import pluggable
@@ -51,18 +51,18 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
         subscripts, operands = from_lists((subscripts, *operands))
     if not operands:
         raise TypeError("einsum: takes one operand or more, got none; pass the arrays after the subscripts")
-    implementation, dtype = einsum.planned(_check_einsum, operands, subscripts, optimize)
-    return implementation(subscripts, *checks.aligned(dtype, *operands), optimize=optimize)
+    implementation, convert = einsum.planned(_check_einsum, operands, subscripts, optimize)
+    return implementation(subscripts, *convert(*operands), optimize=optimize)
 
 
-def _check_einsum(function: str, *given: Any) -> tuple[DType | None]:
+def _check_einsum(function: str, *given: Any) -> tuple[checks.Conversion]:
     *operands, subscripts, optimize = given
     named = {f"operand {position}": x for position, x in enumerate(operands)}
-    dtype = checks.alike_dtype(function, _arguments.NUMERIC, **named)
+    convert = checks.conversion(function, _arguments.NUMERIC, **named)
     if optimize is not True and optimize is not False:
         _arguments.choice(function, "optimize", optimize, METHODS)
     plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
-    return (dtype,)
+    return (convert,)
 
 
 @pluggable
@@ -99,12 +99,12 @@ def dot_general(
     >>> dot_general(x, y, axes=((2,), (0,)), batch_axes=((0,), (2,))).shape
     (5, 2, 4)
     """
-    implementation, dtype, axes, batch_axes = dot_general.planned(_check_dot, (x1, x2), axes, batch_axes)
-    return implementation(*checks.aligned(dtype, x1, x2), axes=axes, batch_axes=batch_axes)
+    implementation, convert, axes, batch_axes = dot_general.planned(_check_dot, (x1, x2), axes, batch_axes)
+    return implementation(*convert(x1, x2), axes=axes, batch_axes=batch_axes)
 
 
-def _check_dot(function: str, x1: Array, x2: Array, axes: Any, batch_axes: Any) -> tuple[DType | None, Any, Any]:
-    dtype = checks.alike_dtype(function, _arguments.NUMERIC, x1=x1, x2=x2)
+def _check_dot(function: str, x1: Array, x2: Array, axes: Any, batch_axes: Any) -> tuple[checks.Conversion, Any, Any]:
+    convert = checks.conversion(function, _arguments.NUMERIC, x1=x1, x2=x2)
     axes = _pairs("axes", axes, x1, x2)
     batch_axes = _pairs("batch_axes", batch_axes, x1, x2)
     for x, name, summed, batch in zip((x1, x2), ("x1", "x2"), axes, batch_axes):
@@ -114,7 +114,7 @@ def _check_dot(function: str, x1: Array, x2: Array, axes: Any, batch_axes: Any) 
                 f"dot_general: an axis is summed over or runs along, not both; axes and batch_axes both have {both} of "
                 f"{name}, of shape {tuple(x.shape)}"
             )
-    return dtype, axes, batch_axes
+    return convert, axes, batch_axes
 
 
 def _pairs(name: str, value: Any, x1: Array, x2: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -156,12 +156,12 @@ def matvec(a: Array, x: Array, /) -> Array:
            [2., 0.],
            [6., 3.]])
     """
-    implementation, dtype = matvec.planned(_check_matvec, (a, x))
-    return implementation(*checks.aligned(dtype, a, x))
+    implementation, convert = matvec.planned(_check_matvec, (a, x))
+    return implementation(*convert(a, x))
 
 
-def _check_matvec(function: str, a: Array, x: Array) -> tuple[DType | None]:
-    dtype = checks.alike_dtype(function, _arguments.NUMERIC, a=a, x=x)
+def _check_matvec(function: str, a: Array, x: Array) -> tuple[checks.Conversion]:
+    convert = checks.conversion(function, _arguments.NUMERIC, a=a, x=x)
     columns = checks.matrices(function, "a", a)[1]
     if x.ndim == 0 or x.shape[-1] != columns:
         raise ValueError(
@@ -174,7 +174,7 @@ def _check_matvec(function: str, a: Array, x: Array) -> tuple[DType | None]:
                 f"{function}: the stacks of a, of shape {tuple(a.shape)}, and x, of shape {tuple(x.shape)}, don't "
                 "broadcast"
             )
-    return (dtype,)
+    return (convert,)
 
 
 @pluggable
@@ -200,12 +200,12 @@ def kron(a: Array, b: Array, /) -> Array:
     array([[ 1,  2, 10, 20],
            [ 3,  4, 30, 40]])
     """
-    implementation, dtype = kron.planned(_check_kron, (a, b))
-    return implementation(*checks.aligned(dtype, a, b))
+    implementation, convert = kron.planned(_check_kron, (a, b))
+    return implementation(*convert(a, b))
 
 
-def _check_kron(function: str, a: Array, b: Array) -> tuple[DType | None]:
-    return (checks.alike_dtype(function, _arguments.NUMERIC, a=a, b=b),)
+def _check_kron(function: str, a: Array, b: Array) -> tuple[checks.Conversion]:
+    return (checks.conversion(function, _arguments.NUMERIC, a=a, b=b),)
 
 
 @pluggable

@@ -133,18 +133,20 @@ def logsumexp(
     >>> logsumexp(np.asarray([[1.0, 1.0], [0.0, -np.inf]]), axis=1).round(6)
     array([1.693147, 0.      ])
     """
-    implementation, axes = logsumexp.planned(_check_logsumexp, (x, b), axis, keepdims)
+    implementation, axes = logsumexp.planned(_check_logsumexp, (x,) if b is None else (x, b), axis, keepdims)
     return implementation(x, axis=axes, keepdims=keepdims, b=b)
 
 
-def _check_logsumexp(function: str, x: Array, b: Array | None, axis: Any, keepdims: Any) -> tuple[tuple[int, ...]]:
-    if b is None:
-        real(function, x)
+def _check_logsumexp(function: str, *given: Any) -> tuple[tuple[int, ...]]:
+    *arrays, axis, keepdims = given
+    if len(arrays) == 1:
+        real(function, arrays[0])
     else:
-        checks.namespace_of(function, x=x, b=b)
-        check_reals(("x", "b"), function, x, b)
+        named = dict(zip(("x", "b"), arrays))
+        checks.namespace_of(function, **named)
+        check_reals((*named,), function, *arrays)
     checks.boolean(function, "keepdims", keepdims)
-    ndim = x.ndim if b is None else max(x.ndim, b.ndim)
+    ndim = max([array.ndim for array in arrays])
     return (tuple(range(ndim)) if axis is None else checks.axes(function, axis, ndim, "axis"),)
 
 

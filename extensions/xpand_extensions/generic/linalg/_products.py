@@ -1,13 +1,12 @@
 """Sums of products with the standard alone: every product is one of matrices, or of broadcast arrays."""
 
-import math
 from collections.abc import Callable, Sequence
 
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array
 from xpand.extend import Namespace
 from xpand_extensions import linalg
-from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
+from xpand_extensions.linalg._plan import Pair, Plan, Product, Shape, Single, plan_of, product_of
 
 from ..._dtypes import plain_sum
 
@@ -26,6 +25,8 @@ def execute(
     pair: Callable[[Pair, Array, Array], Array],
 ) -> Array:
     """Go through the steps of an einsum, with a library's way to do each kind."""
+    if plan.is_pair:
+        return pair(plan.pairs[0], *operands)
     current = [x if step is None else single(step, x) for step, x in zip(plan.singles, operands)]
     for step in plan.pairs:
         x2, x1 = current.pop(step.second), current.pop(step.first)
@@ -55,36 +56,26 @@ def reduce_alone(xp: Namespace, step: Single, x: Array) -> Array:
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
-    x = product(array_namespace(x1), x1, x2, step.axes, step.batch_axes)
-    return x if step.order is None else array_namespace(x).permute_dims(x, step.order)
+    return product(array_namespace(x1), step.product, x1, x2)
 
 
 def dot_general(x1: Array, x2: Array, /, *, axes: Axes, batch_axes: Axes = ((), ())) -> Array:
-    return product(array_namespace(x1), x1, x2, axes, batch_axes)
+    return product(array_namespace(x1), product_of(tuple(x1.shape), tuple(x2.shape), axes, batch_axes), x1, x2)
 
 
-def product(xp: Namespace, x1: Array, x2: Array, axes: Axes, batch_axes: Axes) -> Array:
-    """Multiply as `dot_general` does."""
-    summed1, summed2 = axes
-    batch1, batch2 = batch_axes
-    free1 = [axis for axis in range(x1.ndim) if axis not in summed1 and axis not in batch1]
-    free2 = [axis for axis in range(x2.ndim) if axis not in summed2 and axis not in batch2]
-    stack = tuple([x1.shape[axis] for axis in batch1])
-    rows = tuple([x1.shape[axis] for axis in free1])
-    columns = tuple([x2.shape[axis] for axis in free2])
-    if not summed1:
-        x1 = xp.reshape(_permuted(xp, x1, (*batch1, *free1)), (*stack, *rows, *(1 for _ in columns)))
-        x2 = xp.reshape(_permuted(xp, x2, (*batch2, *free2)), (*stack, *(1 for _ in rows), *columns))
+def product(xp: Namespace, step: Product, x1: Array, x2: Array) -> Array:
+    """Multiply two arrays as planned."""
+    x1 = _arranged(xp, x1, step.orders[0], step.shapes[0])
+    x2 = _arranged(xp, x2, step.orders[1], step.shapes[1])
+    if not step.is_summed:
         return xp.multiply(x1, x2)
-    inner = math.prod([x1.shape[axis] for axis in summed1])
-    lead = (math.prod(stack),) if stack else ()
-    x1 = xp.reshape(_permuted(xp, x1, (*batch1, *free1, *summed1)), (*lead, math.prod(rows), inner))
-    x2 = xp.reshape(_permuted(xp, x2, (*batch2, *summed2, *free2)), (*lead, inner, math.prod(columns)))
-    return xp.reshape(xp.matmul(x1, x2), (*stack, *rows, *columns))
+    x = _arranged(xp, xp.matmul(x1, x2), None, step.shape)
+    return x if step.order is None else xp.permute_dims(x, step.order)
 
 
-def _permuted(xp: Namespace, x: Array, order: tuple[int, ...]) -> Array:
-    return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
+def _arranged(xp: Namespace, x: Array, order: Shape | None, shape: Shape | None) -> Array:
+    x = x if order is None else xp.permute_dims(x, order)
+    return x if shape is None else xp.reshape(x, shape)
 
 
 def matvec(a: Array, x: Array, /) -> Array:

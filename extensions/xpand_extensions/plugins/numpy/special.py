@@ -65,13 +65,13 @@ _betainc = scipy_or(scipy.special.betainc, generic.betainc)
 def gammaln(x: Array, /) -> Array:
     result = np.asarray(_gammaln(x))
     # Near its zeros at 1 and 2 SciPy's is off by any number of ulps; that of complex numbers isn't.
-    if x.dtype == np.float64:
+    if x.dtype.char == "d":
         near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
-        if near.any():
+        if np.count_nonzero(near):  # an eighth of the time of `any`, for a few numbers
             result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
     # SciPy's is infinite where 1 / x is, and -inf at -inf.
     infinite = np.isinf(result)
-    if infinite.any():
+    if np.count_nonzero(infinite):
         size = np.abs(x[infinite])
         tiny = (size > 0.0) & (size < 1.0)
         result[infinite] = np.where(tiny, -np.log(np.where(tiny, size, 1.0)), np.inf)
@@ -107,7 +107,9 @@ def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array
     if b is not None or x.size == 0 or not axis:
         return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)
     largest = x.max(axis=axis, keepdims=True)
-    largest = np.where(np.isinf(largest), largest.dtype.type(0), largest)
+    infinite = np.isinf(largest)
+    if np.count_nonzero(infinite):
+        largest = np.where(infinite, largest.dtype.type(0), largest)
     with np.errstate(divide="ignore", over="ignore"):
         result = np.log(np.exp(x - largest).sum(axis=axis, keepdims=True)) + largest
     return result if keepdims else result.squeeze(axis)

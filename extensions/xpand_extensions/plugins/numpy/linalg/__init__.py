@@ -16,7 +16,7 @@ from xpand_extensions.linalg import _checks as checks
 from xpand_extensions.linalg import _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
-from xpand_extensions.linalg._plan import Pair, Single, plan_of
+from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of
 
 from ._pivots import order_of
 
@@ -36,8 +36,7 @@ def _single(step: Single, x: Array) -> Array:
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
     if step.batch_axes[0] and step.axes[0] and _is_tiny(x1, x2, step.batch_axes):
         return np.asarray(np.einsum(step.subscripts, x1, x2))
-    x = product(xp, x1, x2, step.axes, step.batch_axes)
-    return x if step.order is None else x.transpose(step.order)
+    return product(xp, step.product, x1, x2)
 
 
 def _is_tiny(x1: Array, x2: Array, batch_axes: Axes) -> bool:
@@ -46,7 +45,7 @@ def _is_tiny(x1: Array, x2: Array, batch_axes: Axes) -> bool:
 
 
 def dot_general(x1: Array, x2: Array, /, *, axes: Axes, batch_axes: Axes = ((), ())) -> Array:
-    return product(xp, x1, x2, axes, batch_axes)
+    return product(xp, product_of(x1.shape, x2.shape, axes, batch_axes), x1, x2)
 
 
 diagonal = np.diagonal

