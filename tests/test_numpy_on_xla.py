@@ -171,3 +171,17 @@ def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError, match=r"compiler='xla' needs JAX: pip install 'xpand\[jax\]'"):
         compiled(lambda x: x)(np.ones(3))
     np.testing.assert_array_equal(jit(lambda x: x * 2.0)(np.ones(3)), 2.0)
+
+
+def test_indices_out_of_bounds() -> None:
+    x, i = np.arange(3.0), np.asarray([5, -7])
+    np.testing.assert_array_equal(compiled(lambda x, i: x[i])(x, i), [2.0, 0.0])
+    np.testing.assert_array_equal(compiled(lambda x, i: of(x).take(x, i))(x, i), [np.nan, np.nan])
+
+
+def test_an_argument_that_is_returned() -> None:
+    x = aligned(LARGE)
+    x[:] = 1.0
+    first, second, new = compiled(lambda x: (x, x, x + 1.0))(x)
+    assert first is second is x
+    assert not np.shares_memory(new, x)

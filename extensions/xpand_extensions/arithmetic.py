@@ -40,7 +40,7 @@ def check_operands(
     target = checks.promote(function, xp, **arrays)[0]
     for name, x in named.items():
         if name not in arrays:
-            checks.castable(function, name, xp, x, target, "the arrays")
+            checks.castable(function, name, xp, x, target, "the array")
     if len(arrays) > 1:
         checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
     return tuple([conversion(xp, x, target) for x in operands])
@@ -66,7 +66,7 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
         OverflowError: A Python integer too large for the data type.
     """
     if type(value) in SCALARS:
-        checks.castable(function, name, xp, value, target, "the arrays")
+        checks.castable(function, name, xp, value, target, "the array")
     return conversion(xp, value, target)(value)
 
 

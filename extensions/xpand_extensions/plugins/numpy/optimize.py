@@ -6,7 +6,7 @@ They solve one problem in float64. What they can't, they leave to the steps for 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import lapack
@@ -64,10 +64,6 @@ def _function(task: Task, start: Array, args: tuple[Any, ...]) -> Callable[[Arra
     return lambda x: program(x, *others)
 
 
-def _foreign(*values: Any) -> NoReturn:
-    raise _ForeignError(values)
-
-
 def _tolerance(limits: Limits, size: float) -> float:
     return max(limits.atol, limits.rtol * size) if math.isfinite(size) else limits.atol
 
@@ -91,7 +87,7 @@ class _Lowest:
             return first
         fun, slope = self.function(x)
         if not (isinstance(fun, (np.ndarray, np.floating)) and isinstance(slope, np.ndarray)):
-            _foreign(fun, slope)
+            raise _ForeignError
         self.count += 1
         value = float(fun)
         if not (math.isfinite(value) and value > -self.far and math.isfinite(dnrm2(slope))):
@@ -152,7 +148,7 @@ def _pairs(box: Any, x: Any) -> Any:
 def _linearized(function: Callable[[Array], Any], x: Array) -> tuple[Any, Any]:
     residual, jacobian = function(x)
     if not (isinstance(residual, np.ndarray) and isinstance(jacobian, np.ndarray) and residual.size):
-        _foreign(residual, jacobian)
+        raise _ForeignError
     return residual, jacobian
 
 
@@ -252,7 +248,7 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
     def value(x: float) -> float:
         found = function(np.asarray(x))
         if not isinstance(found, (np.ndarray, np.floating)):
-            _foreign(found)
+            raise _ForeignError
         points.append((x, float(found)))
         if not math.isfinite(points[-1][1]):
             raise _StopError
