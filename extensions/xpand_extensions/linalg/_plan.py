@@ -302,7 +302,7 @@ def product_of(
     stack, rows = [shape1[axis] for axis in batch1], [shape1[axis] for axis in free1]
     columns = [shape2[axis] for axis in free2]
     if not summed1:
-        # The axes are put into the order of the result, so that its elements lie in that order.
+        # The axes of both are put into the order of the result, which is then not transposed.
         sources = [*batch1, *free1, *[None] * len(free2)], [*batch2, *[None] * len(free1), *free2]
         result = range(len(sources[0])) if order is None else order
         order1, reshaped1 = _broadcast(shape1, [sources[0][axis] for axis in result])
