@@ -64,13 +64,14 @@ _betainc = scipy_or(scipy.special.betainc, generic.betainc)
 
 def gammaln(x: Array, /) -> Array:
     result = np.asarray(_gammaln(x))
-    # Near its zeros at 1 and 2 SciPy's is off by any number of ulps; that of complex numbers isn't.
-    if x.dtype.char == "d":
+    size = np.abs(result)
+    # Near its zeros at 1 and 2, where it is at most 0.16, SciPy's is off by any number of ulps; that of complex numbers
+    # isn't. `count_nonzero` takes an eighth of the time of `any` for a few numbers.
+    if x.dtype.char == "d" and np.count_nonzero(size < 0.2):
         near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
-        if np.count_nonzero(near):  # an eighth of the time of `any`, for a few numbers
-            result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
+        result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
     # SciPy's is infinite where 1 / x is, and -inf at -inf.
-    infinite = np.isinf(result)
+    infinite = size == np.inf
     if np.count_nonzero(infinite):
         size = np.abs(x[infinite])
         tiny = (size > 0.0) & (size < 1.0)
