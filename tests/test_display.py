@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from xpand import array_namespace, namespace
@@ -32,6 +33,10 @@ def test_elements_are_numbers_of_python(library: Library) -> None:
     assert array_text(library.asarray([1.0 + 2.0j])) == "complex128[1]: (1+2j)"
     assert array_text(library.asarray(np.asarray([3, -4]))) == "int64[2]: 3, -4"
     assert array_text(library.asarray(np.ones(0))) == "float64[0]"
+
+
+def test_elements_of_tensors_with_a_gradient() -> None:
+    assert array_text(torch.ones(2, requires_grad=True)) == "float32[2]: 1, 1"
 
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)

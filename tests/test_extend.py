@@ -776,6 +776,7 @@ def test_row_kernels_read_and_write(mode: str) -> None:
     ("given", "error", "message"),
     [
         ({"read": 3}, TypeError, "row_kernels: read must be a function, got"),
+        ({"write": len}, TypeError, "row_kernels: write must be a mapping from names of updates to functions, got"),
         ({"write": {"add": None}}, TypeError, "row_kernels: add must be a function, got"),
         ({"write": {"plus": len}}, ValueError, "row_kernels: write has 'plus', but the updates are set, add,"),
     ],

@@ -27,6 +27,8 @@ def array_text(x: Any) -> str:
     xp = array_namespace(x)
     flat = xp.reshape(x, (-1,))
     values = [flat[i] for i in range(flat.shape[0])]
+    # PyTorch warns of `float(v)` where v has a gradient.
+    values = [v.item() if hasattr(v, "item") else v for v in values]
     if xp.isdtype(x.dtype, "real floating"):
         texts = [f"{float(v):.6g}" for v in values]
     else:

@@ -33,7 +33,7 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
             at `index`. All values for one row count; of several that are set, the last one.
 
     Raises:
-        TypeError: What is given is no function.
+        TypeError: What is given is no function, or `write` no mapping.
         ValueError: `write` has the name of no update.
 
     >>> import numpy as np
@@ -45,6 +45,10 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
     >>> at(np.zeros(3))[np.asarray([0, 2, 0])].add(1.0)
     array([2., 0., 1.])
     """
+    if write is not None and not isinstance(write, Mapping):
+        raise TypeError(
+            f"row_kernels: write must be a mapping from names of updates to functions, got {describe(write)}"
+        )
     kernels: dict[Operation, Write] = dict(write or {})
     for name in kernels:
         if name not in _OPERATIONS:
