@@ -9,8 +9,9 @@ or "off".
 
 The outermost call reports; what it calls in turn is silent, so that a minimization whose function solves linear systems
 shows one bar. Within compiled functions each step calls the host, as `debug.callback` does: this costs some
-microseconds, a program with reports is compiled for itself, and the reports may come after the call has returned.
-Under `vmap` each lane reports. Lazy arrays of Dask report when they are computed within `reporting`.
+microseconds, a program with reports is compiled for itself, the reports may come after the call has returned, and a
+terminal shows lines instead of a bar. Under `vmap` each lane reports. Lazy arrays of Dask report when they are computed
+within `reporting`.
 """
 
 import os
