@@ -87,7 +87,7 @@ def recorded(history: Array, steps: Array, values: Array) -> Array:
     if history.ndim == 1:
         return at(history)[steps].set(values)
     flat, steps, values = (xp.reshape(x, (-1, x.shape[-1])) for x in (history, steps, values))
-    rows = xp.arange(flat.shape[0], device=checks.device_of(history))[:, None]
+    rows = xp.arange(flat.shape[0], dtype=steps.dtype, device=checks.device_of(history))[:, None]
     return xp.reshape(at(flat)[rows, steps].set(values), shape)
 
 

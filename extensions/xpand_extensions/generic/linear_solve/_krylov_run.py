@@ -120,10 +120,8 @@ class Loop:
         state = self.method.start(self.system, x, initial, self.order)
         carry = Carry(state, zero, zero, zero + 1, status, x, residual, measure)
         if self.record is not None and (self.is_bounded or not is_concrete(status)):
-            empty = xp.expand_dims(xp.zeros_like(size), axis=-1) + xp.full_like(
-                xp.arange(self.record + 1), float("nan"), dtype=size.dtype, device=checks.device_of(size)
-            )
-            carry = carry._replace(history=empty)
+            empty = xp.full((self.record + 1,), float("nan"), dtype=size.dtype, device=checks.device_of(size))
+            carry = carry._replace(history=xp.expand_dims(xp.zeros_like(size), axis=-1) + empty)
         return self.watched(carry._replace(size=size)) if self.is_watched else carry
 
     def watched(self, carry: Carry) -> Carry:
