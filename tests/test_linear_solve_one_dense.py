@@ -9,6 +9,7 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.systems import SOLVABLE, UNSOLVABLE
+from xpand import trees
 from xpand_extensions import linear_solve
 from xpand_extensions.autodiff import grad
 from xpand_extensions.linear_solve import Status
@@ -103,7 +104,7 @@ def test_columns_on_jax(monkeypatch: pytest.MonkeyPatch, solved: list[bool]) -> 
     result, expected = solve(a, b), long_way(monkeypatch, a, b)
     assert solved == [True]
     assert result.method == expected.method
-    for each, other in zip(result, expected):
+    for each, other in zip(trees.leaves(result), trees.leaves(expected)):
         library.assert_equal(each, library.to_numpy(other), rtol=1e-12, atol=1e-13)
     with pytest.raises(TypeError, match="solve"):
         solve(library.xp.ones((2, 2), dtype=library.xp.int32), library.xp.ones((2,), dtype=library.xp.int32))

@@ -70,7 +70,7 @@ def test_each_method_has_a_history_and_reports(method: str) -> None:
     assert steps_of(seen) == to_end(steps)
     assert {(each.name, each.total, each.label) for each in seen} == {(f"solve: {found.method}", 60, "residual")}
     np.testing.assert_allclose([each.value for each in seen[:-1]], found.history[1:])
-    assert solve(MATRIX, RIGHT[0], method=method).history is None
+    assert solve(MATRIX, RIGHT[0], method=method).history == ()
 
 
 def test_a_solver_of_each_library_reports(eager: Library) -> None:
@@ -114,7 +114,7 @@ def test_sparse_systems_and_named_ones() -> None:
 def test_a_direct_method_has_no_history_and_no_reports() -> None:
     seen: list[Progress] = []
     found = solve(MATRIX, RIGHT[0], record_history=True, progress=seen.append)
-    assert found.history is None
+    assert found.history == ()
     assert not seen
 
 

@@ -54,6 +54,8 @@ NO_CASE = {
     "jit.lower": "makes no array",
     "jit.make_graph": "makes no array",
     "jit.named_call": "makes no array",
+    "plot.drawing": "makes a picture",
+    "progress.computing": "makes no array",
     "random.native_generator": "array-api-strict has none",
     "sparse.csr_plan": "JAX's",
     "sparse.to_native": "array-api-strict has no sparse arrays",

@@ -128,7 +128,8 @@ def convergence(
     """
     checks.choice("convergence", "quantity", quantity, ("optimality", "objective"))
     history = result if isinstance(result, History) or checks.is_array(result) else getattr(result, "history", result)
-    if history is None and isinstance(result, (SolveResult, OptimizeResult)):
+    is_missing = history is None or (isinstance(history, tuple) and not history)
+    if is_missing and isinstance(result, (SolveResult, OptimizeResult)):
         raise ValueError(
             "convergence: the result has no history; call the solver with `record_history=True`, and linear solvers "
             "with an iterative method"

@@ -10,8 +10,8 @@ or "off".
 The outermost call reports; what it calls in turn is silent, so that a minimization whose function solves linear systems
 shows one bar. Within compiled functions each step calls the host, as `debug.callback` does: this costs some
 microseconds, a program with reports is compiled for itself, the reports may come after the call has returned, and a
-terminal shows lines instead of a bar. Under `vmap` each lane reports. Lazy arrays of Dask report when they are computed
-within `reporting`.
+terminal shows lines instead of a bar. Functions of `torch.compile` report nothing; those of `jit` do. Under `vmap` each
+lane reports. Lazy arrays of Dask report when they are computed within `reporting`.
 """
 
 import os
@@ -20,12 +20,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import Array, Namespace, checks, describe, imported_libraries
+from xpand.extend import Array, Namespace, checks, describe, imported_libraries, trace_instead
 
 from . import debug
 from ._dispatch import pluggable
@@ -168,6 +168,11 @@ def emit(report: Report | None, step: Any, value: Any = None) -> None:
         report(step, value)
     elif not any(map(is_lazy, arrays)):
         debug.callback(report, step, value)
+
+
+# torch.compile can't follow context variables: programs that it makes of user functions have no reports.
+trace_instead(tracked, lambda name, total=None, label="", *, progress=False: nullcontext())
+trace_instead(current, lambda function: None)
 
 
 @pluggable

@@ -23,7 +23,7 @@ from xpand_extensions.optimize import minimize
 from . import Results
 
 LIBRARIES = ("numpy", "torch", "jax")
-SMALL = {"n": 8, "steps": 3}
+SMALL = {"n": 4, "steps": 100}
 
 
 def matrix(log_conductivity: Array) -> Any:
@@ -48,7 +48,7 @@ def temperature(log_conductivity: Array, heat: Array, preconditioner: Any) -> Ar
     """Return the steady temperature."""
     xp = array_namespace(log_conductivity)
     right = xp.reshape(heat, (-1,))
-    result = solve(matrix(log_conductivity), right, positive_definite=True, preconditioner=preconditioner, rtol=1e-9)
+    result = solve(matrix(log_conductivity), right, positive_definite=True, preconditioner=preconditioner, rtol=1e-11)
     return xp.reshape(result.x, heat.shape)
 
 
@@ -70,13 +70,13 @@ def compute(xp: Namespace, n: int = 24, steps: int = 60) -> Results:
 
     gradient = grad(misfit)(start)
     found = minimize(misfit, start, max_steps=steps, throw=False)
-    return {"truth": truth, "temperature": measured, "gradient": gradient, "found": found.x, "steps": found.iterations}
+    return {"truth": truth, "temperature": measured, "gradient": gradient, "found": found.x}
 
 
 def summary(r: Results) -> str:
     """Return the result in one sentence."""
     return (
-        f"After {int(r['steps'])} steps, the recovered logarithm of the conductivity reaches {r['found'].max():.2f}; "
+        f"The recovered logarithm of the conductivity reaches {r['found'].max():.2f}; "
         f"its true maximum is {r['truth'].max():.2f}."
     )
 

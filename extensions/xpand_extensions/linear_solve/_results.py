@@ -29,10 +29,10 @@ class SolveResult(NamedTuple):
     """The number of products with A and with its transpose, as integers."""
     status: Array
     """The `Status` as integers."""
-    history: Array | None = None
+    history: Array | tuple[()] = ()
     """With `record_history`, of an iterative method: the norm of the residual before the first step and after each, as
     the method computes it, along a last axis, NaN after the last step; where values are abstract, with room for
-    `max_steps`."""
+    `max_steps`. Otherwise an empty tuple, since `torch.func` takes no None among results."""
 
     @property
     def method(self) -> str:
