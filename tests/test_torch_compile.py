@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from xpand import _arguments
+from xpand_extensions import linalg
+from xpand_extensions._dtypes import is_narrow
 from xpand_extensions.autodiff import custom_vjp
 from xpand_extensions.jit import ShapeDtype, io_callback, pure_callback
 from xpand_extensions.scatter import segment_sum
@@ -93,3 +95,12 @@ def test_kinds_of_data_types_seen_before(monkeypatch: pytest.MonkeyPatch) -> Non
     ids = torch.asarray([0, 1, 0])
     compiled = torch.compile(lambda x: segment_sum(x, ids, num_segments=2), fullgraph=True, backend="eager")
     assert compiled(torch.asarray([1.0, 2.0, 3.0])).tolist() == [4.0, 2.0]
+
+
+def test_data_types_of_other_libraries_are_not_looked_at() -> None:
+    """What is known of them is stored by type: torch.compile can't follow the hash of some, such as MLX's."""
+    mlx = pytest.importorskip("mlx.core")
+    assert not is_narrow(mlx, mlx.float32)
+    x = torch.eye(2)
+    found = torch.compile(linalg.expm, fullgraph=True, backend="eager")(x)
+    torch.testing.assert_close(found, torch.linalg.matrix_exp(x))

@@ -58,9 +58,9 @@ def _row(cells: Row, tag: str) -> str:
 
 
 def result_rows(result: Any, omitted: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Return the fields of a named tuple as rows; what is None is omitted."""
+    """Return the fields of a named tuple as rows; what is None or empty is omitted."""
     return [
         (name, array_text(value))
         for name, value in zip(result._fields, result)
-        if value is not None and name not in omitted
+        if not (value is None or (isinstance(value, tuple) and not value)) and name not in omitted
     ]

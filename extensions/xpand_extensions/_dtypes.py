@@ -5,19 +5,29 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, Namespace, checks
+from xpand.extend import Array, DType, Namespace, checks, trace_instead
 
 P = ParamSpec("P")
 
-_narrow: dict[tuple[type, DType], bool] = {}  # by hand: torch.compile warns of functools.cache
+# By type, and by hand: torch.compile warns of functools.cache, and can't look at data types of some other libraries.
+_narrow: dict[type, dict[DType, bool]] = {}
+
+
+def _store(dtype: DType, narrow: bool) -> None:
+    _narrow.setdefault(type(dtype), {})[dtype] = narrow
+
+
+trace_instead(_store, lambda dtype, narrow: None)
 
 
 def is_narrow(xp: Namespace, dtype: DType) -> bool:
     """Tell whether a floating-point data type has fewer than 32 bits: float16, bfloat16."""
-    key = (type(dtype), dtype)
-    if key not in _narrow:
-        _narrow[key] = xp.finfo(dtype).bits < 32
-    return _narrow[key]
+    known = _narrow.get(type(dtype))
+    if known is not None and dtype in known:
+        return known[dtype]
+    found = bool(xp.finfo(dtype).bits < 32)
+    _store(dtype, found)
+    return found
 
 
 def widened(function: Callable[P, Array]) -> Callable[P, Array]:
@@ -27,7 +37,8 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
     def run(*args: P.args, **kwargs: P.kwargs) -> Array:
         if len(args) == 1:
             dtype = args[0].dtype  # type: ignore[attr-defined]
-            if _narrow.get((type(dtype), dtype)) is False:  # without a look for the namespace, which takes longer
+            known = _narrow.get(type(dtype))
+            if known is not None and known.get(dtype) is False:  # without a look for the namespace, which takes longer
                 return function(*args, **kwargs)
         arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)
