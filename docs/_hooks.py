@@ -154,8 +154,8 @@ def _in_order(module: str) -> str:
     aliases = [name for name in found.__all__ if is_alias(getattr(found, name))]
     rest = [name for name in found.__all__ if name not in aliases]
     rest.sort(key=lambda name: not callable(getattr(found, name)) or isinstance(getattr(found, name), type))
-    members = f"      members: {json.dumps(rest)}\n"
-    return f"{members}\n## Types of arguments\n\n{_objects(module, aliases)}" if aliases else members
+    block = f"      members: {json.dumps(rest)}\n"
+    return f"{block}\n## Types of arguments\n\n{_objects(module, aliases)}" if aliases else block
 
 
 def is_alias(value: Any) -> bool:

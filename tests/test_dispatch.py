@@ -70,6 +70,8 @@ def _sources(package: str) -> Iterator[tuple[str, Path]]:
 
 
 def _bare(node: ast.FunctionDef) -> str:
+    kept = [each for each in zip(node.args.kwonlyargs, node.args.kw_defaults) if each[0].arg != "progress"]
+    node.args.kwonlyargs, node.args.kw_defaults = [x for x, _ in kept], [x for _, x in kept]
     for argument in ast.walk(node.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None

@@ -209,7 +209,12 @@ def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _parameters(function: Callable[..., Any]) -> str:
-    """Write a signature without annotations: the names, kinds and defaults that a caller depends on."""
+    """Write what an implementation takes, without annotations: names, kinds and defaults.
+
+    `progress` is missing: facades have user functions report, and implementations don't know of it.
+    """
     signature = inspect.signature(function)
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    bare = [
+        p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values() if p.name != "progress"
+    ]
     return str(inspect.Signature(bare))

@@ -6,8 +6,8 @@ and returns what follows from them, such as an axis counted from the front; late
 implementation, by one look-up. What depends on values stays in the facade: bounds of indices, and whether values are
 known, which the types of PyTorch's tensors do not tell.
 
-A Python number may stand for an array. The signature has its type, and the sign and the number of bits of an integer,
-which decide whether a data type can hold it. So a loop over numbers finds the plan of its first step.
+Python numbers are accepted as arrays. Their values are not in the signature, but their types are. Integers add their
+sign and number of bits, which decide whether a data type can hold them. So a loop over numbers needs one plan.
 """
 
 from collections.abc import Callable
@@ -36,13 +36,13 @@ class Memory(dict[Any, Any]):
 
 
 def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the key of a call; None stands for an array that is not given, and a Python number for one of its value.
+    """Return the key of a call. Each array is an array, a Python number, or None if it is not given.
 
     Types come first, since data types of two libraries may have one hash and must not be compared.
 
     Raises:
         AttributeError: One of the arrays is none.
-        TypeError: A static argument is of a type that a key cannot stand for.
+        TypeError: A static argument is of a type that has no key.
     """
     types = (*map(type, options),)
     if not _SIMPLE.issuperset(types):
@@ -81,7 +81,7 @@ class _Described(dict[type, Callable[[Any], Any]]):
 
 
 _DESCRIBED: Final = _Described({int: _size, **dict.fromkeys((bool, float, complex, type(None)), _none)})
-"""Of None and of all numbers but integers, which may stand for an array, the type is the key."""
+"""The functions that describe an array, by type. Of None and of numbers but integers, the type says enough."""
 
 
 def exact(value: Any, other: Callable[[Any], Any]) -> Any:

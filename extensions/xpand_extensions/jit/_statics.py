@@ -1,4 +1,4 @@
-"""Static arguments of compiled functions: which they are, and the keys that stand for them."""
+"""Static arguments of compiled functions: how they are found, and their keys."""
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence

@@ -43,7 +43,7 @@ class Single:
 class Product:
     """How a product of two arrays is one of matrices, or of broadcast arrays if no axes are summed over.
 
-    None stands for a step that changes nothing.
+    A field is None if its step changes nothing.
     """
 
     orders: tuple[Shape | None, Shape | None]

@@ -31,12 +31,7 @@ Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 
 
 def while_loop(
-    cond_fun: Callable[..., Any],
-    body_fun: Callable[..., Any],
-    init_val: Arrays,
-    *,
-    max_iter: Any = None,
-    progress: Any = False,
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
     outer = cache(lambda: traced_among((), cond_fun, body_fun))
     traced: Array | None = None
@@ -70,9 +65,7 @@ def while_loop(
     return found
 
 
-def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None, progress: Any = False
-) -> Arrays:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
     return counted(lower, upper, body_fun, init_val, is_concrete, while_loop)
 
 
@@ -149,14 +142,7 @@ def _states(
 
 
 def scan(
-    f: Callable[..., Any],
-    init: Arrays,
-    xs: Any = None,
-    length: Any = None,
-    reverse: bool = False,
-    unroll: Any = 1,
-    *,
-    progress: Any = False,
+    f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     xp = array_namespace((*init, *xs)[0])
     if not length:

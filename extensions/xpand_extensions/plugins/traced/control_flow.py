@@ -16,14 +16,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def scan(
-    f: Callable[..., Any],
-    init: Arrays,
-    xs: Any = None,
-    length: Any = None,
-    reverse: bool = False,
-    unroll: Any = 1,
-    *,
-    progress: Any = False,
+    f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     namespace = array_namespace(*init, *xs)
 
@@ -41,9 +34,7 @@ def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> 
     return _wrapped(namespace, ys)
 
 
-def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None, progress: Any = False
-) -> Arrays:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
     bounds = [x for x in (lower, upper) if not isinstance(x, int)]
     namespace = array_namespace(*init_val, *bounds)
     device = device_of(init_val[0])
@@ -64,12 +55,7 @@ def fori_loop(
 
 
 def while_loop(
-    cond_fun: Callable[..., Any],
-    body_fun: Callable[..., Any],
-    init_val: Arrays,
-    *,
-    max_iter: Any = None,
-    progress: Any = False,
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
     namespace = array_namespace(*init_val)
     if not isinstance(max_iter, tuple):

@@ -17,9 +17,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
 
 
-def while_loop(
-    cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None, progress: Any = False
-) -> Arrays:
+def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
     cond_fun, body_fun = explained("while_loop", cond_fun), explained("while_loop", body_fun)
     if max_iter is None:
         found: Arrays = jax.lax.while_loop(lambda carry: cond_fun(*carry), lambda carry: body_fun(*carry), init_val)
@@ -29,9 +27,7 @@ def while_loop(
     return bounded(cond_fun, body_fun, init_val, max_iter)
 
 
-def fori_loop(
-    lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None, progress: Any = False
-) -> Arrays:
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
     body_fun = explained("fori_loop", body_fun)
     if not (isinstance(lower, int) and isinstance(upper, int)):
         found: Arrays = jax.lax.fori_loop(lower, upper, lambda i, carry: body_fun(i, *carry), init_val, unroll=unroll)
@@ -42,14 +38,7 @@ def fori_loop(
 
 
 def scan(
-    f: Function,
-    init: Arrays,
-    xs: Any = None,
-    length: Any = None,
-    reverse: bool = False,
-    unroll: Any = 1,
-    *,
-    progress: Any = False,
+    f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     return checkpointed(explained("scan", f), init, xs, length, reverse, unroll)
 

@@ -32,14 +32,7 @@ _FEW_COMPILED_STEPS: Final = 16
 
 
 def scan(
-    f: Function,
-    init: Arrays,
-    xs: Any = None,
-    length: Any = None,
-    reverse: bool = False,
-    unroll: Any = 1,
-    *,
-    progress: Any = False,
+    f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     if is_traced():
         return _compiled_scan(f, init, xs, length, reverse)
@@ -80,9 +73,7 @@ def _compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: 
     return tuple(last), tuple(ys)
 
 
-def fori_loop(
-    lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None, progress: Any = False
-) -> Arrays:
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
     bounds = (lower, upper)
     if not all(isinstance(x, int) or is_known(x) for x in bounds):
         return counted(lower, upper, body_fun, init_val, is_known, while_loop)
@@ -95,9 +86,7 @@ def fori_loop(
     return carry
 
 
-def while_loop(
-    cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None, progress: Any = False
-) -> Arrays:
+def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
     if not is_traced():
         if isinstance(max_iter, int) and is_long(max_iter):
             return _bounded_in_blocks(cond_fun, body_fun, init_val, max_iter)

@@ -54,7 +54,7 @@ def _routine(code: str, lower: bool, transpose: bool, unit: bool, left: bool) ->
 
 
 def _address(capsule: Any) -> int | None:
-    """Return the address in a capsule of Cython, if its integers are those of C, of which it takes four."""
+    """Return the address of a Cython function; None if its four integers are not of C's type `int`."""
     get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
