@@ -16,12 +16,10 @@ from xpand.extend import (
     checks,
     describe,
     import_module,
-    library_of,
     same_structure,
     untraced,
 )
 
-from ._captures import INLINED
 from ._transforms_patterns import Patterned, flatten_values
 from ._transforms_patterns import unflatten as unflatten_values
 
@@ -29,97 +27,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
 
 Structure: TypeAlias = "trees.Structure | Patterned | Partial"
-
-_MAX_TYPES: Final = 256  # array classes made without end must not make a table grow without end
-
-
-class IndirectError(Exception):
-    """A function called with arrays alone returned something for which the call must be made as of trees."""
-
-
-class Direct:
-    """A transformed function for calls with arrays alone: no tree is flattened, and nothing is checked.
-
-    What is right for one call is so for all of the same types. Which those are is known after a call as of trees.
-    """
-
-    __slots__ = ("_by_types", "_is_off", "_make", "_of_arrays")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        make: Callable[..., Callable[..., Any]],
-        accepts: Callable[[Array], bool] | None = None,
-    ) -> None:
-        """Keep the function, what makes of arrays and a function the transformed one, and which results will do.
-
-        Which do, `accepts` says by their data types and shapes.
-        """
-        # An object of its own, since what is made of it is kept here: the function would live until the garbage is
-        # collected, with the arrays that it closes over.
-        self._make, self._of_arrays = make, _OfArraysAlone(function, accepts)
-        self._by_types: dict[tuple[type, ...], Callable[..., Any]] = {}
-        self._is_off = False
-
-    def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Find the transformed function for a call; None where it must be made as of trees."""
-        return self._by_types.get(tuple(map(type, args)))
-
-    def add(self, args: tuple[Any, ...]) -> None:
-        """Have calls like one that has succeeded be made directly, where their types say which library does them."""
-        types = tuple(map(type, args))
-        if (
-            not self._is_off
-            and types not in self._by_types
-            and len(self._by_types) < _MAX_TYPES
-            and all(map(library_of, types))
-        ):
-            self._by_types[types] = self._make(args, self._of_arrays.call)
-
-    def turn_off(self) -> None:
-        """Make all calls as of trees from now on: the function was called in vain, which shall not happen each time."""
-        self._is_off = True
-        self._by_types.clear()
-
-
-class _OfArraysAlone:
-    """A function called with arrays, that must return one."""
-
-    __slots__ = ("_accepted", "_arrays", "accepts", "function")
-
-    def __init__(self, function: Callable[..., Any], accepts: Callable[[Array], bool] | None) -> None:
-        self.function, self.accepts = function, accepts
-        self._arrays: set[type] = set()
-        self._accepted: set[tuple[Any, ...]] = set()
-
-    def call(self, *arrays: Array) -> Array:
-        """Call the function."""
-        result = self.function(*arrays)
-        if type(result) not in self._arrays:
-            if not checks.is_array(result):
-                raise IndirectError
-            if len(self._arrays) < _MAX_TYPES:
-                self._arrays.add(type(result))
-        if self.accepts is not None:
-            kind = type(result), result.dtype, result.shape
-            if kind not in self._accepted:
-                if not self.accepts(result):
-                    raise IndirectError
-                if len(self._accepted) < _MAX_TYPES:
-                    self._accepted.add(kind)
-        return result
-
-
-def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
-    """Have torch.compile take one function into what it compiles where another is called, with its look-up."""
-    for name, value in {
-        INLINED: function,
-        "_torchdynamo_inline": function,
-        "_torchdynamo_orig_callable": function,
-        "_torchdynamo_wrapper_id": id(wrapper),
-    }.items():
-        setattr(wrapper, name, value)
-    return wrapper
 
 
 class Flat:

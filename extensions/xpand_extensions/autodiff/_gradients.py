@@ -8,9 +8,9 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, checks
 
+from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
 from .._transformed import transformation
-from .._transforms import Direct, IndirectError, compiled_as
 from ..vmap import mapped
 from ._arguments import Chosen, argnums_of, check_callable, check_field, check_scalar
 from ._products import Function, jvp, vjp

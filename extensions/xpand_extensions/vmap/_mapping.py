@@ -7,9 +7,10 @@ from typing import Any, Final, TypeAlias
 from xpand import array_namespace, default_namespace, is_concrete, trees
 from xpand.extend import Array, checks, describe
 
+from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
 from .._transformed import transformation
-from .._transforms import HOLE, Direct, Flat, IndirectError, Partial, as_array, compiled_as
+from .._transforms import HOLE, Flat, Partial, as_array
 from .._transforms_patterns import Container, flatten_without_plans, has_containers, is_container
 from ..control_flow._trees import paths
 from . import _names as names
