@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from xpand import array_namespace, namespace
-from xpand_extensions import jit, linalg, random
-from xpand_extensions import named as hax
+from xpand_extensions import jit, linalg, named as hax, random
 
 from ._measure import Budget, Call, Row
 from .namespaces import Library, libraries

@@ -6,8 +6,7 @@ import pytest
 import scipy.sparse
 
 from xpand_extensions import devices
-from xpand_extensions.plugins.cupy import scatter
-from xpand_extensions.plugins.cupy import sparse as cupy_sparse
+from xpand_extensions.plugins.cupy import scatter, sparse as cupy_sparse
 from xpand_extensions.plugins.cupy.sparse import _native as native
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

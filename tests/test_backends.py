@@ -12,10 +12,7 @@ import xpand
 from tests.libraries import LIBRARIES
 from tests.test_control_flow_compiled import CASES as LOOPS
 from tests.test_jit import X, Y, mixed
-from tests.test_random_programs import X as OF_X
-from tests.test_random_programs import Y as OF_Y
-from tests.test_random_programs import program as random_program
-from tests.test_random_programs import transformed
+from tests.test_random_programs import X as OF_X, Y as OF_Y, program as random_program, transformed
 from xpand import trees
 from xpand_extensions import control_flow
 from xpand_extensions._dispatch import OPERATIONS

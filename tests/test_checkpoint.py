@@ -15,14 +15,12 @@ from xpand import trees
 from xpand_extensions.autodiff import (
     checkpoint,
     checkpoint_name,
+    checkpoint_policies as policies,
     grad,
     hessian,
     jacfwd,
     jvp,
     vjp,
-)
-from xpand_extensions.autodiff import (
-    checkpoint_policies as policies,
 )
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.tracing._simplify import without_unused

@@ -11,8 +11,7 @@ import pytest
 import xpand
 from tests.coverage import table, unfinished
 from tests.libraries import Library
-from xpand_extensions import autodiff, jit
-from xpand_extensions import named as hax
+from xpand_extensions import autodiff, jit, named as hax
 from xpand_extensions.named import Axis, NamedArray
 
 TABLE = table("haliax")

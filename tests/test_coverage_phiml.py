@@ -34,8 +34,7 @@ from tests.coverage import (
 from tests.coverage_precision import CHECKS as PRECISION
 from tests.coverage_profile import CHECKS as PROFILE
 from tests.coverage_random import CHECKS as RANDOM
-from tests.coverage_sparse import CHECKS as SPARSE
-from tests.coverage_sparse import times_vectors
+from tests.coverage_sparse import CHECKS as SPARSE, times_vectors
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
 from xpand import manipulation, trees

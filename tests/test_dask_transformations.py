@@ -11,17 +11,7 @@ import pytest
 from tests.libraries import LIBRARIES
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions import control_flow, indexing, linalg, scatter, special, statistics
-from xpand_extensions.autodiff import (
-    checkpoint,
-    custom_jvp,
-    grad,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-)
+from xpand_extensions.autodiff import checkpoint, custom_jvp, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import optree
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library

@@ -13,8 +13,7 @@ import pytest
 
 import xpand
 from xpand_extensions import jit
-from xpand_extensions.plugins.cupy._kernels import C_TYPES, MOST_ARRAYS, OPTIONS
-from xpand_extensions.plugins.cupy._kernels import Kernels as CuPyKernels
+from xpand_extensions.plugins.cupy._kernels import C_TYPES, MOST_ARRAYS, OPTIONS, Kernels as CuPyKernels
 from xpand_extensions.tracing._compile import compiled
 
 COMPILER = shutil.which("g++")

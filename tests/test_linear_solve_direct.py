@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library, unless

@@ -12,8 +12,7 @@ from tests.systems import SOLVABLE, UNSOLVABLE
 from xpand import trees
 from xpand_extensions import linear_solve
 from xpand_extensions.autodiff import grad
-from xpand_extensions.linear_solve import Status
-from xpand_extensions.linear_solve import _solve as module
+from xpand_extensions.linear_solve import Status, _solve as module
 
 solve = partial(linear_solve.solve, throw=False)  # what is tested is the status
 

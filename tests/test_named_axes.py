@@ -13,8 +13,7 @@ import torch
 
 from tests.libraries import LIBRARIES, Library
 from xpand import trees
-from xpand_extensions import autodiff
-from xpand_extensions import named as hax
+from xpand_extensions import autodiff, named as hax
 from xpand_extensions.jit import jit
 from xpand_extensions.named import Axis, NamedArray
 

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from tests.libraries import Library
-from xpand_extensions import convolution, interpolation, optimize, scatter, sparse, special, statistics, windows
-from xpand_extensions import named as hax
+from xpand_extensions import (
+    convolution,
+    interpolation,
+    named as hax,
+    optimize,
+    scatter,
+    sparse,
+    special,
+    statistics,
+    windows,
+)
 
 VALUES = np.random.default_rng(0).normal(size=(2, 3, 3))
 NAMES = ("batch", "row", "column")

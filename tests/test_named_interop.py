@@ -10,8 +10,7 @@ import xarray
 from tests.libraries import Library
 from xpand_extensions import named as hax
 from xpand_extensions.convert import convert
-from xpand_extensions.named import NamedArray
-from xpand_extensions.named import typing as types
+from xpand_extensions.named import NamedArray, typing as types
 
 VALUES = np.random.default_rng(0).normal(size=(2, 3, 4))
 NAMES = ("batch", "row", "column")

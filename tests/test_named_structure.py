@@ -9,8 +9,7 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_named_elementwise import check, of
-from xpand_extensions import named as hax
-from xpand_extensions import random as positional_random
+from xpand_extensions import named as hax, random as positional_random
 from xpand_extensions.named import Axis, NamedArray, poly
 
 CUBE = np.random.default_rng(1).normal(size=(4, 3, 2))

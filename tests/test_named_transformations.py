@@ -7,8 +7,7 @@ import pytest
 
 from tests.libraries import Library
 from xpand import array_namespace
-from xpand_extensions import autodiff, linalg, special, vmap
-from xpand_extensions import named as hax
+from xpand_extensions import autodiff, linalg, named as hax, special, vmap
 from xpand_extensions.control_flow import while_loop
 from xpand_extensions.jit import jit
 

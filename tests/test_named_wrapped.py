@@ -10,8 +10,7 @@ import pytest
 
 from tests.conforming import Conforming, libraries
 from xpand import array_namespace, namespace
-from xpand_extensions import named as hax
-from xpand_extensions import special
+from xpand_extensions import named as hax, special
 from xpand_extensions.jit import make_graph
 
 VALUES = np.random.default_rng(0).normal(size=(2, 3))

@@ -9,8 +9,7 @@ from math import inf, nan
 import array_api_compat.numpy as compat
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import xpand.numpy as xp

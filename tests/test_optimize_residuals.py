@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.libraries import LIBRARIES, Library, unless
 from xpand import array_namespace

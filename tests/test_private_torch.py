@@ -12,8 +12,7 @@ import pytest
 import torch
 
 import xpand
-from xpand import UnsupportedError
-from xpand import torch as xp
+from xpand import UnsupportedError, torch as xp
 from xpand.torch import _private as private
 from xpand_extensions.autodiff import checkpoint, grad, jvp
 from xpand_extensions.control_flow import cond, scan

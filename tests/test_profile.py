@@ -13,15 +13,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions import autodiff, jit, linear_solve, pluggable, scatter, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
-from xpand_extensions.profile import Entry, Profile, call, get_current_profile, profile, profile_function
-from xpand_extensions.profile import _patch as _targets
+from xpand_extensions.profile import (
+    Entry,
+    Profile,
+    _patch as _targets,
+    call,
+    get_current_profile,
+    profile,
+    profile_function,
+)
 from xpand_extensions.profile._record import CURRENT
 from xpand_extensions.scatter import segment_sum as imported_by_name
 

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
-from xpand_extensions.sparse import _assembly as assembly
-from xpand_extensions.sparse import _products as products
+from xpand_extensions.sparse import _assembly as assembly, _products as products
 from xpand_extensions.vmap import vmap
 
 M, N = 4, 3

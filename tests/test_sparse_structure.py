@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.cases import library_of_name
 from tests.libraries import Library

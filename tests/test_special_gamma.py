@@ -7,8 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked

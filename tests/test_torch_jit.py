@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from xpand import array_namespace
-from xpand import torch as xp
+from xpand import array_namespace, torch as xp
 from xpand.torch import _private as private
 from xpand_extensions import random
 from xpand_extensions.autodiff import grad, hessian, jvp

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.libraries import EAGER_LIBRARIES, Library, unless
 from tests.operations import Case, check_values, jax_grad, torch_compile, torch_grad, torch_vmap

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.libraries import EAGER_LIBRARIES, Library, unless
 from tests.systems import SYSTEMS, LinearSystem, poisson, vector
 from xpand_extensions import autodiff, jit, sparse, vmap
-from xpand_extensions.linear_solve import Status, factorize, ic, ilu, solve, solve_triangular, ssor
-from xpand_extensions.linear_solve import _levels as levels
+from xpand_extensions.linear_solve import Status, _levels as levels, factorize, ic, ilu, solve, solve_triangular, ssor
 from xpand_extensions.linear_solve._triangle_levels import schedule
 from xpand_extensions.tracing import _host
 

@@ -7,8 +7,7 @@ import jax
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library

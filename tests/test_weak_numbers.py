@@ -11,16 +11,7 @@ import torch
 
 from tests.libraries import LIBRARIES, Library
 from xpand import array_namespace
-from xpand_extensions.autodiff import (
-    checkpoint,
-    custom_jvp,
-    custom_vjp,
-    grad,
-    jvp,
-    linearize,
-    value_and_grad,
-    vjp,
-)
+from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp, linearize, value_and_grad, vjp
 from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_loop
 from xpand_extensions.jit import eval_shape, jit
 from xpand_extensions.vmap import vmap

@@ -21,128 +21,54 @@ __all__ = ["Pluggable", "UnsupportedError", "capabilities", "check_plugin", "plu
 if TYPE_CHECKING:
     from . import (
         arithmetic as arithmetic,
-    )
-    from . import (
         autodiff as autodiff,
-    )
-    from . import (
         bits as bits,
-    )
-    from . import (
         control_flow as control_flow,
-    )
-    from . import (
         convolution as convolution,
-    )
-    from . import (
         devices as devices,
-    )
-    from . import (
         histograms as histograms,
-    )
-    from . import (
         indexing as indexing,
-    )
-    from . import (
         interpolation as interpolation,
-    )
-    from . import (
         linalg as linalg,
-    )
-    from . import (
         linear_solve as linear_solve,
-    )
-    from . import (
         named as named,
-    )
-    from . import (
         optimize as optimize,
-    )
-    from . import (
         padding as padding,
-    )
-    from . import (
         precision as precision,
-    )
-    from . import (
         random as random,
-    )
-    from . import (
         scatter as scatter,
-    )
-    from . import (
         sorting as sorting,
-    )
-    from . import (
         sparse as sparse,
-    )
-    from . import (
         special as special,
-    )
-    from . import (
         statistics as statistics,
-    )
-    from . import (
         windows as windows,
     )
     from ._capabilities import capabilities, check_plugin
     from .autodiff import (
         checkpoint as checkpoint,
-    )
-    from .autodiff import (
         custom_jvp as custom_jvp,
-    )
-    from .autodiff import (
         custom_vjp as custom_vjp,
-    )
-    from .autodiff import (
         grad as grad,
-    )
-    from .autodiff import (
         hessian as hessian,
-    )
-    from .autodiff import (
         jacfwd as jacfwd,
-    )
-    from .autodiff import (
         jacrev as jacrev,
-    )
-    from .autodiff import (
         jvp as jvp,
-    )
-    from .autodiff import (
         linearize as linearize,
-    )
-    from .autodiff import (
         stop_gradient as stop_gradient,
-    )
-    from .autodiff import (
         value_and_grad as value_and_grad,
-    )
-    from .autodiff import (
         vjp as vjp,
     )
     from .control_flow import (
         cond as cond,
-    )
-    from .control_flow import (
         fori_loop as fori_loop,
-    )
-    from .control_flow import (
         scan as scan,
-    )
-    from .control_flow import (
         switch as switch,
-    )
-    from .control_flow import (
         while_loop as while_loop,
     )
     from .convert import convert as convert
-    from .jit import eval_shape as eval_shape
-    from .jit import jit as jit
+    from .jit import eval_shape as eval_shape, jit as jit
     from .profile import profile as profile
-    from .vmap import vectorize as vectorize
-    from .vmap import vmap as vmap
+    from .vmap import vectorize as vectorize, vmap as vmap
 
 _MODULE_OF: Final = {
     **dict.fromkeys(("capabilities", "check_plugin"), "_capabilities"),

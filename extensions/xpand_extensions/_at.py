@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace, is_concrete, is_writeable_array
-from xpand.extend import DType, Namespace, Scalar, checks
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array, Namespace, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
 from xpand_extensions._runs import Matches, Runs

@@ -27,8 +27,7 @@ from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
-from xpand import UnsupportedError as UnsupportedError
-from xpand import array_namespace, library_name
+from xpand import UnsupportedError as UnsupportedError, array_namespace, library_name
 from xpand.extend import (
     Array,
     Namespace,

@@ -11,8 +11,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from xpand import UnsupportedError, array_namespace, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks, describe
+from xpand.extend import LibraryArray as Array, Namespace, checks, describe
 
 from ._bounds import Bounds, Mode, index_dtype, out_of_bounds, resolve
 

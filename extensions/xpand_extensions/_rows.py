@@ -4,8 +4,7 @@ import math
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks
+from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows

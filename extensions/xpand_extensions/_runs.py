@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xpand import is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, Scalar, device_of
+from xpand.extend import LibraryArray as Array, Namespace, Scalar, device_of
 
 Combine = Callable[[Array, Array], Array]
 

@@ -8,20 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 from xpand import array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
-from xpand.extend import (
-    Array,
-    Device,
-    DType,
-    Namespace,
-    checks,
-    describe,
-    import_module,
-    same_structure,
-    untraced,
-)
+from xpand.extend import Array, Device, DType, Namespace, checks, describe, import_module, same_structure, untraced
 
-from ._transforms_patterns import Patterned, flatten_values
-from ._transforms_patterns import unflatten as unflatten_values
+from ._transforms_patterns import Patterned, flatten_values, unflatten as unflatten_values
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")

@@ -11,9 +11,16 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, get_args
 from xpand import array_namespace, default_namespace, trees
 from xpand._defaults import _as_namespace
 from xpand._precision import MATMUL, PRECISION, DefaultKind, Precision, current, precision_of
-from xpand.extend import Array, Device, DType, Namespace, checks, describe
-from xpand.extend import default_dtype as _default_dtype
-from xpand.extend import default_dtype as default_for
+from xpand.extend import (
+    Array,
+    Device,
+    DType,
+    Namespace,
+    checks,
+    default_dtype as _default_dtype,
+    default_dtype as default_for,
+    describe,
+)
 
 from ._transforms import as_array
 from ._transforms_patterns import flatten_values, unflatten

@@ -5,8 +5,7 @@
 import math
 from typing import Any, NamedTuple
 
-from . import _arguments
-from . import _polynomial_checks as checks
+from . import _arguments, _polynomial_checks as checks
 from .typing import Array, Namespace
 
 

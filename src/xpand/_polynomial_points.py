@@ -4,8 +4,7 @@
 
 from typing import Any, Literal
 
-from . import _arguments
-from . import _polynomial_checks as checks
+from . import _arguments, _polynomial_checks as checks
 from ._errors import UnsupportedError
 from ._namespace import eager, is_concrete
 from .typing import Array, Namespace

@@ -7,8 +7,6 @@ from typing import Any
 
 from array_api_compat import (
     device as _device,
-)
-from array_api_compat import (
     is_array_api_obj,
     is_array_api_strict_namespace,
     is_cupy_array,

@@ -4,8 +4,7 @@ import sys
 from importlib.util import find_spec
 from types import ModuleType
 
-from ._defaults import _as_namespace as as_namespace
-from ._defaults import default_namespace
+from ._defaults import _as_namespace as as_namespace, default_namespace
 from ._errors import UnsupportedError
 from ._imports import import_module
 from ._namespace import LIBRARIES, library_name

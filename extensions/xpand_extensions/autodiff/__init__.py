@@ -13,8 +13,7 @@ from ._checkpoint import checkpoint, checkpoint_name
 from ._closures import closure_convert, custom_gradient
 from ._gradients import grad, hessian, jacfwd, jacrev, value_and_grad
 from ._linear import linear_transpose, linearize
-from ._products import is_differentiated as is_differentiated
-from ._products import jvp, stop_gradient, vjp
+from ._products import is_differentiated as is_differentiated, jvp, stop_gradient, vjp
 from ._root import custom_root
 from ._rules import custom_jvp, custom_vjp
 from ._solve import custom_linear_solve

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from xpand import array_namespace, library_name, namespace, trees
-from xpand.extend import Device, Namespace, checks, describe, library_of, namespace_or_default
-from xpand.extend import LibraryArray as Array
+from xpand.extend import Device, LibraryArray as Array, Namespace, checks, describe, library_of, namespace_or_default
 
 from .. import devices
 from .._dispatch import OPERATIONS, pluggable

@@ -5,8 +5,7 @@ import sys
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import Device, DType, Namespace, checks, describe, namespace_or_default
-from xpand.extend import LibraryArray as Array
+from xpand.extend import Device, DType, LibraryArray as Array, Namespace, checks, describe, namespace_or_default
 
 from .. import bits
 from .._dispatch import pluggable

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks
+from xpand.extend import LibraryArray as Array, checks
 
 Padding: TypeAlias = Literal["valid", "same", "full"] | Sequence[tuple[int, int]]
 """By how much the input is extended with zeros at the two ends of each spatial axis; negative numbers cut it."""

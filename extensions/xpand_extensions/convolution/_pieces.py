@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks
+from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions.convolution._geometry import Geometry
 
 # What an element and doubling of the size costs in one of the three transforms, in products of a direct convolution.

@@ -11,6 +11,7 @@ from ._list import (
     device_count,
     device_info,
     devices,
+    listed as listed,
     local_device_count,
     local_devices,
     process_count,
@@ -19,10 +20,17 @@ from ._list import (
     set_default_device,
     use_device,
 )
-from ._list import listed as listed
-from ._move import DeviceMemoryError, free, is_available, memory_errors, memory_stats, synchronize, to_device
-from ._move import move as move
-from ._move import wait as wait
+from ._move import (
+    DeviceMemoryError,
+    free,
+    is_available,
+    memory_errors,
+    memory_stats,
+    move as move,
+    synchronize,
+    to_device,
+    wait as wait,
+)
 
 __all__ = [
     "DeviceFacts",

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks, describe
+from xpand.extend import LibraryArray as Array, checks, describe
 
 from .._at import GenericAt
 from .._index import Rows

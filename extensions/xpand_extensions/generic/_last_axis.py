@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 
 
 def to_last(xp: Namespace, x: Array, axis: int) -> Array:

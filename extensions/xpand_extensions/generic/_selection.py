@@ -1,8 +1,7 @@
 """The largest or smallest few, once it is known which value is the last of them: no sort but of these few."""
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks
+from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions._bounds import index_dtype
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from xpand import UnsupportedError, array_namespace, library_name
-from xpand import to_device as standard_to_device
+from xpand import UnsupportedError, array_namespace, library_name, to_device as standard_to_device
 from xpand.extend import Array, Device, Namespace, device_of, namespace_or_default
 
 from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts

@@ -9,8 +9,7 @@ from xpand.extend import Array
 from ..jit._calls import traced_with
 from ..jit._graph import ShapeDtype
 from ..tracing._backend import LIBRARY
-from ..tracing._host import io_callback as _io_callback
-from ..tracing._host import pure_callback as _pure_callback
+from ..tracing._host import io_callback as _io_callback, pure_callback as _pure_callback
 from ..tracing._jit import jit_by, lower_by, staged
 from ..tracing._staging import scope
 

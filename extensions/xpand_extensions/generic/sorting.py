@@ -1,8 +1,7 @@
 """Order among values with the standard alone: stable sorts, and bisection of all values at once."""
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks
+from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.sorting import Side, TopK
 

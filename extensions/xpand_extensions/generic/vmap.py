@@ -10,8 +10,7 @@ from ..devices import to_device
 from ..tracing import traced_namespace
 from ..tracing._batching import batched, collective
 from ..tracing._custom import called
-from ..vmap import _names as names
-from ..vmap import vmap as vmap_of_trees
+from ..vmap import _names as names, vmap as vmap_of_trees
 from ..vmap._collectives import gathered
 from ..vmap._lanes import own_entry
 from ..vmap._parallel import devices_of_replicas

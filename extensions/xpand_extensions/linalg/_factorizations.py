@@ -2,8 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .._dispatch import pluggable
 from . import _checks as checks

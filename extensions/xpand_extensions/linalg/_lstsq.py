@@ -3,8 +3,7 @@
 from typing import Any, NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace, import_module
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, Namespace, checks as _arguments, import_module
 
 from .._bounds import index_dtype
 from .._dispatch import pluggable

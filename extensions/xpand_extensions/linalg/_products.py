@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .._dispatch import pluggable
 from . import _checks as checks

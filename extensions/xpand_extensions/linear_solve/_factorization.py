@@ -3,8 +3,7 @@
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from xpand import array_namespace, library_name
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .. import autodiff, linalg
 from .._dispatch import in_one_namespace

@@ -3,8 +3,7 @@
 from typing import TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .. import linalg
 from .._dispatch import pluggable

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 
 from .. import scatter, sparse
 from ..sparse._products import csr_rows

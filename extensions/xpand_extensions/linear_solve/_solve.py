@@ -12,11 +12,9 @@ from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
 from ..jit._reused import reused
 from ..linalg._checks import axis_of
-from ..progress import To, tracked
-from ..progress import check as check_progress
+from ..progress import To, check as check_progress, tracked
 from ..sparse._containers import Sparse
-from . import _arguments as arguments
-from . import _methods as methods
+from . import _arguments as arguments, _methods as methods
 from ._direct import factorize
 from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along

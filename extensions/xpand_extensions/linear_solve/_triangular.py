@@ -8,8 +8,7 @@ from xpand.extend import Array, checks
 from .. import autodiff, linalg
 from ..sparse._containers import COO, Sparse
 from ..sparse._convert import any_sparse, tocoo
-from . import _factors as factors
-from . import _levels as levels
+from . import _factors as factors, _levels as levels
 from ._factorization import Factorization, SparseFactorization, check_square, right_hand_side_columns
 
 

@@ -17,6 +17,7 @@ from . import (
     _binary,
     _by_name,
     _collectives,
+    _converted as _converted,
     _created,
     _derivatives,
     _einops,
@@ -43,9 +44,6 @@ from . import (
     tree,
     typing,
 )
-from . import (
-    _converted as _converted,
-)
 from ._array import NamedArray, named
 from ._at import NamedAt
 from ._axis import *  # noqa: F403
@@ -66,35 +64,15 @@ from ._unary import *  # noqa: F403
 from ._xarray import *  # noqa: F403
 from .poly import (
     polyadd as polyadd,
-)
-from .poly import (
     polyder as polyder,
-)
-from .poly import (
     polydiv as polydiv,
-)
-from .poly import (
     polyfit as polyfit,
-)
-from .poly import (
     polyint as polyint,
-)
-from .poly import (
     polymul as polymul,
-)
-from .poly import (
     polysub as polysub,
-)
-from .poly import (
     polyval as polyval,
-)
-from .poly import (
     roots as roots,
-)
-from .poly import (
     trim_zeros as trim_zeros,
-)
-from .poly import (
     vander as vander,
 )
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from xpand.extend import Array, describe, is_array
 
-from ..scatter import At
-from ..scatter import at as positional_at
+from ..scatter import At, at as positional_at
 from ._array import NamedArray, make
 from ._calls import call, operation
 from ._index import Picked, dslice, entries, pick

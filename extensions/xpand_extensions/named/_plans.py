@@ -14,8 +14,7 @@ from xpand.extend import Array, Namespace, describe, is_array, knows_namespace
 
 from .._plans import Memory
 from ..tracing._functions import FUNCTIONS
-from ..tracing._signature import Axis as SignatureAxis
-from ..tracing._signature import parse
+from ..tracing._signature import Axis as SignatureAxis, parse
 from . import _axis
 from ._array import NamedArray, interned, no_axis
 from ._axis import AxisSelection, AxisSelector

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from xpand.extend import DType
 
-from . import _axiswise as _axiswise
-from . import _others as _others
+from . import _axiswise as _axiswise, _others as _others
 from ._array import NamedArray
 from ._axis import Axis, AxisSelector
 from ._calls import call

@@ -12,16 +12,7 @@ from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import operation
-from ._plans import (
-    check_named,
-    check_rank,
-    different_sizes,
-    position,
-    rest_of,
-    selected,
-    step,
-    stepped,
-)
+from ._plans import check_named, check_rank, different_sizes, position, rest_of, selected, step, stepped
 
 _PERMUTATIONS: Final = Memory()
 

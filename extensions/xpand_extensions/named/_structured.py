@@ -8,10 +8,7 @@ from typing import Any
 
 from xpand.extend import DType
 
-from . import _index as _index
-from . import _products as _products
-from . import _rearrange as _rearrange
-from . import _shapes as _shapes
+from . import _index as _index, _products as _products, _rearrange as _rearrange, _shapes as _shapes
 from ._array import NamedArray
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import call

@@ -15,8 +15,7 @@ from typing import Any
 
 from xpand.extend import describe
 
-from .. import statistics as _statistics
-from .. import windows as _windows
+from .. import statistics as _statistics, windows as _windows
 from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelection, AxisSelector

@@ -21,8 +21,7 @@
 (True, False)
 """
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, get_args, get_origin
 

@@ -10,8 +10,7 @@ from .. import autodiff
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
 from ..progress import To
-from ._algorithms import _levenberg as levenberg
-from ._algorithms import _residuals as newton
+from ._algorithms import _levenberg as levenberg, _residuals as newton
 from ._arguments import Limits, Vectors, common, limits_of, number
 from ._drivers import Task
 from ._residuals import Residuals

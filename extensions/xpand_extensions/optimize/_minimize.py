@@ -11,9 +11,7 @@ from .._elsewhere import arguments_elsewhere
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ..progress import To
-from ._algorithms import _descent as descent
-from ._algorithms import _first_order as first_order
-from ._algorithms import _simplex as simplex
+from ._algorithms import _descent as descent, _first_order as first_order, _simplex as simplex
 from ._algorithms._box import Box
 from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
 from ._algorithms._vectors import full_like

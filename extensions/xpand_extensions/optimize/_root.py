@@ -9,8 +9,7 @@ from xpand.extend import Array, checks
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
 from ..progress import To
-from ._algorithms import _mixing as anderson
-from ._algorithms import _residuals as newton
+from ._algorithms import _mixing as anderson, _residuals as newton
 from ._arguments import Limits, Vectors, common, limits_of, number
 from ._drivers import Task
 from ._residuals import Residuals

@@ -15,8 +15,7 @@ from .._display import as_html, as_text
 from .._optional import import_optional
 from ..jit._calls import INSTEAD, TRACING
 from ..jit._statics import name_of
-from . import _files as files
-from . import _patch as patch
+from . import _files as files, _patch as patch
 from ._entries import Entry, Label, MemoryUse, Meter, Record
 from ._record import CURRENT, Recorder
 from ._tree import GROUPINGS, Grouping, table, tree

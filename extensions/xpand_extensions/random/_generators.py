@@ -11,8 +11,7 @@ from xpand.extend import Array, Device, DType, Namespace, checks, namespace_or_d
 from .._dispatch import pluggable
 from .._display import array_text
 from ._arguments import is_typed, key_of
-from ._keys import fold_in, key
-from ._keys import split as split_key
+from ._keys import fold_in, key, split as split_key
 
 _LAST = 2**32 - 1
 

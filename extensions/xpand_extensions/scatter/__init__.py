@@ -13,8 +13,7 @@ from xpand.extend import Array, checks, eager
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
 from .._elsewhere import elsewhere
-from ._at import At, at
-from ._at import Index as Index
+from ._at import At, Index as Index, at
 from ._nd import ScatterOperation, indexed_add, indexed_put, scatter, scatter_nd
 from ._offsets import SegmentOperation, segment_reduce
 

@@ -30,8 +30,7 @@ from ._index import getitem
 from ._join import block, block_diag, concat, stack
 from ._matmul import matmul
 from ._native import disassemble, from_native, to_native
-from ._pattern import are_concrete as are_concrete
-from ._pattern import eagerly as eagerly
+from ._pattern import are_concrete as are_concrete, eagerly as eagerly
 from ._products import (
     CSRPlan,
     coo_matmul,

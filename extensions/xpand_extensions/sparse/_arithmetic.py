@@ -20,17 +20,7 @@ from ._operands import (
     with_like_patterns,
     with_promise,
 )
-from ._pattern import (
-    along,
-    are_concrete,
-    eagerly,
-    full,
-    merge,
-    merged_values,
-    numbered,
-    pattern_work,
-    positions,
-)
+from ._pattern import along, are_concrete, eagerly, full, merge, merged_values, numbered, pattern_work, positions
 from ._structure import sort, sum_duplicates
 
 _SCALARS: Final = operands.SCALARS

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks as _arguments
+from xpand.extend import LibraryArray as Array, checks as _arguments
 
 from .._dispatch import pluggable
 from . import _parts as checks

@@ -3,8 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks, describe
+from xpand.extend import LibraryArray as Array, Namespace, checks, describe
 
 from .._dispatch import in_one_namespace
 from . import _pattern as order

@@ -5,8 +5,7 @@ from math import prod
 from typing import Any, Literal, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import Array, describe
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments, describe
 
 from .. import indexing
 from .._bounds import index_dtype

@@ -4,8 +4,7 @@ from math import prod
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .._bounds import index_dtype
 from . import _checks as checks

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from xpand import to_device as move
-from xpand import trees
+from xpand import to_device as move, trees
 from xpand.extend import Array, Device, DType, import_module
 
 from .._elsewhere import missing

@@ -8,12 +8,10 @@ whose column is that of columns; and entries of a CSR from `indptr[-1]` on.
 from typing import NamedTuple
 
 from xpand import is_concrete
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .._dispatch import pluggable
-from . import _blocks as blocks
-from . import _parts as checks
+from . import _blocks as blocks, _parts as checks
 
 Shape = checks.Shape
 

@@ -7,16 +7,14 @@ from math import prod
 from typing import Any, Literal
 
 from xpand import array_namespace
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .. import scatter
 from .._bounds import index_dtype
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, tocoo, todense
-from ._elementwise import abs as absolute
-from ._elementwise import map_values
+from ._elementwise import abs as absolute, map_values
 from ._operands import coo_of, over_entries
 from ._pattern import flat, full, pattern_work, reduced, summed, used
 from ._structure import sum_duplicates

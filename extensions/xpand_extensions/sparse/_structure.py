@@ -4,12 +4,10 @@ from math import prod
 from typing import Any, cast
 
 from xpand import array_namespace
-from xpand.extend import Array
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, checks as _arguments
 
 from .._bounds import index_dtype
-from . import _checks as checks
-from . import _pattern as order
+from . import _checks as checks, _pattern as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
 from ._operands import by_coordinates, chosen, coo_of

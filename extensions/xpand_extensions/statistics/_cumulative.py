@@ -5,8 +5,7 @@ from typing import Any, Literal
 from xpand.extend import Array, Axis, Namespace, checks, describe
 
 from .._dispatch import in_one_namespace, pluggable
-from ._arguments import axes as checked_axes
-from ._arguments import one_axis
+from ._arguments import axes as checked_axes, one_axis
 
 
 @pluggable

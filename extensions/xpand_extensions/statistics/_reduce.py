@@ -7,8 +7,7 @@ from xpand.extend import Array, ArrayLike, Axis, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
-from ._arguments import axes as checked_axes
-from ._arguments import number, reduced
+from ._arguments import axes as checked_axes, number, reduced
 
 
 @clean_tracebacks

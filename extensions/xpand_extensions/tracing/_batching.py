@@ -12,8 +12,7 @@ axes pass the operation on.
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import device_of
+from xpand.extend import LibraryArray as Array, device_of
 
 from .._bounds import index_dtype
 from .._dtypes import plain_sum

@@ -11,8 +11,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from xpand import array_namespace, library_name
-from xpand.extend import DType, device_of
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array, device_of
 
 from .._drawing import Drawing, Node, drawn
 from ._core import Aval, Op, TracedArray, bare, bind

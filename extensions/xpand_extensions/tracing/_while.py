@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import device_of
+from xpand.extend import LibraryArray as Array, device_of
 
 from .. import control_flow as control_flow  # has the operations
 from .._bounds import index_dtype

@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
 from .._modules import make_callable
-from ._collectives import (
-    all_gather,
-    all_to_all,
-    axis_index,
-    axis_size,
-    pmax,
-    pmean,
-    pmin,
-    ppermute,
-    psum,
-    psum_scatter,
-)
+from ._collectives import all_gather, all_to_all, axis_index, axis_size, pmax, pmean, pmin, ppermute, psum, psum_scatter
 from ._custom import custom_vmap, sequential_vmap
-from ._mapping import mapped as mapped
-from ._mapping import vmap
+from ._mapping import mapped as mapped, vmap
 from ._names import axis_around as axis_around
 from ._parallel import pmap
 from ._vectorize import vectorize

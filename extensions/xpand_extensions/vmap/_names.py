@@ -10,8 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, describe, imported_libraries
+from xpand.extend import LibraryArray as Array, Namespace, describe, imported_libraries
 
 from .._dispatch import pluggable
 

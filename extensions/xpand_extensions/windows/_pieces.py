@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, Scalar, checks
+from xpand.extend import LibraryArray as Array, Namespace, Scalar, checks
 from xpand_extensions._at import binary
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.scatter import segment_sum

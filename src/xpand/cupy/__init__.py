@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from array_api_compat import cupy as _compat
 from array_api_compat.cupy import *
-from cupy import (
-    ceil,
-    cumulative_prod,
-    cumulative_sum,
-    floor,
-    isdtype,
-    matmul,
-    sign,
-    tensordot,
-    trunc,
-)
+from cupy import ceil, cumulative_prod, cumulative_sum, floor, isdtype, matmul, sign, tensordot, trunc
 
 from .._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from . import _switches as _switches

@@ -5,8 +5,7 @@ from typing import Any, cast
 import cupy as cp
 
 from .._common.sorting import argsort_descending, sort_descending, unique_functions
-from ..typing import LibraryArray as Array
-from ..typing import Scalar
+from ..typing import LibraryArray as Array, Scalar
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 import jax.numpy as jnp
 
 from .._common.creation import defaults_set
-from ..typing import Device, DType
-from ..typing import LibraryArray as Array
+from ..typing import Device, DType, LibraryArray as Array
 
 __all__ = ["__array_namespace_info__", "finfo", "iinfo"]
 

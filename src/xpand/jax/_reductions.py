@@ -13,8 +13,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from ..typing import DType
-from ..typing import LibraryArray as Array
+from ..typing import DType, LibraryArray as Array
 
 __all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted"]
 

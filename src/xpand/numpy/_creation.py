@@ -9,8 +9,7 @@ import numpy as np
 
 from .._common.creation import dtype_of, refuse_sparse, with_default
 from .._precision import PRECISION
-from ..typing import Device, DType
-from ..typing import LibraryArray as Array
+from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import check_device
 
 _XP: Any = sys.modules[__package__]

@@ -9,8 +9,7 @@ from array_api_compat.numpy import __array_namespace_info__ as _Info
 
 from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
-from ..typing import Device, DType
-from ..typing import LibraryArray as Array
+from ..typing import Device, DType, LibraryArray as Array
 
 _ARRAY = (np.ndarray, np.generic)
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from .._common import complex as _complex
 from .._common.limits import representable
-from ..typing import LibraryArray as Array
-from ..typing import Scalar
+from ..typing import LibraryArray as Array, Scalar
 
 # Looked up once: an attribute of the module takes a tenth of a small call.
 _ndarray, _divide, _floor_divide, _expm1, _tanh = np.ndarray, np.divide, np.floor_divide, np.expm1, np.tanh

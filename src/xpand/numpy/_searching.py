@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._common.sorting import argsort_descending, sort_descending, unique_functions
-from ..typing import Axis, DType
-from ..typing import LibraryArray as Array
+from ..typing import Axis, DType, LibraryArray as Array
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:

@@ -8,6 +8,7 @@ from array_api_compat.numpy import fft as _compat
 from array_api_compat.numpy.fft import *
 from numpy.fft import (
     fft,
+    fftfreq as _fftfreq,
     fftn,
     fftshift,
     hfft,
@@ -18,18 +19,12 @@ from numpy.fft import (
     irfft,
     irfftn,
     rfft,
-    rfftn,
-)
-from numpy.fft import (
-    fftfreq as _fftfreq,
-)
-from numpy.fft import (
     rfftfreq as _rfftfreq,
+    rfftn,
 )
 
 from .._precision import PRECISION, dtype_for
-from ..typing import Device, DType
-from ..typing import LibraryArray as Array
+from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import check_device
 
 _XP: Any = sys.modules[__package__]

@@ -9,8 +9,7 @@ from array_api_compat.numpy.linalg import EighResult, LinAlgError, QRResult, Slo
 from numpy import matmul, matrix_transpose, outer, tensordot, vecdot
 from numpy.linalg import cholesky, diagonal, matrix_norm, solve, svdvals, vector_norm
 
-from ..typing import DType
-from ..typing import LibraryArray as Array
+from ..typing import DType, LibraryArray as Array
 
 if TYPE_CHECKING:
 

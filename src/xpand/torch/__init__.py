@@ -5,8 +5,7 @@ from importlib import import_module
 from array_api_compat.torch import *
 from array_api_compat.torch import __all__ as _compat_all
 
-from . import _mapping as _mapping
-from . import _switches as _switches
+from . import _mapping as _mapping, _switches as _switches
 from ._binary import *
 from ._creation import *
 from ._dtypes import *

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from .._common.creation import dtype_of, refuse_sparse
 from .._precision import PRECISION, dtype_for
-from ..typing import Device, DType
-from ..typing import LibraryArray as Array
+from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import SIGNED, to_signed
 
 __all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "meshgrid", "ones", "tril", "triu", "zeros"]

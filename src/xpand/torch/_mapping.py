@@ -11,8 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..typing import DType
-from ..typing import LibraryArray as Array
+from ..typing import DType, LibraryArray as Array
 from . import _private as private
 
 _MAPPED = "FuncTorchBatched"

@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from ..typing import Axis, DType
-from ..typing import LibraryArray as Array
+from ..typing import Axis, DType, LibraryArray as Array
 from . import _private as private
 from ._binary import output
 from ._differentiated import is_all_false, product_of_few, with_derivatives

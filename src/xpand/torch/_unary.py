@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from .._common import complex as special
-from ..typing import LibraryArray as Array
-from ..typing import Namespace
+from ..typing import LibraryArray as Array, Namespace
 from ._binary import output, same_type
 from ._dtypes import INTEGERS, SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
 

@@ -12,8 +12,7 @@ from array_api_compat.torch.fft import __all__ as _compat_all
 from torch.func import debug_unwrap
 
 from .._precision import PRECISION, dtype_for
-from ..typing import Device, DType
-from ..typing import LibraryArray as Array
+from ..typing import Device, DType, LibraryArray as Array
 from . import _private as private
 
 _XP: Any = sys.modules[__package__]

@@ -8,8 +8,7 @@ import torch
 from array_api_compat.torch.linalg import *
 from array_api_compat.torch.linalg import __all__ as _compat_all
 
-from ..typing import Axis, DType
-from ..typing import LibraryArray as Array
+from ..typing import Axis, DType, LibraryArray as Array
 from . import _private as private
 from ._binary import output, same_type
 from ._determinants import det, slogdet

@@ -16,8 +16,7 @@ from ...tracing._core import Aval, aval_of, bare, bind
 from ...tracing._custom import called, checkpointed
 from ...tracing._forward import jvp as _jvp
 from ...tracing._graph import Graph
-from ...tracing._reverse import linearize as _linearize
-from ...tracing._reverse import transposed
+from ...tracing._reverse import linearize as _linearize, transposed
 from ...tracing._staging import stage
 from ._solve import custom_linear_solve, custom_root
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import DType, Namespace, checks
-from xpand.extend import LibraryArray as Array
-from xpand_extensions import histograms as facade
-from xpand_extensions import sorting
+from xpand.extend import DType, LibraryArray as Array, Namespace, checks
+from xpand_extensions import histograms as facade, sorting
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.histograms import Histogram, HistogramDD

@@ -8,8 +8,7 @@ from xpand import array_namespace
 from xpand.extend import Array, ArrayLike, checks
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Rows
-from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
-from xpand_extensions._rows import fill_value as fill_of
+from xpand_extensions._rows import copied, fill_value as fill_of, flat_multi_index, row_kernels, rows
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, mode: Any = None, fill_value: Any = None) -> Array:

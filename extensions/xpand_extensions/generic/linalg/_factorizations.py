@@ -3,8 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace
-from xpand.extend import checks as _arguments
+from xpand.extend import Array, Namespace, checks as _arguments
 from xpand_extensions import linalg
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.linalg import _checks as checks

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks
+from xpand.extend import LibraryArray as Array, Namespace, checks
 
 MAX_SQUARINGS: Final = 64  # norms of such powers of two have no digits left
 """How often an exponential is squared at most."""

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 from xpand_extensions import linalg
 from xpand_extensions.linalg._plan import Pair, Plan, Product, Shape, Single, plan_of, product_of
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace, checks
+from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions import linalg
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._condition import estimate, verdict

@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete, trees
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks
+from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions import control_flow, progress
 from xpand_extensions._solver_status import Status
-from xpand_extensions.linear_solve._results import norm as exact_norm
-from xpand_extensions.linear_solve._results import recorded
+from xpand_extensions.linear_solve._results import norm as exact_norm, recorded
 
 from ._krylov_bicg import BICG, BICGSTAB
 from ._krylov_cg import CG, CG_ADAPTIVE

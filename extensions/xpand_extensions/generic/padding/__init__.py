@@ -3,8 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import DType, Namespace, checks
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
 from ._pieces import ends, period_of, runs

@@ -15,11 +15,7 @@ from ... import autodiff, control_flow
 from ...random._continuous import gumbel
 from ...random._discrete import (
     binomial as binomial_,
-)
-from ...random._discrete import (
     binomial_elements as binomial_elements_,
-)
-from ...random._discrete import (
     poisson_elements as poisson_elements_,
 )
 from ...random._keys import split, split_each

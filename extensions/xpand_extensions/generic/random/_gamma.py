@@ -21,14 +21,8 @@ from xpand_extensions._dtypes import widened
 from ... import autodiff, control_flow, special
 from ...random._gamma import (
     chisquare as chisquare_,
-)
-from ...random._gamma import (
     gamma as gamma_,
-)
-from ...random._gamma import (
     gamma_elements as gamma_elements_,
-)
-from ...random._gamma import (
     loggamma as loggamma_,
 )
 from ...random._keys import split, split_each

@@ -7,15 +7,12 @@ import math
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import DType, Namespace, checks
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array, Namespace, checks
 
 from ...arithmetic import integer_width
 from ...random._arguments import arrays_of, plain_dtype, probability_dtype
 from ...random._keys import bits, split
-from ...random._uniform import bernoulli as _bernoulli
-from ...random._uniform import normal as _normal
-from ...random._uniform import uniform as _uniform
+from ...random._uniform import bernoulli as _bernoulli, normal as _normal, uniform as _uniform
 from ._continuous import scaled
 from ._normal import lowest, normal_of
 

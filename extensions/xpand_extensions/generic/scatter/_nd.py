@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Scalar, checks
+from xpand.extend import LibraryArray as Array, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows
 from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows

@@ -4,8 +4,7 @@ import math
 from typing import Final
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 from xpand_extensions._dtypes import widened
 
 from .._rational import polynomial, rational

@@ -2,8 +2,7 @@
 
 import cupy as cp
 
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:

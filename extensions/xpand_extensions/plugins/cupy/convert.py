@@ -5,10 +5,8 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
-from xpand_extensions.convert import Pointer
-from xpand_extensions.convert import exported as export
+from xpand.extend import LibraryArray as Array, Namespace
+from xpand_extensions.convert import Pointer, exported as export
 from xpand_extensions.convert._dtypes import copy_needed
 
 

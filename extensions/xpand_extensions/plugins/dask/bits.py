@@ -5,8 +5,7 @@ from typing import Any
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions import bits as facade
 from xpand_extensions.arithmetic import element_width
 

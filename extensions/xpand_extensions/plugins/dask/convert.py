@@ -5,8 +5,7 @@ from typing import Any, Final
 import dask.array as da
 import numpy as np
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert._dtypes import copy_needed
 

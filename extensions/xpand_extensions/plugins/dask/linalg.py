@@ -8,14 +8,12 @@ import numpy as np
 
 import xpand.dask.array as xp
 from xpand.dask.array._blocks import merge
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions import linalg
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
 from xpand_extensions.linalg._factorizations import LUFactors, LUResult
-from xpand_extensions.linalg._lstsq import LstsqResult
-from xpand_extensions.linalg._lstsq import least_squares as least_squares_of_columns
+from xpand_extensions.linalg._lstsq import LstsqResult, least_squares as least_squares_of_columns
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 

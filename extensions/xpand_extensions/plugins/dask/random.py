@@ -8,15 +8,12 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from xpand.extend import Device, DType, Namespace, namespace_or_default
-from xpand.extend import LibraryArray as Array
+from xpand.extend import Device, DType, LibraryArray as Array, Namespace, namespace_or_default
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.generic.random._continuous import scaled
-from xpand_extensions.random import _discrete as discrete
-from xpand_extensions.random import _gamma as gammas
+from xpand_extensions.random import _discrete as discrete, _gamma as gammas
 
-from ..numpy.random import _blocks as blocks
-from ..numpy.random import _blocks as host
+from ..numpy.random import _blocks as blocks, _blocks as host
 from ..numpy.random._blocks import NORMAL, UNIFORM
 from ..numpy.random._native import Source
 

@@ -6,8 +6,7 @@ from typing import Any
 import dask
 import dask.array as da
 
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions import sorting
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import sorting as generic

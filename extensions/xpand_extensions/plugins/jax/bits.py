@@ -6,8 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions.generic import bits as generic
 
 

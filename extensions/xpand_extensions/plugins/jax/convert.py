@@ -7,12 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
-from xpand_extensions.convert import Pointer
-from xpand_extensions.convert import exported as export
-from xpand_extensions.convert import from_pointer as pointed
-from xpand_extensions.convert import pointer as address_of
+from xpand.extend import LibraryArray as Array, Namespace
+from xpand_extensions.convert import Pointer, exported as export, from_pointer as pointed, pointer as address_of
 from xpand_extensions.convert._dtypes import copy_needed, name_of, no_dtype, no_values
 
 _wide: Final[dict[tuple[type, Any], bool]] = {}

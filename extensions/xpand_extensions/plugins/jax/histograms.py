@@ -8,8 +8,7 @@ import numpy as np
 
 import xpand.jax as xp
 from xpand import is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks
+from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram

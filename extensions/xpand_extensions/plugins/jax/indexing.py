@@ -7,8 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Scalar
+from xpand.extend import LibraryArray as Array, Scalar
 from xpand_extensions._bounds import Mode
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic

@@ -13,12 +13,10 @@ from jax import lax
 
 import xpand.jax as xp
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.linalg import _factorizations as generic
-from xpand_extensions.generic.linalg import _products as products
+from xpand_extensions.generic.linalg import _factorizations as generic, _products as products
 from xpand_extensions.generic.linalg._functions import MAX_SQUARINGS, exponential, principal_logarithm
 from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone
-from xpand_extensions.linalg import _checks as checks
-from xpand_extensions.linalg import _lstsq as lstsq
+from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of

@@ -6,8 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 

@@ -11,8 +11,7 @@ import numpy as np
 
 import xpand.jax as xp
 from xpand import UnsupportedError, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Scalar
+from xpand.extend import LibraryArray as Array, Scalar
 from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._dispatch import forwards_to

@@ -7,11 +7,9 @@ import jax
 import jax.custom_batching
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
-from xpand import jax as xp
-from xpand import trees
+from xpand import jax as xp, trees
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.vmap import _names as names

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 import xpand.numpy as xp
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions.arithmetic import integer_width
 from xpand_extensions.generic import bits as generic
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert._dtypes import copy_needed, name_of, no_dtype
 from xpand_extensions.devices import to_device

@@ -13,8 +13,7 @@ from scipy.linalg import lapack
 from scipy.linalg.blas import dnrm2
 
 from xpand import trees
-from xpand.extend import LibraryArray as Array
-from xpand.extend import checks
+from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions._solver_status import Status
 from xpand_extensions.jit._reused import program_of
 from xpand_extensions.optimize._algorithms._residuals import DECREASE

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 import xpand.numpy as xp
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Scalar
+from xpand.extend import LibraryArray as Array, Scalar
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._dispatch import forwards_to

@@ -5,9 +5,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from xpand.extend import LibraryArray as Array
-from xpand.torch._dtypes import SIGNED as SIGNED
-from xpand.torch._dtypes import from_ordered as from_ordered
-from xpand.torch._dtypes import to_ordered
+from xpand.torch._dtypes import SIGNED as SIGNED, from_ordered as from_ordered, to_ordered
 
 F = TypeVar("F", bound=Callable[..., Any])
 

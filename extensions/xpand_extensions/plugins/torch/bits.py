@@ -2,8 +2,7 @@
 
 import torch
 
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions.generic import bits as generic
 
 from ._unsigned import SIGNED, on_signed

@@ -9,12 +9,9 @@ import numpy as np
 import torch
 
 from xpand import is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Namespace
+from xpand.extend import LibraryArray as Array, Namespace
 from xpand.torch import _private as private
-from xpand_extensions.convert import Pointer
-from xpand_extensions.convert import exported as export
-from xpand_extensions.convert import from_pointer as pointed
+from xpand_extensions.convert import Pointer, exported as export, from_pointer as pointed
 from xpand_extensions.convert._dtypes import copy_needed, has_gradient, integer_of, is_short, no_dtype, no_values
 
 _BITS: Final = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}

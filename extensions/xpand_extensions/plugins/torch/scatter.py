@@ -9,8 +9,7 @@ from torch.func import debug_unwrap
 
 import xpand.torch as xp
 from xpand import UnsupportedError, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import Scalar
+from xpand.extend import LibraryArray as Array, Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions._at import GenericAt, binary
@@ -18,9 +17,7 @@ from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._runs import Runs
-from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
-from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
-from xpand_extensions.generic.scatter._nd import write
+from xpand_extensions.generic.scatter._nd import scatter as generic_scatter, scatter_nd as generic_scatter_nd, write
 from xpand_extensions.generic.scatter._offsets import segment_reduce as generic_segment_reduce
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation

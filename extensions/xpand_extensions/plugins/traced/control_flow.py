@@ -7,9 +7,7 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import Array, device_of
 
 from ..._dispatch import in_one_namespace
-from ...generic.control_flow import associative_scan as _associative_scan
-from ...generic.control_flow import cond as _cond
-from ...generic.control_flow import switch as _switch
+from ...generic.control_flow import associative_scan as _associative_scan, cond as _cond, switch as _switch
 from ...tracing import _branches, _scan, _while
 
 Arrays: TypeAlias = "tuple[Array, ...]"

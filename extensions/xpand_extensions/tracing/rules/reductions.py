@@ -8,8 +8,6 @@ from xpand.extend import device_of
 
 from ... import (
     control_flow as control_flow,  # has `associative_scan`
-)
-from ... import (
     statistics as statistics,  # has `reduce`
 )
 from ..._dispatch import for_any_library

@@ -7,8 +7,7 @@ transposed product. So all derivatives stay on the pattern.
 from typing import Any, Final
 
 from xpand.extend import device_of
-from xpand_extensions.sparse import _blocks as blocks
-from xpand_extensions.sparse import _products as products
+from xpand_extensions.sparse import _blocks as blocks, _products as products
 
 from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR

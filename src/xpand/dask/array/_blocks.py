@@ -19,8 +19,7 @@ from dask.utils import parse_bytes
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..._namespace import array_namespace
-from ...typing import DType
-from ...typing import LibraryArray as Array
+from ...typing import DType, LibraryArray as Array
 
 Index = tuple[int, ...]
 """Labels of the axes of one operand; axes with the same label run together."""

@@ -17,8 +17,7 @@ from dask.base import tokenize
 
 from ..._common.creation import dtype_of
 from ..._precision import PRECISION, dtype_for
-from ...typing import Device, DType
-from ...typing import LibraryArray as Array
+from ...typing import Device, DType, LibraryArray as Array
 from ._info import check_device, result_type
 
 Shape = int | tuple[int, ...]

@@ -10,10 +10,8 @@ import numpy as np
 from array_api_compat.dask.array import __array_namespace_info__ as _Info
 
 from ..._common.creation import defaults_set
-from ...numpy._dtypes import finfo as _finfo
-from ...numpy._dtypes import iinfo as _iinfo
-from ...typing import Device, DType
-from ...typing import LibraryArray as Array
+from ...numpy._dtypes import finfo as _finfo, iinfo as _iinfo
+from ...typing import Device, DType, LibraryArray as Array
 
 DEVICES = _Info().devices()
 

@@ -7,8 +7,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ...typing import Axis, DType
-from ...typing import LibraryArray as Array
+from ...typing import Axis, DType, LibraryArray as Array
 from ._blocks import along_axis
 
 

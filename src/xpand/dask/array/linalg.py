@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 from array_api_compat.dask.array.linalg import *
-from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
-from array_api_compat.dask.array.linalg import __all__ as _compat_names
+from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult, __all__ as _compat_names
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ...typing import Axis, DType
-from ...typing import LibraryArray as Array
+from ...typing import Axis, DType, LibraryArray as Array
 from . import _statistics
 from ._blocks import Core, map_core
 from ._creation import eye

@@ -10,8 +10,7 @@ from xpand.extend import Array
 from xpand_extensions.generic.control_flow import _loops as generic
 
 from .._explained import explained
-from ._bounded import bounded, trajectory
-from ._bounded import scan as checkpointed
+from ._bounded import bounded, scan as checkpointed, trajectory
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]

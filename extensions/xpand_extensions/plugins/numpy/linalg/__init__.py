@@ -9,11 +9,9 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.linalg import _factorizations as generic
-from xpand_extensions.generic.linalg import _functions as functions
+from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions
 from xpand_extensions.generic.linalg._products import Axes, execute, product
-from xpand_extensions.linalg import _checks as checks
-from xpand_extensions.linalg import _lstsq as lstsq
+from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of

@@ -12,10 +12,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from xpand.extend import DType
-from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.random import _keys as keys
-from xpand_extensions.generic.random import _uniform as generic
+from xpand.extend import DType, LibraryArray as Array
+from xpand_extensions.generic.random import _keys as keys, _uniform as generic
 from xpand_extensions.generic.random._continuous import scaled
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
 from xpand_extensions.generic.random._normal import PIECES, evaluated

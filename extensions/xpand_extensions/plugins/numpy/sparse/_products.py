@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from scipy.sparse import _sparsetools as kernels
-from scipy.sparse import csr_array
+from scipy.sparse import _sparsetools as kernels, csr_array
 
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to

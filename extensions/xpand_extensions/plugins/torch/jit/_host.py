@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from xpand import UnsupportedError, is_concrete
-from xpand.extend import LibraryArray as Array
-from xpand.extend import untraced
+from xpand.extend import LibraryArray as Array, untraced
 from xpand.torch import _private as private
 from xpand_extensions.jit._host import of_shapes
 

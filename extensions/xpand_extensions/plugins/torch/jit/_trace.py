@@ -16,8 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from xpand import namespace, trees
-from xpand.extend import LibraryArray as Array
-from xpand.extend import default_dtype
+from xpand.extend import LibraryArray as Array, default_dtype
 from xpand.torch import _private as private
 from xpand_extensions.jit._calls import Flattened
 

@@ -16,13 +16,11 @@ import numpy as np
 import torch
 
 from xpand import namespace
-from xpand.extend import Device, DType, Namespace, default_dtype
-from xpand.extend import LibraryArray as Array
+from xpand.extend import Device, DType, LibraryArray as Array, Namespace, default_dtype
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic import random as generics
-from xpand_extensions.generic.random import _continuous as scales
-from xpand_extensions.generic.random import _uniform as generic
+from xpand_extensions.generic.random import _continuous as scales, _uniform as generic
 from xpand_extensions.generic.random._gamma import gamma_slope
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
 from xpand_extensions.random._arguments import arrays_of

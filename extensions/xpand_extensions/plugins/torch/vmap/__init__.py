@@ -6,13 +6,11 @@ from typing import Any
 
 import torch
 
-from xpand import UnsupportedError, trees
-from xpand import torch as xp
+from xpand import UnsupportedError, torch as xp, trees
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.devices import to_device
-from xpand_extensions.vmap import _names as names
-from xpand_extensions.vmap import vmap as vmap_of_trees
+from xpand_extensions.vmap import _names as names, vmap as vmap_of_trees
 from xpand_extensions.vmap._mapping import placed, spread_axes
 from xpand_extensions.vmap._parallel import devices_of_replicas
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import torch
 
-from xpand import UnsupportedError
-from xpand import torch as xp
+from xpand import UnsupportedError, torch as xp
 from xpand.extend import LibraryArray as Array
 
 from ..autodiff._levels import Arrays, Lanes, Rule, call

@@ -7,8 +7,7 @@ from threading import Lock
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import binding as llvm
-from llvmlite import ir
+from llvmlite import binding as llvm, ir
 
 from .....tracing._compile import compiled
 from .....tracing._graph import Graph, Variable, graphs_within
