@@ -95,7 +95,7 @@ class Entry:
     reason: str
 
     def matches(self, test: str) -> bool:
-        """Tell whether this entry means the test, as the suite's own `conftest.py` tells it."""
+        """Return whether this entry means the test, as the suite's own `conftest.py` tells it."""
         return test == self.test or test.partition("[")[0] == self.test
 
 
@@ -241,7 +241,7 @@ class Result:
 
 
 def installed(library: str) -> bool:
-    """Tell whether a library is there to be tested; CuPy is only with a GPU."""
+    """Return whether a library is there to be tested; CuPy is only with a GPU."""
     target = target_of(library)
     if importlib.util.find_spec(target.package or library.partition(".")[0]) is None:
         return False

@@ -16,17 +16,17 @@ Native: TypeAlias = str | tuple[str, Case] | None
 
 
 def _with(*names: str, **keywords: Any) -> Case:
-    """A case whose arguments are samples, by name, and keywords that any library takes."""
+    """Return a case whose arguments are samples, by name, and keywords that any library takes."""
     return lambda xp, s: (tuple(getattr(s, name) for name in names), keywords)
 
 
 def _of(case: Callable[[Any, Samples], tuple[Any, ...]]) -> Case:
-    """A case with positional arguments alone."""
+    """Return a case with positional arguments alone."""
     return lambda xp, s: (case(xp, s), {})
 
 
 def _each(names: str, case: Case, module: str = "") -> Mapping[str, Case]:
-    """The same case for several functions, of the namespace itself or of one of its modules."""
+    """Return the same case for several functions, of the namespace itself or of one of its modules."""
     return {f"{module}.{name}" if module else name: case for name in names.split()}
 
 

@@ -51,7 +51,7 @@ class Call:
         return self._timer.timeit(number)
 
     def is_same_as(self, other: Timed) -> bool:
-        """Tell whether both run the very same function on equal arguments, so that timing them would compare noise."""
+        """Return whether both run the same function on equal arguments: their times would differ by noise only."""
         return (
             isinstance(other, Call)
             and self.function is other.function

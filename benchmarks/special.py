@@ -31,7 +31,7 @@ class Function(NamedTuple):
 
 
 def _scipy(name: str) -> dict[str, str]:
-    """The recipes of a function that all three have under one name."""
+    """Return the recipes of a function that all three have under one name."""
     return {"numpy": f"scipy.{name}", "torch": f"torch.special.{name}", "jax": f"jax.scipy.special.{name}"}
 
 

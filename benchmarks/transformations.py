@@ -113,7 +113,7 @@ def _chain(links: int) -> Made:
 
 
 def _elements(count: int) -> Made:
-    """A loop over the elements of an array: each one is an operation, with a derivative of the array's size."""
+    """Return a loop over the elements of an array: each one is an operation, with a derivative of the array's size."""
     x = np.linspace(0.0, 1.0, count)
 
     def total(x: Any) -> Any:
@@ -128,7 +128,7 @@ def _elements(count: int) -> Made:
 
 
 def _perceptron(images: int) -> Made:
-    """The gradient of a perceptron with one hidden layer on scikit-learn's digits."""
+    """Return the gradient of a perceptron with one hidden layer on scikit-learn's digits."""
     from sklearn.datasets import load_digits
 
     topic = "derivatives of NumPy programs"
@@ -166,7 +166,7 @@ def _gradient_by_hand(parameters: Any, x: Any, labels: Any) -> Any:
 
 
 def _formula(elements: int) -> Made:
-    """A formula compiled into one pass over blocks that stay in the cache."""
+    """Return a formula compiled into one pass over blocks that stay in the cache."""
     x = np.random.default_rng(0).normal(size=elements)
 
     def formula(x: Any) -> Any:
@@ -250,7 +250,7 @@ def _maps(members: int) -> Made:
 
 
 def _loops(steps: int) -> Made:
-    """A chain of states of a hundred numbers: a step costs some microseconds."""
+    """Return a chain of states of a hundred numbers: a step costs some microseconds."""
     topic = "loops of NumPy programs"
     start, inputs = np.ones(100), np.random.default_rng(0).normal(size=(steps, 100))
 

@@ -88,7 +88,7 @@ def facade_names() -> list[str]:
 
 
 def _is_public(operation: Operation[..., Any]) -> bool:
-    """Tell whether a function is public: xpand's are in the `__all__` of their capability."""
+    """Return whether a function is public: xpand's are in the `__all__` of their capability."""
     if operation.package != xpand_extensions.__name__:
         return True
     return operation.name in importlib.import_module(f"{operation.package}.{operation.capability}").__all__
@@ -110,7 +110,7 @@ def _support(operation: Operation[..., Any], library: str) -> Support:
 
 
 def _differentiates(package: str | None) -> bool:
-    """Tell whether a library has transformations of its own, which trace code that uses the standard's functions."""
+    """Return whether a library has transformations of its own, which trace code that uses the standard's functions."""
     if package is None:
         return False
     offered = _read(f"{package}.autodiff")

@@ -65,7 +65,7 @@ def solved_directly(
 
 
 def _is_own(function: Any) -> bool:
-    """Tell whether a function is one of xpand's own, and not a user's."""
+    """Return whether a function is one of xpand's own, and not a user's."""
     function = function.func if isinstance(function, partial) else function
     return str(getattr(function, "__module__", "")).startswith("xpand_extensions.")
 

@@ -21,7 +21,7 @@ trace_instead(_store, lambda dtype, narrow: None)
 
 
 def is_narrow(xp: Namespace, dtype: DType) -> bool:
-    """Tell whether a floating-point data type has fewer than 32 bits: float16, bfloat16."""
+    """Return whether a floating-point data type has fewer than 32 bits: float16, bfloat16."""
     known = _narrow.get(type(dtype))
     if known is not None and dtype in known:
         return known[dtype]
@@ -100,6 +100,6 @@ def as_dtype(dtype: DType | None, *arrays: Array) -> tuple[Any, ...]:
 
 
 def _is_lossy(xp: Namespace, x1: Array, x2: Array) -> bool:
-    """Tell whether no integer data type holds the values of both: uint64 and a signed one."""
+    """Return whether no integer data type holds the values of both: uint64 and a signed one."""
     ranges = [checks.integer_range(xp, x.dtype) for x in (x1, x2)]
     return min(low for low, _ in ranges) < 0 and max(high for _, high in ranges) >= 2**64 - 1

@@ -165,7 +165,7 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
 
 
 def _apart(xp: Namespace, x: Array, item: Array) -> bool:
-    """Tell whether an index isn't of the library of the array, nor of that under a traced array."""
+    """Return whether an index isn't of the library of the array, nor of that under a traced array."""
     try:
         return array_namespace(x, item) is not xp
     except TypeError:

@@ -5,7 +5,7 @@ from xpand.extend import Array
 
 
 def is_lazy(x: Array) -> bool:
-    """Tell whether an array's library is lazy, also where a transformation traces the array.
+    """Return whether an array's library is lazy, also where a transformation traces the array.
 
     No loop over its arrays sees how far it has come, inside of transformations and outside.
     """

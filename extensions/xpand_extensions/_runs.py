@@ -81,7 +81,7 @@ class Runs:
         return self.xp.take(values, self._positions(self.stop - 1), axis=0)
 
     def has_occurrence(self, number: int) -> Array:
-        """Tell whether each index occurs more than `number` times: shape `(count,)`."""
+        """Return whether each index occurs more than `number` times: shape `(count,)`."""
         return self.first + number < self.stop
 
     def occurrence(self, number: int, values: Array) -> Array:
@@ -134,7 +134,7 @@ class Matches:
         return self._picked(self._number_of(later=True) == 0, values)
 
     def has_occurrence(self, number: int) -> Array:
-        """Tell whether each index occurs more than `number` times: shape `(count,)`."""
+        """Return whether each index occurs more than `number` times: shape `(count,)`."""
         return self.xp.any(self._chosen(self._number_of(later=False) == number), axis=1)
 
     def occurrence(self, number: int, values: Array) -> Array:

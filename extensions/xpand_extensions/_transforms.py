@@ -176,7 +176,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:
 
 
 def weak_numbers(like: Array | None) -> bool:
-    """Tell whether Python numbers stay numbers in functions of arrays like `like`.
+    """Return whether Python numbers stay numbers in functions of arrays like `like`.
 
     Python numbers are weakly typed: with an array, they take its data type. As arrays they would not, except on
     libraries that have arrays like that, which are JAX's of numbers and PyTorch's of shape ().
@@ -225,7 +225,7 @@ def arrays_and_numbers(
 
 
 def is_python_number(x: Any) -> bool:
-    """Tell whether something is a Python number, and no array."""
+    """Return whether something is a Python number, and no array."""
     return isinstance(x, (bool, int, float, complex)) and not checks.is_array(x)
 
 
@@ -242,7 +242,7 @@ def as_array(what: str, value: Any, like: Array | ArraySpec | None) -> Array:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether something is an array or a Python number."""
+    """Return whether something is an array or a Python number."""
     return isinstance(value, (bool, int, float, complex)) or checks.is_array(value)
 
 
@@ -315,7 +315,7 @@ def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
 
 
 def is_floating(xp: Namespace, x: Array) -> bool:
-    """Tell whether an array is of a floating-point data type, real or complex."""
+    """Return whether an array is of a floating-point data type, real or complex."""
     return checks.kind(xp, x.dtype) in checks.FLOATING
 
 

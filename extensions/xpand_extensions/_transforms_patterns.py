@@ -43,12 +43,12 @@ class Container:
 
 
 def is_container(x: Any) -> bool:
-    """Tell whether something is a container, for walks through trees that end there."""
+    """Return whether something is a container, for walks through trees that end there."""
     return isinstance(x, Container)
 
 
 def has_containers(tree: trees.Tree) -> bool:
-    """Tell whether there are containers in a tree."""
+    """Return whether there are containers in a tree."""
     return any(isinstance(x, Container) for x in trees.leaves(tree, is_leaf=is_container))
 
 
@@ -135,7 +135,7 @@ class Patterned:
         return arrays[:rest]
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether another has its containers, of the same sizes, in the same positions."""
+        """Return whether another has its containers, of the same sizes, in the same positions."""
         return isinstance(other, Patterned) and bool(self.structure == other.structure)
 
     def __hash__(self) -> int:

@@ -333,13 +333,13 @@ def _spread(weights: Array | None, shape: tuple[int, ...] | None) -> Array | Non
 
 
 def _is_number(bins: Any) -> bool:
-    """Tell whether bins are a number of them, and no edges."""
+    """Return whether bins are a number of them, and no edges."""
     return not hasattr(bins, "ndim") or (bins.ndim == 0 and not hasattr(bins, "__array_namespace__"))
 
 
 @pluggable
 def is_ascending(edges: Array, /) -> Array:
-    """Tell whether values are in ascending order along the last axis, without NaN: one boolean."""
+    """Return whether values are in ascending order along the last axis, without NaN: one boolean."""
     return is_ascending.native(edges)(edges)
 
 

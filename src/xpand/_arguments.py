@@ -1,8 +1,8 @@
-"""Checks of arguments, for the core and the facades: each says which function and argument, the value it got and the
-values it accepts.
+"""Checks of arguments, for the core and the facades. Each error names the function, the argument, the value given and
+the values accepted.
 
-An argument is checked once, in the facade; implementations trust what they are given. A wrong type is a `TypeError`, a
-wrong value a `ValueError`, and both are the same on every library because no library is asked.
+An argument is checked once, in the facade; implementations trust their arguments. A wrong type is a `TypeError`, a
+wrong value a `ValueError`, with the same message on every library.
 """
 
 import operator
@@ -43,8 +43,8 @@ _NAMES: Final[dict[frozenset[Kind], str]] = {
     BITS: "a boolean or integer data type",
 }
 
-# The kinds of arrays that a Python scalar, which has no width, may be combined with; and those that may be written into
-# one of a given kind.
+# For each kind of Python scalar: the kinds of arrays that it may be combined with. For each kind of array: the kinds
+# that may be written into it.
 _SCALARS: Final[dict[type, frozenset[Kind]]] = {
     bool: frozenset({"bool"}),
     int: NUMERIC,
@@ -60,9 +60,9 @@ _ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
 }
 
 
-# Dictionaries, because torch.compile warns of functools.cache. Each type of data types has its own: array-api-strict
-# warns when one of its data types is compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary with
-# one of NumPy's in it.
+# Dictionaries, because torch.compile warns of functools.cache. One for each type of data types: array-api-strict warns
+# if its data types are compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary that holds one of
+# NumPy's.
 _kinds: dict[type, dict[DType, Kind | None]] = {}
 _ranges: dict[type, dict[DType, tuple[int, int]]] = {}
 
@@ -71,7 +71,7 @@ def _store(table: dict[type, dict[DType, Any]], dtype: DType, value: Any) -> Non
     table.setdefault(type(dtype), {})[dtype] = value
 
 
-# torch.compile would have to write the whole table again, with the data types of other libraries.
+# torch.compile would write the whole table again, with the data types of other libraries
 trace_instead(_store, lambda table, dtype, value: None)
 
 
@@ -86,13 +86,13 @@ def kind(xp: Namespace, dtype: DType) -> Kind | None:
 
 
 def knows_dtype(value: Any) -> bool:
-    """Tell whether a value is a data type that has been checked before: one that cannot change and has a hash."""
+    """Return whether a value is a data type that has been checked before: one that cannot change and has a hash."""
     known = _kinds.get(type(value))
     return known is not None and value in known
 
 
 def kind_of(x: Array) -> Kind | None:
-    """Name the kind of the data type of an array, without asking for its namespace where the type is known."""
+    """Name the kind of an array's data type, without finding its namespace if the type is known."""
     dtype = x.dtype
     known = _kinds.get(type(dtype))
     return known[dtype] if known is not None and dtype in known else kind(array_namespace(x), dtype)
@@ -105,12 +105,12 @@ _DTYPE_NAMES: Final = frozenset(
 
 
 def is_dtype_name(name: str) -> bool:
-    """Tell whether a string names a data type."""
+    """Return whether a string names a data type."""
     return name in _DTYPE_NAMES
 
 
 def named_dtype(function: str, xp: Namespace, dtype: DType) -> DType:
-    """Return a library's data type of a name, such as "float32"; a data type as it is.
+    """Return the library's data type for a name such as "float32"; return a data type unchanged.
 
     Raises:
         TypeError: The library has none of this name.
@@ -135,21 +135,21 @@ def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
 
 
 def device_of(x: object) -> Any:
-    """Return the device of an array, to make others there; None where it is unknown: tracers and Dask arrays.
+    """Return the device of an array; None if it is unknown, as for tracers and Dask arrays.
 
-    `xpand.device` tells more, and takes longer than a small operation.
+    `xpand.device` finds more of them, but takes longer than a small operation.
     """
     return getattr(x, "device", None)
 
 
 def is_array(x: object) -> TypeGuard[Array]:
-    """Tell whether something is an array of any library; a class of arrays, such as `np.float32`, is none.
+    """Return whether an object is an array of any library. A class such as `np.float32` is not.
 
     Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
     """
     cls = type(x)
-    # At once, since asking each library takes longer than a small operation; and of a number that torch.compile lets
-    # vary no attribute can be asked for.
+    # Answered early: checking each library takes longer than a small operation, and numbers that torch.compile lets
+    # vary have no attributes.
     if cls is float or cls is int:
         return False
     return library_of(cls) is not None or (hasattr(x, "__array_namespace__") and not isinstance(x, type))
@@ -428,7 +428,7 @@ def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
     first = shapes[0]
     if all(each == first for each in shapes[1:]):
         return tuple(first)
-    ndim = max([len(each) for each in shapes])  # torch.compile takes no generator here
+    ndim = max([len(each) for each in shapes])  # torch.compile accepts no generator here
     result: list[Any] = [1] * ndim
     for each in shapes:
         for i, size in enumerate(each, ndim - len(each)):

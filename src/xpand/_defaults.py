@@ -1,4 +1,4 @@
-"""The namespace to use where no array says which: a default, and the choice among values.
+"""The namespace to use if no array determines it: a default, and the choice among values.
 
 The default is one per process, and `use` overrides it for a block of code. The override is a context variable, so a
 thread or an asynchronous task that sets it leaves the others alone.
@@ -107,7 +107,7 @@ def choose_namespace(*values: Any) -> Namespace:
     if chosen is not None:
         return chosen
     default = default_namespace()
-    # Any wrapped library takes NumPy arrays; of a stranger that can't be known.
+    # Any wrapped library takes NumPy arrays; other libraries may not.
     return default if numpy is None or library_name(default) in LIBRARIES else numpy
 
 

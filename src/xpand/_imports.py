@@ -33,10 +33,10 @@ def _load(name: str) -> bool:
 def import_module(name: str) -> ModuleType:
     """Import a module, inside torch.compile too: the first call with a tensor may be there."""
     _load(name)
-    # Not from `sys.modules`, which torch.compile shows as it was before the import.
+    # Not from `sys.modules`: torch.compile sees its state before the import.
     root, *rest = name.split(".")
     module: Any = sys.modules[root]
     for part in rest:
         module = getattr(module, part)
-    # A package may have a function under the name of its module.
+    # A package may have a function with the name of its module.
     return module if isinstance(module, ModuleType) else sys.modules[name]

@@ -89,9 +89,9 @@ LIBRARIES: Final = {
 # The hot path: array type -> namespace. Only types of the libraries above are kept here. Another library's arrays are
 # asked each time, because their namespace may depend on the array (a wrapper around arrays of several libraries).
 _BY_TYPE: dict[type, Namespace] = {}
-_MAX_TYPES: Final = 4096  # a program that makes array classes without end must not make the cache grow without end
+_MAX_TYPES: Final = 4096  # the cache must stay bounded if a program keeps making array classes
 
-# Classes of arrays whose namespace takes another's arrays along with them, as constants.
+# Classes of arrays whose namespace also accepts another namespace's arrays, as constants.
 _WRAPPERS: dict[type, Namespace] = {}
 
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
@@ -104,7 +104,7 @@ def library_of(cls: type) -> str | None:
     for library in LIBRARIES.values():
         for module_name, attribute in library.array_types:
             module = sys.modules.get(module_name)
-            # A module that is half imported may not have the attribute yet.
+            # A partly imported module may not have the attribute yet.
             base = getattr(module, attribute, None) if module is not None else None
             if base is not None and issubclass(cls, base):
                 return library.name
@@ -112,15 +112,14 @@ def library_of(cls: type) -> str | None:
 
 
 def register_wrapper(cls: type, xp: Namespace) -> None:
-    """Have the arrays of a class belong to a namespace that takes those of another library too.
-
-    The namespace says of which: `xp.wraps(other)`. Arrays of both together belong to it.
+    """Register a class of arrays whose namespace also accepts arrays of another library. `xp.wraps(other)` tells which
+    library. Arrays of both together belong to this namespace.
     """
     _WRAPPERS[cls] = _BY_TYPE[cls] = xp
 
 
 def knows_namespace(cls: type) -> bool:
-    """Tell whether the type of an array alone determines its namespace."""
+    """Return whether the type of an array alone determines its namespace."""
     return cls in _WRAPPERS or library_of(cls) is not None
 
 
@@ -214,7 +213,7 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
         return wrapper
     name = library_of(cls)
     if name is None:
-        # Asked after the libraries: np.float64 is a float, and an array all the same.
+        # Checked after the libraries: np.float64 is a float, but also an array.
         if x is None or isinstance(x, (int, float, complex)):
             return None
         method = getattr(x, "__array_namespace__", None)
@@ -282,7 +281,7 @@ def _with_spec(xp: Namespace, spec: Any) -> Namespace:
 
 
 def _is_jax_zero_gradient(x: Any) -> bool:
-    """Tell whether a NumPy array is a gradient of an integer in JAX: `float0`, a void type that only JAX gives."""
+    """Return whether a NumPy array is a gradient of an integer in JAX: `float0`, a void type that only JAX gives."""
     return "jax" in sys.modules and x.dtype.char == "V" and x.dtype == sys.modules["jax"].float0
 
 
@@ -323,12 +322,12 @@ def namespace(name: str) -> Namespace:
         raise TypeError(f"namespace: name must be a string such as 'numpy', got {describe(name)}")
     library = LIBRARIES.get(name.partition(".")[0])
     if library is not None and name in (library.name, library.native, _PACKAGE + library.namespace):
-        try:  # and no question first: not every version of PyTorch compiles through `find_spec`
+        try:  # without a check first: not every version of PyTorch compiles through `find_spec`
             return import_module(_PACKAGE + library.namespace)
         except ModuleNotFoundError as error:
             if error.name != library.name:
                 raise
-            # NumPy has no extra: xpand depends on it, but a copy inside another package may be without.
+            # NumPy has no extra: xpand depends on it. A vendored copy may lack it.
             package = "numpy" if library.name == "numpy" else f"'xpand[{library.name}]'"
             raise ModuleNotFoundError(
                 f"namespace: {library.name!r} is not installed; `pip install {package}` brings it",
@@ -372,7 +371,7 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
 
 
 def is_lazy(xp: Namespace) -> bool:
-    """Tell whether a library that is wrapped computes nothing before it is asked to."""
+    """Return whether a library that is wrapped computes nothing before it is asked to."""
     library = LIBRARIES.get(library_name(xp))
     return library is not None and library.is_concrete is _never
 
@@ -397,7 +396,7 @@ def imported_libraries() -> tuple[str, ...]:
 
 
 def is_concrete(x: Array) -> bool:
-    """Tell whether the values of an array can be read now: not traced, not lazy, not without data.
+    """Return whether the values of an array can be read now: not traced, not lazy, not without data.
 
     False for tracers of JAX, for tensors inside `torch.func` and `torch.compile`, for tensors on the meta device, and
     for Dask arrays, whose values would have to be computed. True for Python scalars. Nothing is computed.
@@ -417,8 +416,7 @@ def is_concrete(x: Array) -> bool:
         if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
             _CONCRETE_BY_TYPE[type(x)] = check
         return check(x)
-    # Another library says so itself where it has such a notion: an attribute of the object, no call of bool(x), which
-    # would compute a lazy array.
+    # Other libraries may have an attribute for this. Calling bool(x) instead would compute a lazy array.
     return not getattr(x, "is_traced", False)
 
 

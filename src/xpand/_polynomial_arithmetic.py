@@ -205,7 +205,7 @@ def _product(xp: Namespace, p1: Array, p2: Array) -> Array:
         return xp.zeros((*batch, 0), dtype=dtype, device=device)
     if m < n:
         p1, p2, m, n = p2, p1, n, m
-    # The longer, moved by each power of the shorter: as many passes as that has coefficients.
+    # Shift the longer polynomial by each power of the shorter: one pass for each coefficient of the shorter.
     total: Any = None
     for i in range(n):
         term = xp.multiply(p1, p2[..., i : i + 1])

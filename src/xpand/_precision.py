@@ -69,7 +69,7 @@ def compiled_for() -> Any:
     return PRECISION.current(), MATMUL.current()
 
 
-# torch.compile reads this in its place. It can't follow a context variable; it guards the variables that it reads.
+# torch.compile reads this instead. It can't trace a context variable; it guards the variables that it reads.
 trace_instead(current, _current_while_compiling)
 
 

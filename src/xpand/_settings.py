@@ -43,7 +43,7 @@ class Block(Generic[T]):
 
 class _Thread(threading.local, Generic[T]):
     def __init__(self) -> None:
-        # Of each thread, not of the class: what torch.compile finds in the class it takes for the same in all threads.
+        # Set on the thread, not on the class: torch.compile takes class attributes for equal in all threads.
         self.block: Block[T] | None = None
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def same_structure(one: Any, other: Any) -> bool:
-    """Tell whether two structures of optree's are equal.
+    """Return whether two structures of optree's are equal.
 
     torch.compile has structures of its own, and PyTorch 2.11 can't compare two that are nested: these are taken apart.
     """

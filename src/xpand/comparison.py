@@ -54,7 +54,7 @@ def allclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> Array:
-    """Tell whether all elements of two arrays are close, as `isclose` says: one boolean, an array of shape ().
+    """Return whether all elements of two arrays are close, as `isclose` says: one boolean, an array of shape ().
 
     Arguments and errors are those of `isclose`. Source: `numpy.allclose`.
 
@@ -67,7 +67,7 @@ def allclose(
 
 
 def array_equal(a: Array, b: Array, /, *, equal_nan: bool = False) -> Array:
-    """Tell whether two arrays have the same shape and equal elements: one boolean, an array of shape ().
+    """Return whether two arrays have the same shape and equal elements: one boolean, an array of shape ().
 
     Args:
         a: An array of any data type.
@@ -123,7 +123,7 @@ def _close(function: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: b
         a, b = xp.astype(a, real), xp.astype(b, real)
     finite = xp.isfinite(a) & xp.isfinite(b)
     zero = xp.zeros((), dtype=a.dtype, device=device_of(like))
-    # Infinities are no part of the difference: NumPy warns of inf - inf.
+    # Infinities are excluded from the difference: NumPy warns of inf - inf.
     distance = xp.abs(xp.where(finite, a, zero) - xp.where(finite, b, zero))
     size = xp.abs(xp.where(finite, b, zero))
     found = equal | (finite & (distance <= atol + rtol * size))

@@ -92,7 +92,7 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
     size = x.shape[-1] + abs(offset)
     beyond = xp.zeros((*x.shape[:-1], abs(offset)), dtype=x.dtype, device=device)
     padded = xp.concat([x, beyond], axis=-1) if offset else x
-    # The numbers of a row where they lie above the main diagonal, of a column where below.
+    # Diagonals above the main one are filled by row, those below by column.
     numbers = xp.expand_dims(padded, axis=-1 if offset >= 0 else -2)
     mask = xp.astype(xp.eye(size, k=offset, dtype=xp.int8, device=device), xp.bool)
     return xp.where(mask, numbers, xp.zeros((), dtype=x.dtype, device=device))

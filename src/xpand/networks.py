@@ -14,7 +14,7 @@ __all__ = ["is_module", "nn_library"]
 
 
 def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:
-    """Tell whether an object is a neural network.
+    """Return whether an object is a neural network.
 
     Args:
         x: Anything.

@@ -40,7 +40,7 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
 
 @pluggable
 def is_differentiated(x: Array, /) -> bool:
-    """Tell whether an array that has values is being differentiated, as PyTorch's tensors may be."""
+    """Return whether an array that has values is being differentiated, as PyTorch's tensors may be."""
     return is_differentiated.native(x)(x)
 
 

@@ -43,7 +43,7 @@ class Policy:
     args: tuple[Any, ...] = ()
 
     def __call__(self, op: Any, *avals: Any, **params: Any) -> bool:
-        """Tell whether the results of an operation may be saved."""
+        """Return whether the results of an operation may be saved."""
         return self.saves(op, *avals, **params)
 
     def __repr__(self) -> str:

@@ -354,14 +354,14 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
 
 
 def _holds(kind: str | None, number: Any) -> bool:
-    """Tell whether data types of a kind hold a Python number."""
+    """Return whether data types of a kind hold a Python number."""
     if isinstance(number, bool):
         return kind == "bool"
     return kind in _RANKS and _RANKS[kind] >= (2 if isinstance(number, complex) else isinstance(number, float))
 
 
 def promotes(x: Array, dtype: DType) -> bool:
-    """Tell whether a number, as an array, can be converted to a data type: by its kind, as Python numbers are."""
+    """Return whether a number, as an array, can be converted to a data type: by its kind, as Python numbers are."""
     xp = array_namespace(x)
     before, after = checks.kind(xp, x.dtype), checks.kind(xp, dtype)
     if before is None or after is None or "bool" in (before, after):
@@ -370,7 +370,7 @@ def promotes(x: Array, dtype: DType) -> bool:
 
 
 def same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    """Tell whether two shapes are equal; unknown sizes match any."""
+    """Return whether two shapes are equal; unknown sizes match any."""
     return len(first) == len(second) and all(
         m == n or None in (m, n) or m != m or n != n for m, n in zip(first, second)
     )

@@ -159,7 +159,7 @@ def _is_leaf(x: Any) -> bool:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Tell whether something is no array of the standard, but says how to make one of it."""
+    """Return whether something is no array of the standard, but says how to make one of it."""
     return (hasattr(x, "__dlpack__") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 

@@ -13,12 +13,12 @@ from ._dtypes import copy_needed
 
 
 def is_sparse(x: Any) -> bool:
-    """Tell whether something is a container, or a sparse array of a library's own."""
+    """Return whether something is a container, or a sparse array of a library's own."""
     return isinstance(x, Sparse) or native_format(x) is not None
 
 
 def has_sparse(cls: type) -> bool:
-    """Tell whether instances of a class of arrays may be sparse."""
+    """Return whether instances of a class of arrays may be sparse."""
     return module_of(cls) is not None
 
 

@@ -39,7 +39,7 @@ class Geometry(NamedTuple):
         return tuple([reach // stride + 1 if reach >= 0 else 0 for reach, stride in zip(reaches, self.strides)])
 
     def cuts_all(self, spatial: Sequence[int]) -> bool:
-        """Tell whether negative padding leaves no point along some axis: the rest of the input is zeros."""
+        """Return whether negative padding leaves no point along some axis: the rest of the input is zeros."""
         for n, d, pair in zip(spatial, self.input_dilation, self.padding):
             if min(pair) < 0 and -min(pair) >= span(n, d):
                 return True
@@ -132,7 +132,7 @@ def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]
 
 
 def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> bool:
-    """Tell whether padding takes all points off the transposed convolution's result along some axis."""
+    """Return whether padding takes all points off the transposed convolution's result along some axis."""
     for n, stride, covered, pair in zip(spatial, what.strides, what.spans(taps), what.padding):
         if max(pair) >= (n - 1) * stride + covered:
             return True

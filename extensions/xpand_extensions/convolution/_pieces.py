@@ -85,7 +85,7 @@ def new_zeros(xp: Namespace, x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str, cost: float = _FFT_COST) -> bool:
-    """Tell whether to take Fourier transforms: where asked for, or where by the sizes they take less time than sums.
+    """Return whether to take Fourier transforms: where asked for, or where by the sizes they take less time than sums.
 
     `cost` is that along one axis.
     """

@@ -61,7 +61,7 @@ def memory_errors(device: Device | str | None = None, /, *, xp: Namespace | str 
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Tell whether a library's error says that memory ran out."""
+    """Return whether a library's error says that memory ran out."""
     if isinstance(error, DeviceMemoryError):
         return False
     return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"))
@@ -239,7 +239,7 @@ def wait(x: Array, /) -> None:
 
 
 def is_available(x: object, /) -> bool:
-    """Tell whether the values of all arrays of a tree can be read now: none is traced, lazy, or without data.
+    """Return whether the values of all arrays of a tree can be read now: none is traced, lazy, or without data.
 
     Nothing is computed. Other objects, such as numbers, are available.
 

@@ -62,7 +62,7 @@ class Ruled:
         return call.rebuilt(call.with_rules()(*arrays))
 
     def _transforms(self, values: Iterable[Any]) -> bool:
-        """Tell whether a transformation may meet one of the arrays among arguments."""
+        """Return whether a transformation may meet one of the arrays among arguments."""
         for x in values:
             if type(x) in _PLAIN:
                 continue

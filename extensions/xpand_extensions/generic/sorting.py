@@ -66,7 +66,7 @@ def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array
 
 
 def _before(xp: Namespace, element: Array, value: Array, side: Side) -> Array:
-    """Tell whether an element of the sorted values lies before the position of a value."""
+    """Return whether an element of the sorted values lies before the position of a value."""
     if checks.kind(xp, value.dtype) != "real":
         return element < value if side == "left" else element <= value
     if side == "left":

@@ -52,7 +52,7 @@ def _unchanged(*arrays: Array) -> tuple[Array, ...]:
 
 
 def narrow(xp: Namespace, dtype: DType) -> bool:
-    """Tell whether a data type is float16 or bfloat16, which LAPACK doesn't know and libraries refuse."""
+    """Return whether a data type is float16 or bfloat16, which LAPACK doesn't know and libraries refuse."""
     return checks.kind(xp, dtype) == "real" and is_narrow(xp, dtype)
 
 

@@ -179,5 +179,5 @@ def _spread(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def is_square(problem: LinearProblem) -> bool:
-    """Tell whether there are as many rows as columns."""
+    """Return whether there are as many rows as columns."""
     return problem.rows.size == problem.columns.size

@@ -79,7 +79,7 @@ def _columns_solved(steps: _Steps, b: Array) -> Array:
 
 
 def applies(part: COO) -> bool:
-    """Tell whether to solve a triangle level by level: it isn't on the host, and its pattern is concrete."""
+    """Return whether to solve a triangle level by level: it isn't on the host, and its pattern is concrete."""
     return part.coords[0].ndim == 1 and are_concrete(*part.coords) and _is_far(part.values)
 
 
@@ -126,7 +126,7 @@ def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int,
 
 
 def _is_far(x: Array) -> bool:
-    """Tell whether the host would have to copy values from their device, or from the default one if it is unknown."""
+    """Return whether the host would have to copy values from their device, or from the default one if it is unknown."""
     device = checks.device_of(x)
     # Arrays that JAX distributes over several devices have no single one.
     is_known = device is not None and not hasattr(device, "device_set")

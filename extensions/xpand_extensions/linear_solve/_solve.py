@@ -211,7 +211,7 @@ def solve(
 
 
 def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
-    """Tell whether a function has a concrete, nonzero value at zero."""
+    """Return whether a function has a concrete, nonzero value at zero."""
     xp = array_namespace(problem.b)
     zero = xp.zeros_like(problem.b[..., :1])
     x = xp.broadcast_to(zero, (*problem.b.shape[:-1], problem.columns.size))
@@ -220,7 +220,7 @@ def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
 
 
 def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
-    """Tell whether only a method and tolerances are given; other calls take the general path."""
+    """Return whether only a method and tolerances are given; other calls take the general path."""
     if axis != -2 or type(throw) is not bool or type(batch_ndim) is not int or batch_ndim:
         return False
     return type(args) is tuple and not args and all(each is None for each in optional)

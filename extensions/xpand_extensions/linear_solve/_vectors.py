@@ -35,7 +35,7 @@ class Vectors:
         return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype, self.is_columns
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the vectors are of the same space, for caches of what has been compiled."""
+        """Return whether the vectors are of the same space, for caches of what has been compiled."""
         return isinstance(other, Vectors) and self._key() == other._key()
 
     def __hash__(self) -> int:

@@ -84,7 +84,7 @@ class NamedArray(Methods, Operators):
         return call.annotation(axes)
 
     def matches_axes(self, spec: Any) -> bool:
-        """Tell whether the array has the axes of an annotation, of a string, or of names: see `named.typing`."""
+        """Return whether the array has the axes of an annotation, of a string, or of names: see `named.typing`."""
         return call.matches_axes(self, spec)
 
     # --- axes --------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class NamedArray(Methods, Operators):
         return dict(zip(self.names, self.array.shape))
 
     def has_axis(self, axis: AxisSelection) -> bool:
-        """Tell whether the array has an axis, or all of several, of the size given if there is one."""
+        """Return whether the array has an axis, or all of several, of the size given if there is one."""
         own = self.shape
         return all(name in own and (size is None or size == own[name]) for name, size in _axis.pairs("has_axis", axis))
 

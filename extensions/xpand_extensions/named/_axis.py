@@ -259,7 +259,7 @@ def _without(function: str, axes: AxisSelection, to_remove: AxisSelection, *, al
 
 
 def selects_axis(selector: AxisSelection, selected: AxisSelection) -> bool:
-    """Tell whether the first has every axis of the second, with the same size where both give one.
+    """Return whether the first has every axis of the second, with the same size where both give one.
 
     >>> selects_axis((Axis("a", 2), "b"), {"b": 3}), selects_axis("a", "c")
     (True, False)
@@ -272,7 +272,7 @@ def selects_axis(selector: AxisSelection, selected: AxisSelection) -> bool:
 
 
 def is_axis_compatible(ax1: AxisSelector, ax2: AxisSelector) -> bool:
-    """Tell whether two axes have one name, and one size where both give it.
+    """Return whether two axes have one name, and one size where both give it.
 
     >>> is_axis_compatible("a", Axis("a", 2)), is_axis_compatible(Axis("a", 3), Axis("a", 2))
     (True, False)

@@ -159,7 +159,7 @@ def _with_scalar(name: str, function: Function, has_aux: bool) -> Function:
 
 
 def is_named(x: Any) -> bool:
-    """Tell whether an object is a named array, which is then a leaf of a tree."""
+    """Return whether an object is a named array, which is then a leaf of a tree."""
     return isinstance(x, NamedArray)
 
 

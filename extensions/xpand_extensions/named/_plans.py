@@ -100,7 +100,7 @@ def check_named(function: str, parameter: str, x: Any) -> None:
 
 
 def without_axes(function: str, x: Any) -> bool:
-    """Tell whether an operand is a number, Python's or an array without axes; raise where it is an array with some."""
+    """Return whether an operand is a Python number or an array without axes; raise for an array with axes."""
     if isinstance(x, _NUMBERS):
         return True
     if not is_array(x):

@@ -42,12 +42,12 @@ __all__ = [
 
 
 def all(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
-    """Tell whether all elements are true."""
+    """Return whether all elements are true."""
     return call.all(array, axis, where=where)
 
 
 def any(array: NamedArray, axis: AxisSelection | None = None, *, where: NamedArray | None = None) -> NamedArray:
-    """Tell whether any element is true."""
+    """Return whether any element is true."""
     return call.any(array, axis, where=where)
 
 

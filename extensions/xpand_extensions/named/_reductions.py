@@ -198,7 +198,7 @@ def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
 
 
 def _is_of_names(axis: Any) -> bool:
-    """Tell whether a selection gives no sizes, so that what was found for it stays true."""
+    """Return whether a selection gives no sizes, so that what was found for it stays true."""
     return isinstance(axis, str) or (isinstance(axis, (tuple, list)) and all(isinstance(each, str) for each in axis))
 
 

@@ -145,12 +145,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Tell whether two arrays that broadcast by name are equal within tolerances: an array without names or axes."""
+    """Return whether two arrays that broadcast by name are equal within tolerances: an array without names or axes."""
     return call.allclose(a, b, rtol, atol, equal_nan)
 
 
 def array_equal(a: Any, b: Any) -> Any:
-    """Tell whether two arrays have the same axes, in any order, and equal elements: a boolean, or a traced or lazy one.
+    """Return whether two arrays have the same axes, in any order, and equal elements. May be traced or lazy.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([[1, 2], [3, 4]]), ("a", "b"))
@@ -161,7 +161,7 @@ def array_equal(a: Any, b: Any) -> Any:
 
 
 def array_equiv(a: Any, b: Any) -> Any:
-    """Tell whether two arrays broadcast by name to equal elements: a boolean, or a traced or lazy one."""
+    """Return whether two arrays broadcast by name to equal elements: a boolean, or a traced or lazy one."""
     return call.array_equiv(a, b)
 
 

@@ -75,7 +75,7 @@ class AxesSpec:
     kind: str | None = None
 
     def matches(self, x: NamedArray) -> bool:
-        """Tell whether a named array has these axes and a data type of this kind."""
+        """Return whether a named array has these axes and a data type of this kind."""
         own = x.shape
         wanted = (*self.first, *self.last)
         if len(wanted) > len(own) or (len(wanted) < len(own) and not self.others):

@@ -82,7 +82,7 @@ class Recorder:
             return self.lanes.setdefault(get_ident(), Lane())
 
     def enters(self, label: Label) -> bool:
-        """Tell whether the implementation that is called is that of the innermost recorded call; true once."""
+        """Return whether the implementation that is called is that of the innermost recorded call; true once."""
         lane = self.lanes.get(get_ident())
         if lane is None or lane.entered is None or lane.entered.name != label.name:
             return False
@@ -204,7 +204,7 @@ _HIDDEN: Final[dict[str, bool]] = {}
 
 
 def _is_hidden(filename: str) -> bool:
-    """Tell whether a file is of xpand or of a library, so that its lines aren't the user's."""
+    """Return whether a file is of xpand or of a library, so that its lines aren't the user's."""
     names = (*_PACKAGES, *wrapped_libraries(), "jaxlib")
     files = (getattr(sys.modules.get(name), "__file__", None) for name in names)
     roots = tuple(os.path.dirname(file) + os.sep for file in files if file)

@@ -36,7 +36,7 @@ _UNSIGNED: Final[frozenset[checks.Kind]] = frozenset({"unsigned"})
 
 
 def is_typed(key: Key) -> bool:
-    """Tell whether an array holds keys of a data type for keys, as `jax.random.key` makes them."""
+    """Return whether an array holds keys of a data type for keys, as `jax.random.key` makes them."""
     # A data type of JAX alone: libraries' own have names without brackets.
     return str(key.dtype).startswith("key<")
 

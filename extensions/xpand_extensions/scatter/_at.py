@@ -260,7 +260,7 @@ def _check_update(_: str, x: Array, index: Any, values: Any, operation: Operatio
 
 
 def _are_positions(_: str, x: Array, index: Any) -> tuple[bool]:
-    """Tell whether an index is an array of integers into the first axis, and neither array is empty."""
+    """Return whether an index is an array of integers into the first axis, and neither array is empty."""
     if index is None or not index.ndim or not x.ndim or 0 in (*x.shape, *index.shape):
         return (False,)
     is_integer = checks.kind_of(index) in checks.INTEGERS

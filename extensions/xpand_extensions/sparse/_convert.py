@@ -21,7 +21,7 @@ FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
 
 
 def is_sparse(x: Any, /) -> bool:
-    """Tell whether something is one of the containers, or a sparse array of a library's own.
+    """Return whether something is one of the containers, or a sparse array of a library's own.
 
     >>> import numpy as np
     >>> is_sparse(np.zeros((2, 2))), is_sparse(COO(np.ones(1), (np.asarray([0]),), (3,)))

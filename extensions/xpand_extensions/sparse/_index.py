@@ -106,7 +106,7 @@ def _entry(a: Sparse, item: Any, axis: int) -> Any:
 
 
 def _plain(item: Any) -> bool:
-    """Tell whether an array of no axes is a known integer."""
+    """Return whether an array of no axes is a known integer."""
     xp = array_namespace(item)
     return are_concrete(item) and checks.kind(xp, item.dtype) in checks.INTEGERS
 

@@ -15,7 +15,7 @@ from ._pattern import along, are_concrete, bounded, eagerly, full, joined_index,
 
 
 def same_positions(a: Sparse, b: Sparse) -> bool:
-    """Tell whether two containers are known to have the same entries, in the same order."""
+    """Return whether two containers are known to have the same entries, in the same order."""
     if a.format != b.format or a._sparse_shape != b._sparse_shape:
         return False
     if all(x is y for x, y in zip(a.pattern, b.pattern)):

@@ -47,7 +47,7 @@ def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Arr
 
 
 def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
-    """Tell whether an entry has a position before that of the entry before it."""
+    """Return whether an entry has a position before that of the entry before it."""
     same: Array | None = None
     fallen: Array | None = None
     for x in coords:
@@ -65,7 +65,7 @@ def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
 
 
 def duplicated(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int], is_sorted: bool) -> bool:
-    """Tell whether two entries have the same position."""
+    """Return whether two entries have the same position."""
     found = keys(xp, coords, sizes)
     if not is_sorted:
         if len(found) == 1:
@@ -96,7 +96,7 @@ def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 @pluggable
 def are_concrete(*arrays: Array) -> bool:
-    """Tell whether the values of all arrays, one at least, can be read by `eagerly`.
+    """Return whether the values of all arrays, one at least, can be read by `eagerly`.
 
     >>> import numpy as np
     >>> are_concrete(np.asarray([1, 2]))
@@ -138,7 +138,7 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
-    """Return coordinates from positions as one number, the other way round than `flat`."""
+    """Return the coordinates from positions as one number, the other way round than `flat`."""
     found: list[Array] = []
     padding = positions >= prod(sizes)
     for size in reversed(sizes):

@@ -56,7 +56,7 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
 
 
 def _is_plain_matrix(a: Sparse) -> bool:
-    """Tell whether there is one pattern of a matrix, which is known, and values to be added."""
+    """Return whether there is one pattern of a matrix, which is known, and values to be added."""
     if a.sparse_ndim != 2 or a.dense_ndim or any(x.ndim > 1 for x in a.pattern):
         return False
     xp = array_namespace(a.values)

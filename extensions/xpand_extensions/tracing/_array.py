@@ -131,7 +131,7 @@ class _Methods(TracedArray):
         self._is_array = True
 
     def _is_written_in_place(self) -> bool:
-        """Tell whether `x += y` writes into the array, as the library's own does, or makes another array.
+        """Return whether `x += y` writes into the array, as the library's own does, or makes another array.
 
         NumPy's functions return immutable scalars in place of arrays of shape (). So a traced array of that shape
         counts as a scalar unless a creation function made it or something was written into it.

@@ -34,11 +34,11 @@ class Backend:
     """The requirement of the backend and the command that installs it, for the error where it isn't available."""
 
     def is_available(self) -> bool:
-        """Tell whether the backend can be used on this machine."""
+        """Return whether the backend can be used on this machine."""
         return True
 
     def accepts(self, equation: Equation) -> bool:
-        """Tell whether the backend can do an operation, by its name, parameters, shapes and data types.
+        """Return whether the backend can do an operation, by its name, parameters, shapes and data types.
 
         Those with side effects are left to the library whatever this returns. A loop or a branch that is accepted is
         one equation of a group, with the graphs of its bodies in its parameters. Where it is not accepted, the
@@ -71,7 +71,7 @@ class Backend:
         return {}
 
     def accepts_bodies(self, equation: Equation) -> bool:
-        """Tell whether all operations within a loop or a branch are accepted."""
+        """Return whether all operations within a loop or a branch are accepted."""
         return all(self.accepts(each) for _, graph in graphs_within(equation.params) for each in graph.equations)
 
     def group_of(self, equation: Equation) -> Hashable:
@@ -82,7 +82,7 @@ class Backend:
         return None
 
     def reads_whole(self, equation: Equation) -> bool:
-        """Tell whether an accepted operation reads other elements of its arrays than those at its own position.
+        """Return whether an accepted operation reads other elements of its arrays than those at its own position.
 
         It is then not in one group with the operations that compute these arrays.
         """

@@ -34,7 +34,7 @@ class Batching(Trace):
         """The identity of the axis, which an interpreter that traces the function again shares."""
 
     def owns(self, x: Any) -> bool:
-        """Tell whether something is an array with the axis."""
+        """Return whether something is an array with the axis."""
         if not isinstance(x, TracedArray):
             return False
         return x._trace is self or (isinstance(x._trace, Batching) and x._trace.axis is self.axis)

@@ -132,7 +132,7 @@ def _are_integers(value: Any) -> bool:
 
 
 def _are_axes(value: Any) -> bool:
-    """Tell whether a value is an integer or a sequence of integers, or has one of these for each operand."""
+    """Return whether a value is an integer or a sequence of integers, or has one of these for each operand."""
     return all(map(_are_axes, value)) if isinstance(value, (tuple, list)) else _is_integer(value)
 
 

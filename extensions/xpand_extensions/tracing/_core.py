@@ -155,15 +155,15 @@ class Trace:
         return x._value
 
     def is_traced(self, x: TracedArray) -> bool:
-        """Tell whether the values of an array of this trace are abstract."""
+        """Return whether the values of an array of this trace are abstract."""
         return not is_concrete(x._value)
 
     def is_number(self, x: TracedArray) -> bool:
-        """Tell whether an array of this trace stands for a Python number."""
+        """Return whether an array of this trace stands for a Python number."""
         return False
 
     def owns(self, x: Any) -> bool:
-        """Tell whether something is an array of this trace."""
+        """Return whether something is an array of this trace."""
         return isinstance(x, TracedArray) and x._trace is self
 
     def plain(self, x: Any) -> Any:

@@ -49,12 +49,12 @@ def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
 
 
 def passes_over(part: Any) -> bool:
-    """Tell whether a part of a key is a slice with a step above 1."""
+    """Return whether a part of a key is a slice with a step above 1."""
     return isinstance(part, slice) and part.step is not None and part.step > 1
 
 
 def is_mask(xp: Any, x: Any) -> bool:
-    """Tell whether an array of a key is a mask."""
+    """Return whether an array of a key is a mask."""
     return bool(xp.isdtype(x.dtype, "bool"))
 
 
@@ -113,7 +113,7 @@ def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequen
 
 
 def is_rows(key: tuple[Any, ...]) -> bool:
-    """Tell whether a key is one array, for the first axis."""
+    """Return whether a key is one array, for the first axis."""
     return key[0] is ARRAY and all(part is Ellipsis or part == slice(None) for part in key[1:])
 
 
@@ -150,7 +150,7 @@ def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any
 
 
 def backwards(key: tuple[Any, ...]) -> bool:
-    """Tell whether a slice of a key goes backwards."""
+    """Return whether a slice of a key goes backwards."""
     return any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in key)
 
 

@@ -145,7 +145,7 @@ class TracedNamespace:
         return snapshot(x) if isinstance(x, TracedArray) else self.array(EVALUATION, x)
 
     def wraps(self, base: Any) -> bool:
-        """Tell whether this namespace takes the arrays of another."""
+        """Return whether this namespace takes the arrays of another."""
         return base is self.base
 
     def check(self, x: Any) -> None:
@@ -165,7 +165,7 @@ class TracedNamespace:
             self.known.add(type(x))
 
     def takes(self, x: Any, other: Any) -> bool:
-        """Tell whether the operators of an array of this namespace take another operand.
+        """Return whether the operators of an array of this namespace take another operand.
 
         Raises:
             TypeError: It is an array of another library.
@@ -185,14 +185,14 @@ class TracedNamespace:
         return found
 
     def is_floating(self, dtype: DType) -> bool:
-        """Tell whether a data type is floating-point, real or complex."""
+        """Return whether a data type is floating-point, real or complex."""
         found = self._floating.get(dtype)
         if found is None:
             found = self._floating[dtype] = checks.kind(self.base, dtype) in checks.FLOATING
         return found
 
     def is_complex(self, dtype: DType) -> bool:
-        """Tell whether a data type is complex."""
+        """Return whether a data type is complex."""
         found = self._complex.get(dtype)
         if found is None:
             found = self._complex[dtype] = checks.kind(self.base, dtype) == "complex"

@@ -87,7 +87,7 @@ def _unspread(equation: Equation, spread: dict[Variable, Variable]) -> Equation:
 
 
 def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
-    """Tell whether an operation can be folded."""
+    """Return whether an operation can be folded."""
     return (
         all(
             not isinstance(x, Variable) or (x in constants and not isinstance(constants[x], TracedArray))
@@ -138,7 +138,7 @@ def _stands_for(equation: Equation, constants: dict[Variable, Any]) -> Any:
 
 
 def _is_one(x: Any, constants: dict[Variable, Any]) -> bool:
-    """Tell whether an operand is known to be the number one."""
+    """Return whether an operand is known to be the number one."""
     if not isinstance(x, Variable):
         return type(x) in (int, float) and x == 1
     value = bare(constants.get(x))

@@ -26,7 +26,7 @@ class Node:
         self.order = next(_ORDER)
 
     def parents(self) -> Iterable["Node"]:
-        """The tangents it is computed from."""
+        """Return the tangents it is computed from."""
         return ()
 
     def pull(self, namespace: Any, ct: Any) -> Iterable[tuple["Node", Any]]:

@@ -115,7 +115,7 @@ def _at_last(on: Sequence[bool], params: dict[str, Any]) -> tuple[bool, ...]:
 
 
 def _is_tested(on: Sequence[bool], params: dict[str, Any]) -> bool:
-    """Tell whether the number of steps depends on some of the arguments."""
+    """Return whether the number of steps depends on some of the arguments."""
     return any(params["test"].depends((*on[: params["tested"]], *_at_last(on, params))))
 
 
@@ -181,7 +181,7 @@ def safe_values(xp: Any, active: Any, *arrays: Any) -> Arrays:
 
 
 def _has_collectives(body: Body) -> bool:
-    """Tell whether a body has collective operations along an axis."""
+    """Return whether a body has collective operations along an axis."""
     return any(map(_is_collective, body.graph.equations))
 
 

@@ -82,7 +82,7 @@ def out_of_containers(
 
 
 def _own(x: Container) -> bool:
-    """Tell whether each batch element has a pattern of its own."""
+    """Return whether each batch element has a pattern of its own."""
     return any(each.ndim > 1 for each in x.pattern)
 
 
@@ -240,7 +240,7 @@ def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
 
 
 def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
-    """Tell whether arrays have the axes to be mapped over, of one size."""
+    """Return whether arrays have the axes to be mapped over, of one size."""
     if type(in_axes) is int and len(arrays) == 1:
         return 0 <= in_axes < len(arrays[0].shape)
     size = None

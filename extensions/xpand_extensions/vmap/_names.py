@@ -50,7 +50,7 @@ def bound(name: Name, axis: Axis) -> Iterator[None]:
 
 
 def are_bound() -> bool:
-    """Tell whether any name is bound."""
+    """Return whether any name is bound."""
     return bool(_BOUND.axes)
 
 

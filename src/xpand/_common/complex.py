@@ -1,12 +1,12 @@
 """Complex elementwise functions with every special value of the standard.
 
-Each function computes the library's own result and replaces it only where the argument is one that the standard's
-*Special cases* name and libraries get wrong: infinities and NaNs, for some functions zeros. Ordinary values keep the
-accuracy of the library, and their gradients, since the replaced branch sees harmless arguments there.
+Each function computes the library's own result. It replaces the result only at arguments that the standard lists under
+*Special cases* and that libraries get wrong: infinities, NaNs, and zeros for some functions. Ordinary values keep the
+library's accuracy and gradients, since the other branch gets harmless arguments there.
 
-`xp` is a namespace whose functions are the library's own (passing the namespace that calls us would recurse). `combine`
-builds complex numbers from two real arrays; a library that has such a function passes it, since the default has to make
-do with the standard's operations. `native` is the library's own result, for a caller that has it already.
+`xp` is a namespace with the library's own functions. (The namespace that calls these functions would recurse.)
+`combine` builds complex numbers from two real arrays; the default uses only the standard's operations. `native` is the
+library's own result, if the caller has it already.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Combine: TypeAlias = Callable[[Array, Array], Array] | None
 
 
 def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
-    """The complex numbers `-0 + b j`: the neutral element of addition as real part, whatever `b` is.
+    """Return the complex numbers `-0 + b j`: the neutral element of addition as real part, whatever `b` is.
 
     A product with `1j` alone makes NaN of infinities and loses signs of zeros, so those are picked from constants.
     """
@@ -36,7 +36,7 @@ def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
 
 
 def combine_parts(a: Array, b: Array, like: Array, xp: Namespace) -> Array:
-    """`a + b j` with signed zeros, infinities and NaNs kept apart, in the data type of `like`."""
+    """Return `a + b j` with signed zeros, infinities and NaNs kept apart, in the data type of `like`."""
     return xp.conj(xp.astype(a, like.dtype)) + _imaginary(b, like, xp)
 
 
@@ -56,10 +56,10 @@ def _corrected(
     combine: Combine,
     ordinary: Callable[[Array, Array, Namespace], Array] = _finite,
 ) -> Array:
-    """`native` where the argument is ordinary, `special` of the real and imaginary parts elsewhere."""
+    """Return `native` where the argument is ordinary, `special` of the real and imaginary parts elsewhere."""
     a, b = xp.real(x), xp.imag(x)
     keep = ordinary(a, b, xp)
-    # Zeros in place of ordinary arguments: a gradient through the branch that is not taken can't become NaN.
+    # Zeros replace ordinary arguments, so that the gradient of the branch not taken cannot become NaN.
     re, im = special(xp.where(keep, xp.zeros_like(a), a), xp.where(keep, xp.zeros_like(b), b), xp)
     return xp.where(keep, native, combine(re, im) if combine else combine_parts(re, im, x, xp))
 
@@ -73,7 +73,7 @@ def _infinite(a: Array, b: Array, xp: Namespace) -> Array:
 
 
 def _angle(a: Array, b: Array, xp: Namespace) -> Array:
-    """`atan2(b, a)` where a part is infinite or NaN, or both are zero: choosing constants is cheaper than `atan2`."""
+    """Return `atan2(b, a)` for infinite, NaN or zero parts. Choosing constants is cheaper than calling `atan2`."""
     slanted = xp.where(a > 0, _constant(pi / 4, a, xp), _constant(3 * pi / 4, a, xp))
     steep = xp.where(xp.isinf(a), slanted, _constant(pi / 2, a, xp))
     flat = xp.where(xp.signbit(a), _constant(pi, a, xp), _constant(0.0, a, xp))
@@ -82,13 +82,13 @@ def _angle(a: Array, b: Array, xp: Namespace) -> Array:
 
 
 def _turn(parts: Parts) -> Parts:
-    """The parts of `-1j * z` for those of `z`: how the standard defines the circular functions by the hyperbolic."""
+    """Return the parts of `-1j * z`: the standard defines circular functions by hyperbolic ones this way."""
     re, im = parts
     return im, -re
 
 
 def _cis(b: Array, xp: Namespace) -> Parts:
-    # Of the argument as it is, ordinary values too: a compiler shares them with the native function.
+    # Ordinary values are included: a compiler shares them with the native function.
     return xp.cos(b), xp.sin(b)
 
 
@@ -150,7 +150,7 @@ def _acosh(a: Array, b: Array, xp: Namespace) -> Parts:
 
 def _acos(a: Array, b: Array, xp: Namespace) -> Parts:
     im = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), _constant(nan, a, xp))
-    # At zero pi/2 - x, which has the derivative too.
+    # At zero use pi/2 - x, which has the right derivative too.
     im = xp.where((a == 0) & (b == 0), -b, xp.copysign(im, -b))
     return xp.where((a == 0) & ~xp.isinf(b), _constant(pi / 2, a, xp) - a, _angle(a, xp.abs(b), xp)), im
 
@@ -172,104 +172,104 @@ def _sign_ordinary(a: Array, b: Array, xp: Namespace) -> Array:
 
 
 def exp(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.exp` with the special cases of the standard for complex arguments."""
+    """Return `xp.exp` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.exp(x) if native is None else native, partial(_exp, cis=_cis(xp.imag(x), xp)), xp, combine)
 
 
 def expm1(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.expm1` with the special cases of the standard for complex arguments."""
+    """Return `xp.expm1` with the special cases of the standard for complex arguments."""
     return _corrected(
         x, xp.expm1(x) if native is None else native, partial(_expm1, cis=_cis(xp.imag(x), xp)), xp, combine
     )
 
 
 def log(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.log` with the special cases of the standard for complex arguments."""
+    """Return `xp.log` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.log(x) if native is None else native, _log, xp, combine, _finite_nonzero)
 
 
 def log1p(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.log1p` with the special cases of the standard for complex arguments."""
+    """Return `xp.log1p` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.log1p(x) if native is None else native, _log, xp, combine)
 
 
 def sqrt(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.sqrt` with the special cases of the standard for complex arguments."""
+    """Return `xp.sqrt` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.sqrt(x) if native is None else native, _sqrt, xp, combine)
 
 
 def sinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.sinh` with the special cases of the standard for complex arguments."""
+    """Return `xp.sinh` with the special cases of the standard for complex arguments."""
     return _corrected(
         x, xp.sinh(x) if native is None else native, partial(_sinh, cis=_cis(xp.imag(x), xp)), xp, combine
     )
 
 
 def cosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.cosh` with the special cases of the standard for complex arguments."""
+    """Return `xp.cosh` with the special cases of the standard for complex arguments."""
     return _corrected(
         x, xp.cosh(x) if native is None else native, partial(_cosh, cis=_cis(xp.imag(x), xp)), xp, combine
     )
 
 
 def tanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.tanh` with the special cases of the standard for complex arguments."""
+    """Return `xp.tanh` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.tanh(x) if native is None else native, _tanh, xp, combine)
 
 
 def asinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.asinh` with the special cases of the standard for complex arguments."""
+    """Return `xp.asinh` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.asinh(x) if native is None else native, _asinh, xp, combine)
 
 
 def acosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.acosh` with the special cases of the standard for complex arguments."""
+    """Return `xp.acosh` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.acosh(x) if native is None else native, _acosh, xp, combine)
 
 
 def acos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.acos` with the special cases of the standard for complex arguments."""
+    """Return `xp.acos` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.acos(x) if native is None else native, _acos, xp, combine, _finite_nonzero)
 
 
 def atanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.atanh` with the special cases of the standard for complex arguments."""
+    """Return `xp.atanh` with the special cases of the standard for complex arguments."""
     return _corrected(x, xp.atanh(x) if native is None else native, _atanh, xp, combine)
 
 
 def sin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.sin` with the special cases of `-1j * sinh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.sin` with the special cases of `-1j * sinh(x * 1j)`, as the standard asks for complex arguments."""
     turned = partial(_sinh, cis=_cis(xp.real(x), xp))
     special = lambda a, b, xp: _turn(turned(-b, a, xp))
     return _corrected(x, xp.sin(x) if native is None else native, special, xp, combine)
 
 
 def cos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.cos` with the special cases of `cosh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.cos` with the special cases of `cosh(x * 1j)`, as the standard asks for complex arguments."""
     turned = partial(_cosh, cis=_cis(xp.real(x), xp))
     special = lambda a, b, xp: turned(-b, a, xp)
     return _corrected(x, xp.cos(x) if native is None else native, special, xp, combine)
 
 
 def tan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.tan` with the special cases of `-1j * tanh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.tan` with the special cases of `-1j * tanh(x * 1j)`, as the standard asks for complex arguments."""
     return _corrected(x, xp.tan(x) if native is None else native, lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
 
 
 def asin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.asin` with the special cases of `-1j * asinh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.asin` with the special cases of `-1j * asinh(x * 1j)`, as the standard asks for complex arguments."""
     return _corrected(
         x, xp.asin(x) if native is None else native, lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine
     )
 
 
 def atan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.atan` with the special cases of `-1j * atanh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.atan` with the special cases of `-1j * atanh(x * 1j)`, as the standard asks for complex arguments."""
     return _corrected(
         x, xp.atan(x) if native is None else native, lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine
     )
 
 
 def sign(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """`xp.sign` with the special cases of the standard for complex arguments: zeros of either sign, NaNs."""
+    """Return `xp.sign` with the special cases of the standard for complex arguments: zeros of either sign, NaNs."""
     return _corrected(x, xp.sign(x) if native is None else native, _sign, xp, combine, _sign_ordinary)

@@ -8,8 +8,8 @@ from ..typing import Device, DType, Namespace
 
 _REAL: Final[tuple[str, ...]] = ()
 
-# How many arguments NumPy and JAX take before the data type, if by position, and the names of those, all at the front,
-# whose values have a say.
+# For each function: how many positional arguments NumPy and JAX take before the data type, and the names of the leading
+# arguments whose values affect the data type.
 _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "arange": (3, ("start", "stop", "step")),
     "asarray": (1, ("a",)),
@@ -25,7 +25,7 @@ _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 
 
 def refuse_sparse(obj: Any) -> None:
-    """Raise for sparse matrices, which libraries take for objects, or refuse without advice.
+    """Raise for sparse matrices, which libraries take for objects or refuse without advice.
 
     Raises:
         TypeError: `obj` is sparse.
@@ -39,7 +39,7 @@ def refuse_sparse(obj: Any) -> None:
 
 
 def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a call, with the data type that the precision says where the call names none."""
+    """Return the keyword arguments of a call; without a data type, the one of the precision is added."""
     position, names = _CALLS[name]
     if len(args) > position or kwargs.get("dtype") is not None:
         return kwargs
@@ -60,8 +60,8 @@ _SEQUENCES: Final = frozenset({list, tuple})
 def dtype_of(xp: Namespace, *values: Any, device: Device | None = None, is_floating: bool = False) -> DType | None:
     """Return the data type that the precision gives Python numbers, alone or in (nested) sequences.
 
-    None where that is not for the precision to say: none is set, or there are booleans alone, or arrays, which have
-    data types. A value of None is passed over. With `is_floating` integers count as real numbers.
+    Return None if no precision is set, or if there are only booleans, or arrays, which have data types. Values of None
+    are ignored. With `is_floating` integers count as real numbers.
 
     Raises:
         OverflowError: An integer does not fit.
@@ -74,12 +74,12 @@ def dtype_of(xp: Namespace, *values: Any, device: Device | None = None, is_float
         return None
     if complex in types:
         return dtype_for(xp, "complex floating", device)
-    # The standard has no say on an empty sequence; libraries agree on real numbers.
+    # The standard leaves empty sequences open; libraries agree on real numbers.
     if float in types or not types or (is_floating and int in types):
         return dtype_for(xp, "real floating", device)
     if int not in types:
         return None
-    if setting.integral == "int32":  # libraries wrap without a word in places
+    if setting.integral == "int32":  # some libraries wrap silently
         _check_range(values)
     return dtype_for(xp, "integral", device)
 

@@ -4,10 +4,10 @@ from ..typing import Array, Namespace
 
 
 def remainder(x1: Array, x2: Array, xp: Namespace) -> Array:
-    """The remainder of floor division, exact, with the sign of the divisor, by `xp.fmod`.
+    """Return the remainder of floor division, exact, with the sign of the divisor, by `xp.fmod`.
 
-    The clauses: "If x1_i is a positive finite number and x2_i is -infinity, the result is x2_i", its counterparts, and
-    those on zeros, whose sign is that of the divisor.
+    Clauses: "If x1_i is a positive finite number and x2_i is -infinity, the result is x2_i", its counterparts, and
+    those on zeros, which get the sign of the divisor.
     """
     result = xp.fmod(x1, x2)
     opposite = xp.signbit(result) != xp.signbit(x2)

@@ -26,7 +26,7 @@ class FloatInfo:
         self.smallest_normal = number(native.smallest_normal)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what copying and pickling probe for before _native is there
+        if name.startswith("__"):  # copying and pickling look for these before _native exists
             raise AttributeError(name)
         return getattr(self._native, name)
 
@@ -48,7 +48,7 @@ _INTEGERS = "bhilqpBHILQP"
 
 
 def representable(bound: Any, dtype: DType, xp: Namespace) -> Any:
-    """`bound` in `dtype`; where it is beyond the range of an integer `dtype`, the nearest end of the range.
+    """Return `bound` in `dtype`; where it is beyond the range of an integer `dtype`, the nearest end of the range.
 
     Converting first keeps the library's own `clip` from promoting the result, which has the data type of the array
     that is clipped: "The returned array must have the same data type as x". `xp` is the library's own namespace.
@@ -76,7 +76,7 @@ _RANGES: dict[str, tuple[int, int]] = {}
 
 
 def integer_range(dtype: DType, xp: Namespace) -> tuple[int, int]:
-    """The smallest and the largest value of an integer data type."""
+    """Return the smallest and the largest value of an integer data type."""
     if dtype.char not in _RANGES:
         info = xp.iinfo(dtype)
         _RANGES[dtype.char] = int(info.min), int(info.max)

@@ -17,12 +17,12 @@ def _reverse(x: Array, axis: int, xp: Namespace) -> Array:
 
 
 def sort_descending(x: Array, axis: int, xp: Namespace, sort: Callable[[Array], Array]) -> Array:
-    """`x` in descending order along an axis; `sort` sorts along it in ascending order."""
+    """Return `x` in descending order along an axis; `sort` sorts along it in ascending order."""
     return _reverse(sort(_reverse(x, axis, xp)), axis, xp)
 
 
 def argsort_descending(x: Array, axis: int, xp: Namespace, argsort: Callable[[Array], Array]) -> Array:
-    """The indices that sort `x` in descending order along an axis; `argsort` gives those for ascending order."""
+    """Return the indices that sort `x` in descending order along an axis; `argsort` gives those for ascending order."""
     order = argsort(_reverse(x, axis, xp))
     return _reverse(xp.subtract(x.shape[axis] - 1, order, out=order), axis, xp)
 
@@ -51,25 +51,25 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_functions(unique: Callable[..., Any]) -> tuple[Callable[[Array], Any], ...]:
-    """Make `unique_all`, `unique_counts`, `unique_inverse` and `unique_values` of a library's `unique`.
+    """Make `unique_all`, `unique_counts`, `unique_inverse` and `unique_values` from a library's `unique`.
 
     Each NaN is a value of its own: "each nan value should be counted as a distinct value", as in all four functions.
     """
 
     def unique_all(x: Array, /) -> UniqueAllResult:
-        """The unique values in ascending order, the index of the first of each, the inverse indices, the counts."""
+        """Return the unique values in ascending order, their first indices, inverse indices, counts."""
         return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
     def unique_counts(x: Array, /) -> UniqueCountsResult:
-        """The unique values in ascending order and how often each occurs."""
+        """Return the unique values in ascending order and how often each occurs."""
         return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
     def unique_inverse(x: Array, /) -> UniqueInverseResult:
-        """The unique values in ascending order and the indices, in the shape of `x`, that rebuild it from them."""
+        """Return the unique values in ascending order, and the indices that rebuild `x` from them."""
         return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
     def unique_values(x: Array, /) -> Array:
-        """The unique values, in ascending order."""
+        """Return the unique values, in ascending order."""
         return unique(x, equal_nan=False)
 
     return unique_all, unique_counts, unique_inverse, unique_values

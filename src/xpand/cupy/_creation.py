@@ -24,12 +24,12 @@ _SCALARS = (float, complex, np.inexact)
 
 
 def on(device: Device | None) -> AbstractContextManager[Any]:
-    """The context in which arrays are created on `device`; the current device for `None`."""
+    """Return the context in which arrays are created on `device`; the current device for `None`."""
     return nullcontext() if device is None else cast(AbstractContextManager[Any], cp.cuda.Device(device))
 
 
 def real(dtype: DType | None) -> DType:
-    """The data type that is named, else that of the precision, else float64."""
+    """Return the data type that is named, else that of the precision, else float64."""
     if dtype is None and PRECISION.active:
         dtype = dtype_for(_XP, "real floating")
     return float if dtype is None else dtype
@@ -44,7 +44,7 @@ def asarray(
     copy: bool | None = None,
     **kwargs: Any,
 ) -> Array:
-    """An array of the values of `obj`; the other keywords are those of `cupy.array`."""
+    """Return an array of the values of `obj`; the other keywords are those of `cupy.array`."""
     if isinstance(obj, cp.ndarray):
         with on(obj.device if device is None else device):
             return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
@@ -60,7 +60,7 @@ def asarray(
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
-    """An array of the data of another library's; arrays in the memory of the host are copied unless `copy` is false."""
+    """Return an array with the data of another library's array. Host memory is copied unless `copy` is false."""
     on_host = x.__dlpack_device__()[0] == 1  # kDLCPU, which `cupy.from_dlpack` refuses
     if on_host and copy is False:
         raise ValueError("from_dlpack: x is in the memory of the host; with copy=False it can't become a CuPy array")

@@ -21,12 +21,12 @@ def _float_info(dtype: DType) -> FloatInfo:
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """The limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
+    """Return the limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
     return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
 
 
 def iinfo(type: DType | Array, /) -> Any:
-    """The limits of an integer data type, or of an array's."""
+    """Return the limits of an integer data type, or of an array's."""
     return np.iinfo(type.dtype if isinstance(type, _ARRAY) else type)
 
 
@@ -34,9 +34,9 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the defaults."""
 
     def default_device(self) -> Device:
-        """The current device, on which arrays are created that ask for no other; not always the first."""
+        """Return the current device, on which arrays are created that ask for no other; not always the first."""
         return cp.cuda.Device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """The default data type of each kind, of the precision that is set where one is."""
+        """Return the default data type of each kind, of the precision that is set where one is."""
         return defaults_set(sys.modules[__package__], super().default_dtypes(device=device))

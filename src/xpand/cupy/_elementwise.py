@@ -58,7 +58,7 @@ tanh = _corrected(cp.tanh, _complex.tanh)
 
 
 def remainder(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """The remainder of floor division, with the sign of the divisor.
+    """Return the remainder of floor division, with the sign of the divisor.
 
     CuPy subtracts the rounded quotient times the divisor from floating-point numbers, which is inexact, and NaN for an
     infinite divisor: "If x1_i is a positive finite number and x2_i is +infinity, the result is x1_i".

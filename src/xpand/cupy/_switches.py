@@ -11,7 +11,7 @@ _TYPES = {"highest": "COMPUTE_TYPE_FP32", "high": "COMPUTE_TYPE_TF32", "medium":
 
 
 def _products() -> Any:
-    from cupy._core import _routines_linalg  # when it is needed: it has no public name
+    from cupy._core import _routines_linalg  # imported when needed: it has no public name
 
     return _routines_linalg
 
@@ -21,7 +21,7 @@ def _read() -> Any:
 
 
 def _turn(value: str) -> None:
-    # Older processors have no faster products, and CuPy warns where it is asked for them.
+    # Older GPUs have no faster products, and CuPy warns if they are requested.
     level = value if int(cp.cuda.Device().compute_capability) >= 80 else "highest"
     module = _products()
     module.set_compute_type("float32", getattr(module, _TYPES[level]))

@@ -41,14 +41,14 @@ fftn, ifftn, rfftn, irfftn = map(_transform, (cp.fft.fftn, cp.fft.ifftn, cp.fft.
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
-    """The sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
+    """Return the sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
     with on(device):
         result = cp.fft.fftfreq(n, d)
         return result.astype(real(dtype), copy=False)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
-    """The sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
+    """Return the sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
     with on(device):
         result = cp.fft.rfftfreq(n, d)
         return result.astype(real(dtype), copy=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def solve(x1: Array, x2: Array, /) -> Array:
-    """The solution of `x1 @ result = x2`. `x2` is a vector if it has one dimension, else a stack of matrices.
+    """Return the solution of `x1 @ result = x2`. `x2` is a vector if it has one dimension, else a stack of matrices.
 
     "x2 must be broadcast compatible" with the stack of `x1`; CuPy takes stacks of equal shape alone.
     """
@@ -33,7 +33,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 
 def eig(x: Array, /) -> EigResult:
-    """Eigenvalues and eigenvectors, complex whatever their imaginary parts."""
+    """Return the eigenvalues and eigenvectors, complex whatever their imaginary parts."""
     return EigResult(*cp.linalg.eig(x))
 
 

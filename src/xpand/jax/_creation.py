@@ -51,7 +51,7 @@ def on_its_device(function: Callable[..., Array], *, is_like: bool = False) -> C
             return function(*args, **kwargs)
         with jax.default_device(device):
             made = function(*args, **(kwargs | {"device": None}))
-        # Where it is traced it has no device yet, as JAX has it.
+        # Traced arrays have no device yet, as in JAX.
         return made if isinstance(made, jax.core.Tracer) else jax.device_put(made, device)
 
     return create
@@ -61,7 +61,7 @@ def _bound_to(x: Array) -> Any:
     """Return the device to which an array is bound, and what is made like it; None where it is none, or several."""
     if isinstance(x, jax.core.Tracer) or not x.committed or x.weak_type:
         return None
-    return x.device  # of several devices it is a sharding
+    return x.device  # for several devices it is a sharding
 
 
 def _default() -> Any:

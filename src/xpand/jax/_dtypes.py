@@ -60,7 +60,7 @@ def _int_info(dtype: DType) -> IntInfo:
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """Limits of a real or complex floating-point type, or of an array's; a complex type has those of its parts.
+    """Return the limits of a floating-point type, or of an array's. A complex type has those of its parts.
 
     The standard wants Python floats and accepts arrays; JAX gives NumPy scalars.
     """
@@ -68,7 +68,7 @@ def finfo(type: DType | Array, /) -> FloatInfo:
 
 
 def iinfo(type: DType | Array, /) -> IntInfo:
-    """Limits of an integer type, or of an array's."""
+    """Return the limits of an integer type, or of an array's."""
     return _int_info(getattr(type, "dtype", type))
 
 
@@ -97,14 +97,14 @@ class NamespaceInfo:
         return tuple(device for device in self._native.devices() if device is not None)
 
     def default_dtypes(self, *, device: Device = None) -> dict[str, DType]:
-        """The data type of each kind that a creation function gives when none is named.
+        """Return the data type of each kind that a creation function gives when none is named.
 
         It is that of the precision that is set, else depends on `jax_enable_x64`.
         """
         return defaults_set(sys.modules[__package__], dict(self._native.default_dtypes(device=device)), device)
 
     def dtypes(self, *, device: Device = None, kind: Kinds = None) -> dict[str, DType]:
-        """The data types of the standard by name, all or those of the given kinds; depends on `jax_enable_x64`."""
+        """Return the standard's data types by name, all or those of some kinds. They depend on `jax_enable_x64`."""
         return dict(self._native.dtypes(device=device, kind=kind))
 
 

@@ -51,7 +51,7 @@ Parity: TypeAlias = Literal["odd", "even", None]
 
 
 def _reflection(part: Array) -> Array:
-    """-1 for a negative zero, 1 for everything else."""
+    """Return -1 for a negative zero, 1 for everything else."""
     return jnp.where((part == 0) & jnp.signbit(part), -jnp.ones_like(part), jnp.ones_like(part))
 
 
@@ -69,7 +69,7 @@ def _reflected(upper: Callable[[Array], Array], x: Array, parity: Parity) -> Arr
 
 
 def _hyperbolic(a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
-    """The products of `cosh(a)` and `sinh(a)` with `cos(b)` and `sin(b)`, also where the first alone overflows."""
+    """Return the products of `cosh(a)` and `sinh(a)` with `cos(b)` and `sin(b)`, also if only the first overflows."""
     size, slope, half = jnp.cosh(a), jnp.sinh(a), jnp.exp(jnp.abs(a) / 2)
     over, signed = jnp.isinf(size), jnp.copysign(half, a) / 2
     c, s = jnp.cos(b), jnp.sin(b)
@@ -187,14 +187,14 @@ _HALVES = {"float64": (jnp.uint64, 27), "float32": (jnp.uint32, 12)}
 
 
 def _upper_half(x: Array) -> Array:
-    """The leading half of the significand. Bits are cleared, since a compiler may contract a product with a sum."""
+    """Return the leading half of the significand, by clearing bits: compilers may contract products with sums."""
     pattern, low = _HALVES[x.dtype.name]
     bits = lax.bitcast_convert_type(x, pattern)
     return lax.bitcast_convert_type((bits >> low) << low, x.dtype)
 
 
 def _floor(x: Array, y: Array) -> Array:
-    """The floor of the exact quotient: that of the rounded one, which at an integer may be one off, corrected.
+    """Return the floor of the exact quotient: that of the rounded one, which at an integer may be one off, corrected.
 
     The products of the halves are exact, hence so is the remainder. That takes a hundredth of the time of `fmod`, which
     JAX computes; it follows CPython otherwise.
@@ -208,8 +208,8 @@ def _floor(x: Array, y: Array) -> Array:
     q_lower, y_lower = quotient - q_upper, y_scaled - y_upper
     rest = ((x_scaled - q_upper * y_upper) - q_upper * y_lower - q_lower * y_upper) - q_lower * y_lower
     correction = jnp.where((rest != 0) & (jnp.signbit(rest) != jnp.signbit(y)), -1.0, 0.0)
-    # One too small it is where the compiler multiplies by the reciprocal of a constant; not where |x| < |y|, whose
-    # remainder may be rounded to y.
+    # The quotient is one too small if the compiler multiplies by the reciprocal of a constant. It is right for |x| <
+    # |y|, where the remainder may be rounded to y.
     short = (jnp.abs(rest) >= jnp.abs(y_scaled)) & (jnp.abs(x_scaled) >= jnp.abs(y_scaled))
     correction = jnp.where((correction == 0) & short, 1.0, correction)
     # Larger quotients are integers as they are; the special cases of the standard are those of the plain quotient.
@@ -248,7 +248,7 @@ def remainder(x1: Array, x2: Array, /) -> Array:
 
 
 def _sign_zeros(rest: Array, divisor: Array) -> Array:
-    """A zero has the sign of the divisor by the standard; JAX keeps the dividend's."""
+    """Return a zero has the sign of the divisor by the standard; JAX keeps the dividend's."""
     return jnp.where(rest == 0, jnp.copysign(rest, divisor), rest)
 
 

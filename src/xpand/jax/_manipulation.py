@@ -19,7 +19,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def meshgrid(*arrays: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
-    """Coordinate arrays of one-dimensional arrays. The standard asks for a tuple; JAX returns a list."""
+    """Return the coordinate arrays of one-dimensional arrays. The standard asks for a tuple; JAX returns a list."""
     return tuple(jnp.meshgrid(*arrays, copy=copy, sparse=sparse, indexing=indexing))
 
 

@@ -22,7 +22,7 @@ _MAX_INT64 = 2**63 - 1
 
 @partial(jax.jit, static_argnames=("side", "method"), inline=True)
 def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None, *, method: str = "scan") -> Array:
-    """Indices that keep the one-dimensional `a` sorted when `v` is inserted there.
+    """Return the indices that keep the one-dimensional `a` sorted when `v` is inserted there.
 
     The standard asks for the default index type; JAX takes the smallest that holds the length of `a`.
     """
@@ -30,7 +30,7 @@ def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = 
 
 
 def _with_dtype_of(x: Array | int, other: Array | int) -> Array | int:
-    """`x`, a Python integer beyond int64 as an array of the type of `other`: JAX takes every other one by itself."""
+    """Return `x`; a Python integer beyond int64 becomes an array of the data type of `other`, as JAX needs."""
     return jnp.asarray(x, dtype=other.dtype) if type(x) is int and x > _MAX_INT64 and hasattr(other, "dtype") else x
 
 
@@ -42,7 +42,7 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Whether each of `element` is among `test_elements`.
+    """Return whether each of `element` is among `test_elements`.
 
     Either may be a Python scalar by the standard, which has the type of the other: JAX takes no integer that only
     uint64 holds.
@@ -65,7 +65,7 @@ def all(
     *,
     where: Array | None = None,
 ) -> Array:
-    """Whether all elements are true. The standard counts every nonzero number as true, imaginary ones too."""
+    """Return whether all elements are true. The standard counts every nonzero number as true, imaginary ones too."""
     return jnp.all(_nonzero(a), axis, out, keepdims, where=where)
 
 
@@ -77,12 +77,12 @@ def any(
     *,
     where: Array | None = None,
 ) -> Array:
-    """Whether any element is true. The standard counts every nonzero number as true, imaginary ones too."""
+    """Return whether any element is true. The standard counts every nonzero number as true, imaginary ones too."""
     return jnp.any(_nonzero(a), axis, out, keepdims, where=where)
 
 
 def _accumulator(dtype: DType) -> DType:
-    """The type that the standard's sums and products of `dtype` have: at least the default of its kind."""
+    """Return the type that the standard's sums and products of `dtype` have: at least the default of its kind."""
     if not jnp.isdtype(dtype, ("integral", "bool")):
         return dtype
     default = jnp.asarray(0).dtype
@@ -95,7 +95,7 @@ def _accumulator(dtype: DType) -> DType:
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Array:
-    """Cumulative product along an axis, with a leading one if `include_initial`.
+    """Return the cumulative product along an axis, with a leading one if `include_initial`.
 
     Small integers accumulate in the default integer type by the standard; JAX keeps the small one.
     """

@@ -9,7 +9,7 @@ import jax
 from .._precision import MATMUL, PRECISION, Precision
 from .._settings import ThreadSwitch
 
-# What JAX compiles depends on the value of such a context, as it does on those of JAX's own switches.
+# JAX's compiled programs depend on the value of such a context, as on JAX's own switches.
 _IN_KEY = jax.make_user_context(None)
 
 _LEVELS: dict[str, str] = {"highest": "highest", "high": "high", "medium": "default"}

@@ -24,7 +24,7 @@ def asarray(
     copy: bool | None = None,
     **kwargs: Any,
 ) -> Array:
-    """An array of the values of `obj`.
+    """Return an array of the values of `obj`.
 
     `copy`: true always copies, false raises `ValueError` where a copy would be needed, none copies where it is. The
     other keywords are those of `np.array`.
@@ -34,7 +34,7 @@ def asarray(
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj)
     found = np.array(obj, dtype, copy=copy, **kwargs)
-    if found.dtype.kind == "O":  # which it makes of what it doesn't know
+    if found.dtype.kind == "O":  # NumPy makes object arrays of unknown objects
         refuse_sparse(obj)
     return found
 

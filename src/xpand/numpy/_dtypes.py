@@ -17,12 +17,12 @@ _ARRAY = (np.ndarray, np.generic)
 def check_device(function: str, device: Device | None) -> None:
     """Raise `ValueError` unless `device` is `None` or "cpu", the only device that NumPy has."""
     if device is not None and device != "cpu":
-        # The words that array-api-compat begins with, since packages' tests look for them (scikit-learn's do).
+        # Starts like array-api-compat's message, since tests of packages such as scikit-learn look for these words.
         raise ValueError(f"{function}: Unsupported device for NumPy: {device!r}; its only device is 'cpu'")
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
-    """`x` converted to `dtype`; the same array if `copy` is false and it has that data type already."""
+    """Return `x` converted to `dtype`; the same array if `copy` is false and it has that data type already."""
     if device is not None:
         check_device("astype", device)
     return x.astype(dtype, copy=copy)
@@ -39,12 +39,12 @@ def _integer_info(dtype: DType) -> Any:
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """The limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
+    """Return the limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
     return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
 
 
 def iinfo(type: DType | Array, /) -> Any:
-    """The limits of an integer data type, or of an array's."""
+    """Return the limits of an integer data type, or of an array's."""
     return _integer_info(type.dtype if isinstance(type, _ARRAY) else type)
 
 
@@ -56,7 +56,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """The default data type of each kind."""
+        """Return the default data type of each kind."""
         if device is not None:
             check_device("default_dtypes", device)
         return defaults_set(_XP, dict(_DEFAULTS))

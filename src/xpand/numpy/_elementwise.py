@@ -13,10 +13,10 @@ from ..typing import LibraryArray as Array, Scalar
 # Looked up once: an attribute of the module takes a tenth of a small call.
 _ndarray, _divide, _floor_divide, _expm1, _tanh = np.ndarray, np.divide, np.floor_divide, np.expm1, np.tanh
 
-# Up to here a Python list is searched faster than a ufunc and a reduction start.
+# Up to this size, searching a Python list takes less time than a ufunc and a reduction need to start.
 _SMALL = 32
 
-# Elements of which a few arrays fit into a core's cache.
+# A few arrays with this many elements fit into a core's cache.
 _BLOCK = 16384
 
 _INFINITIES = frozenset((inf, -inf))
@@ -33,7 +33,7 @@ _WEAK = frozenset((float, int, type(None)))
 
 
 def _has_infinity(x: Any) -> bool:
-    """Whether a plain operand holds an infinity; one pass over floating-point data, none over other data."""
+    """Return whether a plain operand holds an infinity; one pass over floating-point data, none over other data."""
     if type(x) is np.ndarray or type(x) is np.memmap:
         if x.dtype.kind != "f":
             return False
@@ -44,12 +44,12 @@ def _has_infinity(x: Any) -> bool:
 
 
 def _whole(x: Any) -> Array:
-    """Where `x` is an integer that is exact in double precision."""
+    """Return where `x` is an integer that is exact in double precision."""
     return (np.floor(x) == x) & (np.abs(x) < 2**53)
 
 
 def _floor_of_quotient(x1: Array, x2: Array) -> Array:
-    """Floor division of many floating-point numbers, by the quotient rather than by `fmod`.
+    """Return the floor division of many floating-point numbers, by the quotient rather than by `fmod`.
 
     Rounding can take the quotient up to an integer but not past one, so its floor is right unless it is an integer
     itself; there NumPy's exact algorithm decides (`1.0 // 0.1` is 9), but for integers divided by integers, whose
@@ -66,13 +66,13 @@ def _floor_of_quotient(x1: Array, x2: Array) -> Array:
         doubtful &= np.isfinite(x2)
         if result.dtype.char == "d":
             doubtful &= ~(_whole(x1) & _whole(x2))
-        with np.errstate(all="ignore"):  # the division has warned of what there is to warn of
+        with np.errstate(all="ignore"):  # the division has given all warnings
             _floor_divide(x1, x2, out=result, where=doubtful)
     return result
 
 
 def _in_blocks(x1: Array, x2: Array) -> Array:
-    """`_floor_of_quotient` of blocks whose intermediate results stay in the cache: five times as fast."""
+    """Return `_floor_of_quotient` of blocks whose intermediate results stay in the cache: five times as fast."""
     arrays = [x for x in (x1, x2) if np.ndim(x)]
     shape = arrays[0].shape
     if arrays[0].size <= _BLOCK or any(x.shape != shape or not x.flags.c_contiguous for x in arrays):
@@ -107,7 +107,7 @@ def _floor_divide_any(x1: Array, x2: Array) -> Array:
 
 
 def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Floor of the quotient; an infinite operand gives the limit, not NaN or -1 as in `np.floor_divide`.
+    """Return the floor of the quotient; an infinite operand gives the limit, not NaN or -1 as in `np.floor_divide`.
 
     The clauses are "If x1_i is +infinity and x2_i is a positive finite number, the result is +infinity" and those that
     follow it in the standard's `floor_divide`. `out` and the keywords are those of the ufunc.
@@ -116,7 +116,7 @@ def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: An
         if _has_infinity(x1) or _has_infinity(x2):
             return np.positive(_floor_divide_any(x1, x2), out, **kwargs)
         return _floor_divide(x1, x2, out, **kwargs)
-    # The rest only spares two small arrays, or one and a number, the questions of the general case.
+    # The rest is a shortcut for two small arrays, or one and a number, without the checks of the general case.
     if type(x1) is _ndarray and x1.size <= _SMALL:
         if type(x2) is _ndarray:
             if x2.size <= _SMALL:
@@ -142,16 +142,16 @@ def _combine(re: Array, im: Array) -> Array:
 
 
 def _has_special(x: Array, zeros: bool) -> bool:
-    """Whether a complex array holds infinities, NaNs or, if `zeros`, zeros."""
+    """Return whether a complex array holds infinities, NaNs or, if `zeros`, zeros."""
     if x.size > _SMALL:
         return not np.isfinite(x).all() or (zeros and not x.all())
     values = x.ravel().tolist()
-    # The overflow of a sum sends ordinary values to the slower formula too, which gives them the same result.
+    # If the sum overflows, ordinary values take the slower formula too, with the same result.
     return not cmath.isfinite(sum(values)) or (zeros and 0 in values)
 
 
 def _plain_complex(x: Any) -> Array | None:
-    """`x` as an array if it is a plain complex one, or a complex number."""
+    """Return `x` as an array if it is a plain complex one, or a complex number."""
     if type(x) is not _ndarray and type(x) not in _PLAIN:
         return None
     x = np.asarray(x)
@@ -166,7 +166,7 @@ def _expm1_special(x: Array) -> Array:
 
 
 def expm1(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """`exp(x) - 1`, with the standard's special cases for complex zeros, infinities and NaNs."""
+    """Return `exp(x) - 1`, with the standard's special cases for complex zeros, infinities and NaNs."""
     if type(x) is _ndarray and x.dtype.kind == "f":
         return _expm1(x, out, **kwargs) if kwargs or out is not None else _expm1(x)
     z = _plain_complex(x)
@@ -177,7 +177,7 @@ def expm1(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
 
 
 def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
+    """Return the hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
     if type(x) is _ndarray and x.dtype.kind == "f":
         return _tanh(x, out, **kwargs) if kwargs or out is not None else _tanh(x)
     z = _plain_complex(x)

@@ -9,18 +9,18 @@ from ..typing import Axis, DType, LibraryArray as Array
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The number of elements that are not zero, an array even where NumPy gives a Python integer."""
+    """Return the number of elements that are not zero, an array even where NumPy gives a Python integer."""
     result = np.count_nonzero(x, axis, keepdims=keepdims)
     return np.asarray(result) if axis is None and not keepdims else result
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """The elements of `x` at `indices` along an axis, one index array per line of the other axes."""
+    """Return the elements of `x` at `indices` along an axis, one index array per line of the other axes."""
     return np.take_along_axis(x, indices, axis)
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """A sorted copy of `x`, along one axis. The other keywords are those of `np.sort`."""
+    """Return a sorted copy of `x`, along one axis. The other keywords are those of `np.sort`."""
     if stable:
         # Equal integers can't be told apart, so they get the sort that is ten times as fast; bytes' stable sort is
         # faster still (a radix sort).
@@ -33,7 +33,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """The indices that sort `x` along one axis. The other keywords are those of `np.argsort`."""
+    """Return the indices that sort `x` along one axis. The other keywords are those of `np.argsort`."""
     if stable:
         kwargs["kind"] = "stable"
     if not descending:
@@ -65,7 +65,7 @@ def cumulative_sum(
     include_initial: bool = False,
     **kwargs: Any,
 ) -> Array:
-    """The sums of the elements up to each one, along an axis; `include_initial` puts a zero before them.
+    """Return the sums of the elements up to each one, along an axis; `include_initial` puts a zero before them.
 
     `axis` may be omitted for one dimension. The other keywords are those of `np.cumsum`.
     """
@@ -84,7 +84,7 @@ def cumulative_prod(
     include_initial: bool = False,
     **kwargs: Any,
 ) -> Array:
-    """The products of the elements up to each one, along an axis; `include_initial` puts a one before them.
+    """Return the products of the elements up to each one, along an axis; `include_initial` puts a one before them.
 
     `axis` may be omitted for one dimension. The other keywords are those of `np.cumprod`.
     """

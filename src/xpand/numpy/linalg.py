@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
-    """The cross product of vectors of three elements. The other keywords are those of `np.cross`."""
+    """Return the cross product of vectors of three elements. The other keywords are those of `np.cross`."""
     return np.cross(x1, x2, axis=axis, **kwargs)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None, **kwargs: Any) -> Array:
-    """The sum of a diagonal of each matrix, an array in any case."""
+    """Return the sum of a diagonal of each matrix, an array in any case."""
     return np.asarray(np.trace(x, offset, -2, -1, dtype, **kwargs))
 
 
 def eigh(x: Array, /, **kwargs: Any) -> EighResult:
-    """Eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
+    """Return the eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
     return EighResult(*np.linalg.eigh(x, **kwargs))
 
 
 def qr(x: Array, /, *, mode: Any = "reduced", **kwargs: Any) -> QRResult:
-    """The factors Q, with orthonormal columns, and R, upper triangular; `mode` is "reduced" or "complete"."""
+    """Return the factors Q, with orthonormal columns, and R, upper triangular; `mode` is "reduced" or "complete"."""
     return QRResult(*np.linalg.qr(x, mode, **kwargs))
 
 
 def slogdet(x: Array, /, **kwargs: Any) -> SlogdetResult:
-    """The sign of the determinant and the logarithm of its absolute value."""
+    """Return the sign of the determinant and the logarithm of its absolute value."""
     return SlogdetResult(*np.linalg.slogdet(x, **kwargs))
 
 
 def svd(x: Array, /, *, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
-    """The factors U, S (the singular values, in descending order) and Vh."""
+    """Return the factors U, S (the singular values, in descending order) and Vh."""
     return SVDResult(*np.linalg.svd(x, full_matrices, **kwargs))
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None, **kwargs: Any) -> Array:
-    """The number of singular values above `rtol` times the largest, `max(M, N) * eps` by default."""
+    """Return the number of singular values above `rtol` times the largest, `max(M, N) * eps` by default."""
     if x.ndim < 2:
         raise LinAlgError(f"matrix_rank: x has {x.ndim} dimensions; it must have two or more")
     if 0 in x.shape[-2:]:  # which NumPy 2.1 refuses
@@ -56,7 +56,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None, **kwargs: Any
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None, **kwargs: Any) -> Array:
-    """The Moore-Penrose inverse; singular values up to `rtol` times the largest, `max(M, N) * eps`, count as zero."""
+    """Return the Moore-Penrose inverse. Singular values up to `rtol` times the largest count as zero."""
     return np.linalg.pinv(x, rtol=rtol, **kwargs)
 
 

@@ -55,7 +55,7 @@ _Operand = Any
 
 
 def promote(x1: Array, x2: Array) -> tuple[Array, Array]:
-    """Two arrays of different data types, so that PyTorch's promotion gives what the standard's does."""
+    """Return two arrays of different data types, so that PyTorch's promotion gives what the standard's does."""
     d1, d2 = x1.dtype, x2.dtype
     if d1 in SIGNED or d2 in SIGNED or (x1.ndim == 0) is not (x2.ndim == 0):
         dtype = promote_types(d1, d2)
@@ -64,7 +64,7 @@ def promote(x1: Array, x2: Array) -> tuple[Array, Array]:
 
 
 def same_type(x1: _Operand, x2: _Operand) -> tuple[Array, Array]:
-    """Both arguments as arrays of their common data type."""
+    """Return both arguments as arrays of their common data type."""
     if not isinstance(x1, Tensor):
         x1 = as_tensor(x1, x2)
     elif not isinstance(x2, Tensor):
@@ -83,7 +83,7 @@ def _binary(
     swapped: _Function | None = None,
     scalars: bool = True,
 ) -> _Function:
-    """A function of the standard from PyTorch's.
+    """Return a function of the standard from PyTorch's.
 
     Args:
         name: the function's name.
@@ -160,14 +160,14 @@ def _widened(native: _Function) -> _Function:
 def _right_shift(x1: Array, x2: Array) -> Array:
     if x1.dtype is not torch.uint64:
         return _widened(torch.bitwise_right_shift)(x1, x2)
-    # The first place by hand, with the copied sign bit cleared, the other positions by the signed shift.
+    # The first bit is shifted separately and its copied sign bit cleared; the signed shift does the rest.
     a, positions = to_signed(x1), to_signed(x2)
     halved = (a >> 1) & (2**63 - 1)
     return torch.where(positions == 0, a, halved >> (positions - 1).clamp(min=0)).view(torch.uint64)
 
 
 def _divide_uint64(x1: Array, x2: Array) -> tuple[Array, Array]:
-    """Quotient and remainder of uint64, as the bits in int64, by signed division of half the dividend."""
+    """Return the quotient and remainder of uint64, as the bits in int64, by signed division of half the dividend."""
     a, b = to_signed(x1), to_signed(x2)
     huge = b < 0  # a divisor of 2**63 or more: the quotient is 0 or 1
     divisor = torch.where(huge, 1, b)
@@ -194,7 +194,7 @@ _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.flo
 
 
 def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
-    """`floor_divide` with the standard's special cases, which PyTorch's lacks.
+    """Return `floor_divide` with the standard's special cases, which PyTorch's lacks.
 
     The clauses: an infinite dividend by a finite divisor is infinite, a finite dividend by an infinite divisor is a
     zero with the sign of the quotient. The quotient of floats has both. Floored, it differs from the floor of the
@@ -215,20 +215,20 @@ def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
             x2 = x2.to(wider)
         return output(torch.divide(x1, x2).floor_().to(dtype), kwargs)
     quotient = torch.divide(x1, x2)
-    # The fraction by which the exact quotient exceeds its floor. It is NaN where there is none: no fraction then.
+    # The exact quotient minus its floor; NaN if there is no quotient.
     fraction = torch.remainder(x1, x2).div_(x2).abs_().nan_to_num_(nan=0.0)
     return output(quotient.sub_(fraction).round_(), kwargs)
 
 
 def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
-    """`remainder` whose zeros have the sign of the divisor, as the standard has it; PyTorch's have the dividend's."""
+    """Compute `remainder`. Zeros get the sign of the divisor, as in the standard; PyTorch gives them the dividend's."""
     if not isinstance(x1, Tensor):
         x1 = as_tensor(x1, x2)  # PyTorch has no derivative for a dividend that is a scalar
     result = torch.remainder(x1, x2, **kwargs)
     if not result.dtype.is_floating_point:
         return result
     if isinstance(x2, Tensor):
-        # Out of sight of differentiation: the derivative of `copysign` is 0 at the zeros, that of the remainder is 1.
+        # Hidden from differentiation: the derivative of `copysign` is 0 at the zeros, that of the remainder is 1.
         result.detach().copysign_(x2.detach())
         return result
     # A divisor known beforehand needs no second pass over an array: -0.0 + 0.0 is 0.0.

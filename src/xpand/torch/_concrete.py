@@ -14,14 +14,14 @@ _HOLD_VALUES: Final = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_concrete(x: Array) -> bool:
-    """Tell whether the values of a tensor can be read now."""
+    """Return whether the values of a tensor can be read now."""
     if is_traced() or x.is_meta:
         return False
     return type(x) in _HOLD_VALUES and not private.is_wrapped(x)
 
 
 def is_traced() -> bool:
-    """Tell whether this thread makes a graph of PyTorch's, in which a tensor that has values is a constant.
+    """Return whether this thread makes a graph of PyTorch's, in which a tensor that has values is a constant.
 
     Not `torch.compiler.is_compiling()`, which is true in all threads while any of them compiles.
     """

@@ -30,7 +30,7 @@ def asarray(
     copy: bool | None = None,
     **kwargs: Any,
 ) -> Array:
-    """`obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
+    """Return `obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
     if isinstance(obj, Tensor):
         if not kwargs:
             # torch.asarray warns of tensors that require a gradient.
@@ -63,7 +63,7 @@ def asarray(
 
 
 def _items(obj: Any) -> Any:
-    """A nested sequence with Python integers for 0-d arrays, which PyTorch takes in one for smaller types only."""
+    """Replace 0-d arrays in a nested sequence by Python integers: PyTorch takes such arrays of smaller types only."""
     if isinstance(obj, list | tuple):
         return [_items(o) for o in obj]
     return obj.item() if isinstance(obj, Tensor) and obj.ndim == 0 else obj
@@ -93,7 +93,7 @@ def full(
     device: Device | None = None,
     **kwargs: Any,
 ) -> Array:
-    """An array of the given shape, an int for one dimension, filled with a value."""
+    """Return an array of the given shape, an int for one dimension, filled with a value."""
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value, device=device)
     return torch.full((shape,) if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device, **kwargs)
@@ -109,7 +109,7 @@ def arange(
     device: Device | None = None,
     **kwargs: Any,
 ) -> Array:
-    """Evenly spaced values from `start` (0 if only `stop` is given) to below `stop`; none if `step` leads away."""
+    """Return evenly spaced values from `start` (default 0) to below `stop`; none if `step` has the wrong sign."""
     if stop is None:
         start, stop = 0, start
     if PRECISION.active and dtype is None:
@@ -130,7 +130,7 @@ def arange(
 
 
 def _wrap(value: int) -> int:
-    """The int64 with the bits of a uint64."""
+    """Return the int64 with the bits of a uint64."""
     return (value + 2**63) % 2**64 - 2**63
 
 
@@ -144,7 +144,7 @@ def eye(
     device: Device | None = None,
     **kwargs: Any,
 ) -> Array:
-    """Ones on the `k`-th diagonal, zeros elsewhere."""
+    """Return ones on the `k`-th diagonal, zeros elsewhere."""
     if n_cols is None:
         n_cols = n_rows
     if PRECISION.active and dtype is None:
@@ -168,7 +168,7 @@ def linspace(
     endpoint: bool = True,
     **kwargs: Any,
 ) -> Array:
-    """`num` evenly spaced values from `start` to `stop`, without `stop` itself if `endpoint` is false."""
+    """Return `num` evenly spaced values from `start` to `stop`, without `stop` itself if `endpoint` is false."""
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, start, stop, device=device, is_floating=True)
     computed = torch.float64 if dtype in SIGNED else dtype
@@ -193,7 +193,7 @@ triu = _triangle(torch.triu, "The upper triangles of a stack of matrices, zeros 
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Coordinate matrices from one-dimensional arrays, in Cartesian ("xy") or matrix ("ij") order."""
+    """Return the coordinate matrices from one-dimensional arrays, in Cartesian ("xy") or matrix ("ij") order."""
     if indexing != "xy" and indexing != "ij":
         raise ValueError(f"meshgrid: `indexing` is {indexing!r}; expected 'xy' or 'ij'")
     return tuple(torch.meshgrid(*arrays, indexing=indexing)) if arrays else ()

@@ -47,7 +47,7 @@ def _det_of_singular(x: Array) -> Array:
     factors, exchanges, _ = torch.linalg.lu_factor_ex(x.detach())
     permutation, lower, upper = torch.lu_unpack(factors, exchanges)
     pivots = torch.abs(diagonal_of(upper))
-    missing = pivots == torch.amin(pivots, -1, True)  # not always 0: what rounding leaves depends on the order
+    missing = pivots == torch.amin(pivots, -1, True)  # not always 0: rounding errors depend on the order
     both = missing[..., :, None] & missing[..., None, :]
     eye = torch.eye(size, dtype=x.dtype, device=x.device)
     upper = torch.where(missing[..., None], eye, upper)

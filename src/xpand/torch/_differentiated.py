@@ -15,7 +15,7 @@ from . import _private as private
 
 
 def is_differentiated(x: Array) -> bool:
-    """Tell whether an array is being differentiated. In forward mode this is assumed of any array."""
+    """Return whether an array is being differentiated. In forward mode this is assumed of any array."""
     if x.requires_grad or private.in_forward_mode():
         return True
     return private.are_levels_active() and _is_differentiated_below(x)
@@ -33,18 +33,18 @@ def _is_differentiated_below(x: Array) -> bool:
 
 
 def is_differentiated_in_reverse(x: Array) -> bool:
-    """Tell whether an array is being differentiated by reverse mode, at any level."""
+    """Return whether an array is being differentiated by reverse mode, at any level."""
     return bool(x.requires_grad) or (private.are_levels_active() and _is_differentiated_below(x))
 
 
 def is_differentiated_in_both(x: Array) -> bool:
-    """Tell whether an array is being differentiated by forward mode and by reverse mode."""
+    """Return whether an array is being differentiated by forward mode and by reverse mode."""
     return private.in_forward_mode() and is_differentiated_in_reverse(x)
 
 
 def is_all_false(condition: Array) -> bool:
-    """Tell whether a boolean array is known to be false everywhere, in all lanes of a batch."""
-    if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
+    """Return whether a boolean array is known to be false everywhere, in all lanes of a batch."""
+    if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # reading it would wait
         return False
     with private.unobserved():
         while private.is_wrapped(condition):

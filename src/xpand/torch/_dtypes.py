@@ -40,7 +40,7 @@ KINDS: dict[str, frozenset[DType]] = {
 
 
 def to_signed(x: Array) -> Array:
-    """The same bits as signed integers: arithmetic modulo 2**n gives the same bits too."""
+    """Return the same bits as signed integers: arithmetic modulo 2**n gives the same bits too."""
     return x.view(SIGNED[x.dtype])
 
 
@@ -50,12 +50,12 @@ def to_ordered(x: Array) -> Array:
 
 
 def from_ordered(x: Array, dtype: DType) -> Array:
-    """The inverse of `to_ordered`."""
+    """Return the inverse of `to_ordered`."""
     return torch.bitwise_xor(x, _LOWEST[dtype]).view(dtype)
 
 
 def _promote(x: DType, y: DType) -> DType | None:
-    """One entry of the promotion table; None where the standard and PyTorch promote nothing."""
+    """Return one entry of the promotion table; None where the standard and PyTorch promote nothing."""
     if x in _UNSIGNED_INTEGERS and y in _UNSIGNED_INTEGERS:
         return x if x.itemsize >= y.itemsize else y
     unsigned, other = (x, y) if x in SIGNED else (y, x)
@@ -74,7 +74,7 @@ _PROMOTION: dict[tuple[DType, DType], DType | None] = {(x, y): _promote(x, y) fo
 
 
 def promote_types(x: DType, y: DType, /) -> DType:
-    """The data type of both `x` and `y` by the standard's table, by PyTorch's rules where kinds are mixed."""
+    """Return the data type of both `x` and `y` by the standard's table, by PyTorch's rules where kinds are mixed."""
     try:
         result = _PROMOTION[x, y]
     except KeyError:
@@ -85,7 +85,7 @@ def promote_types(x: DType, y: DType, /) -> DType:
 
 
 def _weak(scalar: bool | int | float | complex, dtype: DType) -> DType:
-    """The data type of a Python scalar that meets an array of `dtype`."""
+    """Return the data type of a Python scalar that meets an array of `dtype`."""
     if isinstance(scalar, bool):
         return dtype
     if isinstance(scalar, int):
@@ -101,7 +101,7 @@ def _weak(scalar: bool | int | float | complex, dtype: DType) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
-    """The data type that an operation on the arguments has; Python scalars are weak, 0-d arrays are not.
+    """Return the data type that an operation on the arguments has; Python scalars are weak, 0-d arrays are not.
 
     Raises:
         ValueError: Neither an array nor a data type among the arguments, unless these are two Python scalars.
@@ -135,7 +135,7 @@ def as_tensor(scalar: complex, like: Array) -> Array:
 
 
 def can_cast(from_: Array | DType, to: DType, /) -> bool:
-    """Whether `from_` promotes to `to`; PyTorch allows every cast within a kind, from int64 to int8 too."""
+    """Return whether `from_` promotes to `to`; PyTorch allows every cast within a kind, from int64 to int8 too."""
     from_ = from_.dtype if isinstance(from_, Tensor) else from_
     try:
         return _PROMOTION[from_, to] is to
@@ -144,7 +144,7 @@ def can_cast(from_: Array | DType, to: DType, /) -> bool:
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
-    """Whether `dtype` is of a kind ("bool", "signed integer", …), equal to a data type, or any of a tuple of those."""
+    """Return whether `dtype` is of a kind ("bool", "signed integer", …), equals a data type, or is one of a tuple."""
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ValueError(f"isdtype: unknown kind {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
@@ -160,7 +160,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
-    """`x` as `dtype`, on `device` if given; `copy=False` may return `x` itself."""
+    """Return `x` as `dtype`, on `device` if given; `copy=False` may return `x` itself."""
     if device is None:
         return x.to(dtype=dtype, copy=copy)
     return x.to(device, dtype, copy=copy)
@@ -209,7 +209,7 @@ _INTEGER_INFO = {dtype: _integer_info(dtype) for dtype in _SIGNED_INTEGERS + _UN
 
 
 def finfo(type: DType | Array, /) -> _FloatInfo:
-    """Machine limits of a floating-point type or of an array's; `dtype` is a data type, where PyTorch has a string."""
+    """Return the limits of a floating-point type or of an array's. Their `dtype` is no string, unlike PyTorch's."""
     dtype = type.dtype if isinstance(type, Tensor) else type
     info = _FLOAT_INFO.get(dtype)
     if info is not None:
@@ -220,7 +220,7 @@ def finfo(type: DType | Array, /) -> _FloatInfo:
 
 
 def iinfo(type: DType | Array, /) -> _IntegerInfo:
-    """Machine limits of an integer type or of an array's; `dtype` is a data type, where PyTorch has a string."""
+    """Return the limits of an integer type or of an array's. Its `dtype` is a data type; PyTorch's is a string."""
     info = _INTEGER_INFO.get(type.dtype if isinstance(type, Tensor) else type)
     if info is None:
         raise TypeError(f"iinfo: expected an integer data type or an array of one, got {type!r}")

@@ -36,11 +36,11 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
-        """The device of new arrays, which `torch.set_default_device` and `with torch.device(...)` choose."""
+        """Return the device of new arrays, which `torch.set_default_device` and `with torch.device(...)` choose."""
         return torch.get_default_device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """The default data type of each kind: of the precision that is set, else the same on all devices."""
+        """Return the default data type of each kind: of the precision that is set, else the same on all devices."""
         real = torch.get_default_dtype()
         own = {
             "real floating": real,
@@ -51,7 +51,7 @@ class NamespaceInfo:
         return defaults_set(sys.modules[__package__], own, device)
 
     def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
-        """The standard's data types by name, of one kind, of several, or all; those that `device` can hold."""
+        """Return the standard's data types by name, of one kind, of several, or all; those that `device` can hold."""
         if kind is None:
             kinds: tuple[str, ...] = ("bool", "numeric")
         else:
@@ -66,7 +66,7 @@ class NamespaceInfo:
         return found
 
     def devices(self) -> tuple[Device, ...]:
-        """The devices at hand: the processor, every accelerator, and "meta"."""
+        """Return the devices at hand: the processor, every accelerator, and "meta"."""
         return _devices()
 
 
@@ -83,5 +83,5 @@ _INFO = NamespaceInfo()
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """The inspection functions: `capabilities`, `default_device`, `default_dtypes`, `devices`, `dtypes`."""
+    """Return the inspection functions: `capabilities`, `default_device`, `default_dtypes`, `devices`, `dtypes`."""
     return _INFO

@@ -37,7 +37,7 @@ moveaxis = torch.movedim
 
 
 def _joinable(arrays: Sequence[Array]) -> Sequence[Array]:
-    """Arrays that PyTorch can promote: it refuses to where unsigned integers are mixed with another type."""
+    """Return arrays that PyTorch can promote: it refuses to where unsigned integers are mixed with another type."""
     first = arrays[0].dtype
     for array in arrays:
         if array.dtype is not first:
@@ -47,7 +47,7 @@ def _joinable(arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -> Array:
-    """Arrays joined along an existing axis; flattened first if `axis` is None."""
+    """Return arrays joined along an existing axis; flattened first if `axis` is None."""
     if axis is None:
         arrays = [a.flatten() for a in arrays]
         axis = 0
@@ -55,19 +55,19 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, **kwargs: Any) -> Array:
-    """Arrays of one shape joined along a new axis."""
+    """Return arrays of one shape joined along a new axis."""
     return torch.stack(_joinable(arrays), axis, **kwargs)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices of `x` along an axis."""
+    """Return the slices of `x` along an axis."""
     if x.ndim == 0:
         raise ValueError("unstack: `x` has no dimension to be split along; give it one with `expand_dims`")
     return tuple(torch.unbind(x, axis))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of the given shapes broadcast to; ValueError, where PyTorch raises RuntimeError."""
+    """Return the shape that arrays of the given shapes broadcast to; ValueError, where PyTorch raises RuntimeError."""
     ndim = max([0, *map(len, shapes)])
     result = [1] * ndim
     for shape in shapes:
@@ -83,22 +83,22 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Views of the arrays in their common shape."""
+    """Return views of the arrays in their common shape."""
     return tuple(torch.broadcast_tensors(*arrays)) if arrays else ()
 
 
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
-    """A view of `x` in the given shape."""
+    """Return a view of `x` in the given shape."""
     return torch.broadcast_to(x, shape)
 
 
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
-    """A view of `x` with its axes in the given order."""
+    """Return a view of `x` with its axes in the given order."""
     return torch.permute(x, axes)
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view of `x` with axes of size 1 at the given positions of the result; IndexError if there are no such
+    """Return a view of `x` with axes of size 1 at the given positions of the result; IndexError if there are no such
     positions.
     """
     if isinstance(axis, int):
@@ -115,7 +115,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view of `x` without the given axes; ValueError for an axis whose size is not 1, which PyTorch leaves."""
+    """Return a view of `x` without the given axes; ValueError for an axis whose size is not 1, which PyTorch leaves."""
     shape = x.shape
     for a in (axis,) if isinstance(axis, int) else axis:
         if shape[a] != 1:
@@ -124,7 +124,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    """`x` in another shape; `copy=False` raises ValueError where that takes a copy."""
+    """Return `x` in another shape; `copy=False` raises ValueError where that takes a copy."""
     if copy is None:
         return torch.reshape(x, shape)
     if copy:
@@ -138,20 +138,20 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
 
 
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """`x` with the order of its elements reversed along all axes, or the given ones."""
+    """Return `x` with the order of its elements reversed along all axes, or the given ones."""
     axes = tuple(range(x.ndim)) if axis is None else axis
     return to_signed(x).flip(axes).view(x.dtype) if x.dtype in SIGNED else x.flip(axes)
 
 
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """`x` rolled along the given axes, or as if it were flat; one shift serves several axes."""
+    """Return `x` rolled along the given axes, or as if it were flat; one shift serves several axes."""
     if isinstance(shift, int) and isinstance(axis, tuple):
         shift = (shift,) * len(axis)
     return torch.roll(x, shift, axis)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
-    """Each element repeated along an axis, or flat; `repeats` may be of any integer type."""
+    """Return each element repeated along an axis, or flat; `repeats` may be of any integer type."""
     if isinstance(repeats, Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
     if x.dtype in SIGNED:
@@ -160,7 +160,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwar
 
 
 def _from_the_end(indices: Array, size: int) -> Array:
-    """Indices as int64, negative ones counted from the end, as the standard asks and PyTorch's functions do not."""
+    """Return indices as int64, with negative ones counted from the end: PyTorch's functions do not count them."""
     if indices.dtype is not torch.int64:
         unsigned = indices.dtype in _UNSIGNED
         indices = indices.to(torch.int64)
@@ -170,14 +170,14 @@ def _from_the_end(indices: Array, size: int) -> Array:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
-    """The elements of `x` at `indices` along an axis, which may be omitted where `x` has one dimension."""
+    """Return the elements of `x` at `indices` along an axis, which may be omitted where `x` has one dimension."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
     if x.ndim == 1 and not kwargs:
-        # An index counts from the end by itself; over more dimensions `index_select` is three times as fast. A uint8
-        # index would be taken for a mask.
+        # Indexing counts negative indices from the end. Over more dimensions `index_select` is three times as fast. A
+        # uint8 index would be taken for a mask.
         return x[indices if indices.dtype is torch.int64 else indices.to(torch.int64)]
     if indices.ndim != 1 and not kwargs:  # beyond the standard; `index_select` would take shape () for (1,)
         found = take(x, indices.reshape(-1), axis=axis)
@@ -189,7 +189,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """The elements of `x` at `indices`, matched along an axis."""
+    """Return the elements of `x` at `indices`, matched along an axis."""
     indices = _from_the_end(indices, x.size(axis))
     if x.dtype in SIGNED:
         return torch.take_along_dim(to_signed(x), indices, axis).view(x.dtype)

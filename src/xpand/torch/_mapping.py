@@ -32,7 +32,7 @@ def _mapped(function: Callable[..., Array]) -> Callable[..., Array]:
 
 def _view(x: Array, dtype: DType) -> Array:
     if x.ndim == 1 and dtype.itemsize != x.dtype.itemsize:
-        x.new_empty(()).view(dtype)  # what is mapped is 0-d: PyTorch's own error
+        x.new_empty(()).view(dtype)  # the mapped array is 0-d: PyTorch raises its own error
     return x.view(dtype)
 
 
@@ -47,7 +47,7 @@ _RULES: dict[str, Callable[..., Tensor]] = {
     "count_nonzero": _count_nonzero,
     "_conj_physical": torch.conj_physical,
 }
-_LIBRARY = torch.library.Library("aten", "IMPL")  # the rules are gone when it is
+_LIBRARY = torch.library.Library("aten", "IMPL")  # the rules are removed with it
 
 for _name, _function in _RULES.items():
     if not private.has_kernel(f"aten::{_name}", _MAPPED):

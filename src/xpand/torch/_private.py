@@ -146,7 +146,7 @@ interpreter: Callable[[], Any] = _function("torch._functorch.pyfunctorch:retriev
 
 @_needs("torch._C._functorch:TransformType.Vmap")
 def is_vmap(level: Any) -> bool:
-    """Tell whether a level that `interpreter` returned is a `vmap`. Public: none."""
+    """Return whether a level that `interpreter` returned is a `vmap`. Public: none."""
     return level.key() == torch._C._functorch.TransformType.Vmap
 
 
@@ -173,7 +173,7 @@ allow_single_level: Callable[[], AbstractContextManager[Any]] = _function(
 
 @_needs("torch.autograd.forward_ad:_current_level")
 def in_forward_mode() -> bool:
-    """Tell whether forward mode is running. Public: none; `unpack_dual` tells only about arrays that have a tangent."""
+    """Return whether forward mode is running. Public: none; `unpack_dual` is for arrays that have a tangent."""
     return forward_ad._current_level >= 0
 
 
@@ -200,7 +200,7 @@ are_hooks_allowed: Callable[[], bool] = _function("torch._C._autograd:_saved_ten
 
 @_needs("torch._C._autograd:_top_saved_tensors_default_hooks")
 def are_hooks_set() -> bool:
-    """Tell whether `saved_tensors_hooks` are in use, those of a checkpoint perhaps. Public: none."""
+    """Return whether `saved_tensors_hooks` are in use, those of a checkpoint perhaps. Public: none."""
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 
@@ -235,7 +235,7 @@ count_function_modes: Callable[[], int] = _function("torch._C:_len_torch_functio
 
 @_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")
 def is_graph_mode_active() -> bool:
-    """Tell whether this thread makes a graph, or uses tensors without values.
+    """Return whether this thread makes a graph, or uses tensors without values.
 
     Public: none; `torch.compiler.is_compiling` is true in all threads while one compiles.
     """
@@ -244,7 +244,7 @@ def is_graph_mode_active() -> bool:
 
 
 def has_kernel(operation: str, key: str) -> bool:
-    """Tell whether an operation has a rule of its own. Public: `torch.library.get_kernel`, which finds fallbacks too.
+    """Return whether an operation has a rule of its own. Public: `torch.library.get_kernel`, which finds fallbacks too.
 
     Asked on import. True if the name is missing: PyTorch then refuses what it has no rule for.
     """

@@ -19,7 +19,7 @@ __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
 def matmul(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
-    """The matrix product of the last two axes, vectors as in the standard."""
+    """Return the matrix product of the last two axes, vectors as in the standard."""
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.dtype in SIGNED:
@@ -28,14 +28,14 @@ def matmul(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """A view of `x` with the last two axes exchanged."""
+    """Return a view of `x` with the last two axes exchanged."""
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose: `x` has {x.ndim} dimensions; expected at least 2")
     return x.mT
 
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2, **kwargs: Any) -> Array:
-    """The sum of products over the given axes."""
+    """Return the sum of products over the given axes."""
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.dtype in SIGNED:
@@ -44,7 +44,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
-    """The dot product of vectors along an axis, the first conjugated; the other axes broadcast."""
+    """Return the dot product of vectors along an axis, the first conjugated; the other axes broadcast."""
     if x1.size(axis) != x2.size(axis):
         raise ValueError(
             f"vecdot: `x1` has {x1.size(axis)} elements along axis {axis}, `x2` has {x2.size(axis)}; "
@@ -62,7 +62,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
 
 
 def outer(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
-    """The outer product of two vectors."""
+    """Return the outer product of two vectors."""
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.dtype in SIGNED:
@@ -71,7 +71,7 @@ def outer(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
-    """The cross product of vectors of three elements along an axis; the other axes broadcast."""
+    """Return the cross product of vectors of three elements along an axis; the other axes broadcast."""
     if x1.size(axis) != 3 or x2.size(axis) != 3:
         raise ValueError(
             f"cross: `x1` has {x1.size(axis)} elements along axis {axis}, `x2` has {x2.size(axis)}; expected 3"

@@ -37,7 +37,7 @@ _UNSIGNED = KINDS["unsigned integer"]
 
 
 def _accumulate(function: Callable[..., Array], x: Array, dtype: DType | None, *args: Any, **kwargs: Any) -> Array:
-    """A sum or product with the standard's data type: integers in the default type of their signedness."""
+    """Return a sum or product with the standard's data type: integers in the default type of their signedness."""
     if dtype is None:
         if x.dtype not in _UNSIGNED:
             return function(x, *args, **kwargs)
@@ -50,7 +50,7 @@ def _accumulate(function: Callable[..., Array], x: Array, dtype: DType | None, *
 
 
 def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
-    """A sum or product over no axis: a copy in the type of the result."""
+    """Return a sum or product over no axis: a copy in the type of the result."""
     if dtype is None and not (x.dtype.is_floating_point or x.dtype.is_complex):
         dtype = torch.int64
     return x.to(x.dtype if dtype is None else dtype, copy=True)
@@ -59,7 +59,7 @@ def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
 def _prod_over_axes(
     x: Array, axis: tuple[int, ...] | None, keepdims: bool, *, dtype: DType | None = None, **kwargs: Any
 ) -> Array:
-    """`torch.prod` over all or several axes, where it takes one; from the last on: places hold."""
+    """Return `torch.prod` over all or several axes, where it takes one; from the last on: places hold."""
     axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
     if len(axes) == x.ndim:
         result = torch.prod(x, dtype=dtype)
@@ -78,7 +78,7 @@ def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
 
 
 def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """The sum over axes; of integers in the default integer type of their signedness."""
+    """Return the sum over axes; of integers in the default integer type of their signedness."""
     if axis == ():
         return _accumulate(_no_axis, x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
@@ -87,7 +87,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims:
 
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """The product over axes; of integers in the default integer type of their signedness."""
+    """Return the product over axes; of integers in the default integer type of their signedness."""
     if axis == ():
         return _accumulate(_no_axis, x, dtype)
     if isinstance(axis, int):
@@ -120,7 +120,7 @@ min = _extremum(torch.min, torch.amin, "The least element over axes.")
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """The arithmetic mean over axes."""
+    """Return the arithmetic mean over axes."""
     return torch.mean(x[None], 0, **kwargs) if axis == () else torch.mean(x, axis, keepdims, **kwargs)
 
 
@@ -158,7 +158,7 @@ all = _to_boolean(
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The number of elements that are not zero, over axes."""
+    """Return the number of elements that are not zero, over axes."""
     if x.dtype in SIGNED:
         x = to_signed(x)
     if axis == ():
@@ -221,7 +221,7 @@ cumulative_prod = _cumulative(
 def diff(
     x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
-    """The `n`-th difference along an axis, of unsigned integers modulo 2**bits."""
+    """Return the `n`-th difference along an axis, of unsigned integers modulo 2**bits."""
     dtype = x.dtype
     if prepend is not None or append is not None:
         dtype = result_type(*(a for a in (x, prepend, append) if a is not None))

@@ -37,7 +37,7 @@ def sort(
     stable: bool = True,
     **kwargs: Any,
 ) -> Array:
-    """A sorted copy; the order of equal elements is kept if `stable`."""
+    """Return a sorted copy; the order of equal elements is kept if `stable`."""
     return torch.sort(x, dim=axis, descending=descending, stable=stable, **kwargs)[0]
 
 
@@ -50,29 +50,29 @@ def argsort(
     stable: bool = True,
     **kwargs: Any,
 ) -> Array:
-    """The indices that sort `x`; the order of equal elements is kept if `stable`."""
+    """Return the indices that sort `x`; the order of equal elements is kept if `stable`."""
     return torch.argsort(x, dim=axis, descending=descending, stable=stable, **kwargs)
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The index of the first greatest element along an axis, or of the flat array."""
+    """Return the index of the first greatest element along an axis, or of the flat array."""
     return torch.argmax(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The index of the first least element along an axis, or of the flat array."""
+    """Return the index of the first least element along an axis, or of the flat array."""
     return torch.argmin(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """The indices of the elements that are not zero, one array for each dimension."""
+    """Return the indices of the elements that are not zero, one array for each dimension."""
     if x.ndim == 0:
         raise ValueError("nonzero: `x` has no dimension; give it one with `reshape` or `expand_dims`")
     return tuple(torch.nonzero(to_signed(x) if x.dtype in SIGNED else x, as_tuple=True))
 
 
 def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Elements of `x1` where `condition` is true, of `x2` elsewhere."""
+    """Return the elements of `x1` where `condition` is true, of `x2` elsewhere."""
     if isinstance(x1, Tensor):
         if isinstance(x2, Tensor):
             if x1.dtype is not x2.dtype:
@@ -95,7 +95,7 @@ def searchsorted(
     sorter: Array | None = None,
     **kwargs: Any,
 ) -> Array:
-    """Where the elements of `x2`, an array or a scalar, go in the sorted `x1`, or in `x1` sorted by `sorter`."""
+    """Return where the elements of `x2`, an array or a scalar, go in the sorted `x1`, or in `x1` sorted by `sorter`."""
     if not isinstance(x2, Tensor):
         x2 = as_tensor(x2, x1)
     if x1.dtype is not x2.dtype:
@@ -109,12 +109,12 @@ def searchsorted(
 
 
 def unique_values(x: Array, /) -> Array:
-    """The distinct elements, in order; every NaN is distinct."""
+    """Return the distinct elements, in order; every NaN is distinct."""
     return torch.unique(x) if _has_kernel(x) else unique_all(x).values
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """The distinct elements, in order, and how often each occurs; every NaN is distinct."""
+    """Return the distinct elements, in order, and how often each occurs; every NaN is distinct."""
     if _has_kernel(x):
         return UniqueCountsResult(*torch.unique(x, return_counts=True))
     values, _, _, counts = unique_all(x)
@@ -122,7 +122,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """The distinct elements, in order, and for each element of `x` the index of its own; every NaN is distinct."""
+    """Return the distinct elements in order, and the indices that rebuild `x` from them. Every NaN is distinct."""
     if _has_kernel(x):
         return UniqueInverseResult(*torch.unique(x, return_inverse=True))
     values, _, inverse, _ = unique_all(x)
@@ -130,7 +130,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """The distinct elements, in order, where each occurs first, each element's own index, and how often each occurs.
+    """Return the distinct elements in order, their first indices, the indices that rebuild `x`, and counts.
 
     `torch.unique` gives no indices of first occurrences and takes no complex numbers; a stable sort gives all at once.
     """
@@ -146,12 +146,12 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 
 def _has_kernel(x: Array) -> bool:
-    """Tell whether `torch.unique` takes an array: no complex numbers; and it has no derivatives."""
+    """Return whether `torch.unique` takes an array: no complex numbers; and it has no derivatives."""
     return not x.dtype.is_complex and not is_differentiated(x)
 
 
 def _sorted(x: Array) -> tuple[Array, Array]:
-    """A vector in stable order, and that order; complex numbers by their real parts, then by their imaginary parts."""
+    """Sort a vector stably; return it and the order. Complex numbers are compared by real, then imaginary parts."""
     if not x.dtype.is_complex:
         elements, order = torch.sort(x, stable=True)
         return elements, order

@@ -18,7 +18,7 @@ from ._differentiated import is_differentiated_in_both, is_differentiated_in_rev
 
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
-    """The eigenvalues of a stack of Hermitian matrices, ascending, and eigenvectors."""
+    """Return the eigenvalues of a stack of Hermitian matrices, ascending, and eigenvectors."""
     x = _of_hermitian_part(x)
     plain = torch.linalg.eigh(x, **kwargs)
     if kwargs or not _is_mixed(x):
@@ -41,17 +41,17 @@ def eigh(x: Array, /, **kwargs: Any) -> Any:
 
 
 def eigvalsh(x: Array, /, **kwargs: Any) -> Array:
-    """The eigenvalues of a stack of Hermitian matrices, ascending."""
+    """Return the eigenvalues of a stack of Hermitian matrices, ascending."""
     return torch.linalg.eigvalsh(_of_hermitian_part(x), **kwargs)
 
 
 def cholesky(x: Array, /, *, upper: bool = False, **kwargs: Any) -> Array:
-    """The triangular factor of a stack of positive definite Hermitian matrices."""
+    """Return the triangular factor of a stack of positive definite Hermitian matrices."""
     return torch.linalg.cholesky(_of_hermitian_part(x), upper=upper, **kwargs)
 
 
 def eig(x: Array, /, **kwargs: Any) -> Any:
-    """The eigenvalues of a stack of square matrices, and eigenvectors."""
+    """Return the eigenvalues of a stack of square matrices, and eigenvectors."""
     plain = torch.linalg.eig(x, **kwargs)
     if kwargs or not _is_mixed(x):
         return plain
@@ -81,11 +81,11 @@ def _identity(vectors: Array) -> Array:
 
 
 def diagonal_of(x: Array) -> Array:
-    """The diagonals of a stack of square matrices; of `torch.diagonal` PyTorch's compiler gives a warning."""
+    """Return the diagonals of a stack of square matrices; of `torch.diagonal` PyTorch's compiler gives a warning."""
     chosen = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
     return torch.sum(torch.where(chosen, x, 0.0), -1)
 
 
 def _gaps(values: Array, eye: Array) -> Array:
-    """How far the value of each column is from that of each row; 1 on the diagonal."""
+    """Return how far the value of each column is from that of each row; 1 on the diagonal."""
     return values[..., None, :] - values[..., :, None] + eye

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def _with_complex(native: Callable[..., Array], corrected: Callable[..., Array]) -> Callable[..., Array]:
-    """`native`, with the standard's special cases of complex numbers; real arguments pay one look at the data type."""
+    """Give `native` the standard's special cases of complex numbers. Real arguments only cost a check of the type."""
 
     def function(x: Array, /, *, out: Array | None = None) -> Array:
         if not x.dtype.is_complex:
@@ -62,38 +62,38 @@ conj = torch.conj_physical
 
 
 def abs(x: Array, /, **kwargs: Any) -> Array:
-    """The absolute value; that of unsigned integers is a copy, PyTorch has no kernel for it."""
+    """Return the absolute value; that of unsigned integers is a copy, PyTorch has no kernel for it."""
     return output(x.clone(), kwargs) if x.dtype in SIGNED else torch.abs(x, **kwargs)
 
 
 def negative(x: Array, /, **kwargs: Any) -> Array:
-    """The negative, of unsigned integers modulo 2**n."""
+    """Return the negative, of unsigned integers modulo 2**n."""
     if x.dtype in SIGNED:
         return output(torch.negative(to_signed(x)).view(x.dtype), kwargs)
     return torch.negative(x, **kwargs)
 
 
 def square(x: Array, /, **kwargs: Any) -> Array:
-    """The square, of unsigned integers modulo 2**n."""
+    """Return the square, of unsigned integers modulo 2**n."""
     if x.dtype in SIGNED:
         return output(torch.square(to_signed(x)).view(x.dtype), kwargs)
     return torch.square(x, **kwargs)
 
 
 def bitwise_invert(x: Array, /, **kwargs: Any) -> Array:
-    """The bits inverted."""
+    """Return the bits inverted."""
     if x.dtype in SIGNED:
         return output(torch.bitwise_not(to_signed(x)).view(x.dtype), kwargs)
     return torch.bitwise_not(x, **kwargs)
 
 
 def logical_not(x: Array, /, **kwargs: Any) -> Array:
-    """Whether each element is false, or zero."""
+    """Return whether each element is false, or zero."""
     return torch.logical_not(to_signed(x) if x.dtype in SIGNED else x, **kwargs)
 
 
 def sign(x: Array, /) -> Array:
-    """The sign: NaN for NaN, where PyTorch gives 0; `x / abs(x)` for complex numbers, 0 at 0."""
+    """Return the sign: NaN for NaN, where PyTorch gives 0; `x / abs(x)` for complex numbers, 0 at 0."""
     if x.dtype.is_floating_point:
         # Zero times a bounded copy of `x` is NaN where `x` is. Finding the NaNs would take four times as long.
         return torch.sign(x).add_(torch.clamp(x, -1, 1), alpha=0)
@@ -103,7 +103,7 @@ def sign(x: Array, /) -> Array:
 
 
 def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
-    """The nearest integers, even ones at ties; complex numbers by component, which PyTorch does not round."""
+    """Return the nearest integers, even ones at ties; complex numbers by component, which PyTorch does not round."""
     if not x.dtype.is_complex:
         return torch.round(x, out=out, **kwargs) if kwargs or out is not None else torch.round(x)
     result = torch.complex(torch.round(x.real, **kwargs), torch.round(x.imag, **kwargs))
@@ -117,7 +117,7 @@ def clip(
     max: float | Array | None = None,
     **kwargs: Any,
 ) -> Array:
-    """`x` limited to `min` and `max`, each a scalar, an array or None.
+    """Return `x` limited to `min` and `max`, each a scalar, an array or None.
 
     Limits outside the range of an integer type limit nothing. NaN as a limit gives NaN: the standard's special cases.
     """
@@ -159,7 +159,7 @@ def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
-    """Whether each element of `x1` is in `x2`, in any integer type, scalars on either side."""
+    """Return whether each element of `x1` is in `x2`, in any integer type, scalars on either side."""
     if isinstance(x1, Tensor) and isinstance(x2, Tensor):
         if x1.dtype is not x2.dtype:
             x1, x2 = same_type(x1, x2)

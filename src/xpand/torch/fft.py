@@ -20,7 +20,7 @@ _Norm = Literal["backward", "ortho", "forward"]
 
 
 def _is_empty(x: Array) -> bool:
-    """Tell whether there is nothing in an array, or no batch element in what `vmap` has made it of."""
+    """Return whether there is nothing in an array, or no batch element in what `vmap` has made it of."""
     if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
         return not x.numel()
     with private.unobserved():
@@ -30,7 +30,7 @@ def _is_empty(x: Array) -> bool:
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
-    """Transform a stack of no lanes too, of which MKL makes an error: as one lane of zeros, omitted again."""
+    """Transform a stack. MKL raises for a stack without lanes: it gets a lane of zeros, which is cut off again."""
     transformed = set(range(x.ndim)) if axes is None else {axis % x.ndim for axis in axes}
     empty = [axis for axis, size in enumerate(x.shape) if size == 0 and axis not in transformed]
     if not empty and not x.numel():
@@ -39,7 +39,7 @@ def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | Non
     found = native(torch.zeros(shape, dtype=x.dtype, device=x.device), **kwargs)
     for axis in empty:
         found = found.narrow(axis, 0, 0)
-    total = torch.sum(x, tuple(range(x.ndim)), True)  # what follows `x`, or maps over it, follows the result
+    total = torch.sum(x, tuple(range(x.ndim)), True)  # derivatives of `x`, and maps over it, apply to the result
     return found + (total if found.is_complex() or not x.is_complex() else total.real)
 
 
@@ -88,7 +88,7 @@ fftn, ifftn, rfftn, irfftn = map(_along_axes, (torch.fft.fftn, torch.fft.ifftn, 
 def fftfreq(
     n: int, /, d: float = 1.0, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
-    """The sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
+    """Return the sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
     if PRECISION.active and dtype is None:
         dtype = dtype_for(_XP, "real floating", device)
     return torch.fft.fftfreq(n, d, dtype=dtype, device=device, **kwargs)
@@ -97,7 +97,7 @@ def fftfreq(
 def rfftfreq(
     n: int, /, d: float = 1.0, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
-    """The sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
+    """Return the sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
     if PRECISION.active and dtype is None:
         dtype = dtype_for(_XP, "real floating", device)
     return torch.fft.rfftfreq(n, d, dtype=dtype, device=device, **kwargs)

@@ -18,7 +18,7 @@ from ._spectra import cholesky, eig, eigh, eigvalsh
 
 
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
-    """The solution of `x1 @ x = x2`; `x2` is a vector only if it has one dimension, by the standard."""
+    """Return the solution of `x1 @ x = x2`; `x2` is a vector only if it has one dimension, by the standard."""
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     # PyTorch takes x2 for a stack of vectors wherever its shape allows: https://github.com/pytorch/pytorch/issues/52915
@@ -46,7 +46,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
-    """The sums along diagonals of a stack of matrices, in the type of `sum`."""
+    """Return the sums along diagonals of a stack of matrices, in the type of `sum`."""
     return _sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
 
 

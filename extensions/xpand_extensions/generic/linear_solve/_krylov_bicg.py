@@ -89,7 +89,7 @@ def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
 
 
 def _least(r: list[Array], order: int) -> list[Array]:
-    """The weights of r[1:] that bring r[0] nearest: by their orthogonal basis, made one after the other."""
+    """Return the weights of r[1:] that bring r[0] nearest: by their orthogonal basis, made one after the other."""
     basis: list[Array] = []
     along: list[Array] = []
     upper: dict[tuple[int, int], Array] = {}

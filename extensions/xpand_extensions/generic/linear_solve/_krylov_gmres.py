@@ -52,7 +52,7 @@ def _is_at(x: Array, number: Array) -> Array:
 
 
 def _row(x: Array, at: Array) -> Array:
-    """The row of (..., rows, n) that is marked."""
+    """Return the row of (..., rows, n) that is marked."""
     xp = array_namespace(x)
     # `where`, not a product: the values of a lane that diverges are infinite.
     return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
@@ -93,7 +93,7 @@ def _extended(state: Gmres, w: Array, order: int) -> Step:
 
 
 def _weights(state: Gmres, order: int) -> Array:
-    """The weights of the basis, but for its last vector, that leave the least."""
+    """Return the weights of the basis, but for its last vector, that leave the least."""
     _, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
     is_there = xp.arange(order, dtype=xp.int32, device=checks.device_of(basis)) < number[..., None]
@@ -108,7 +108,7 @@ def _weights(state: Gmres, order: int) -> Array:
 
 
 def _combined(weights: Array, rows: Array) -> Array:
-    """The sum of the rows of (..., rows, n), each by its weight."""
+    """Return the sum of the rows of (..., rows, n), each by its weight."""
     return array_namespace(rows).matmul(weights[..., None, :], rows)[..., 0, :]
 
 

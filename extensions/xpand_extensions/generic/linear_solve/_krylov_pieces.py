@@ -65,23 +65,23 @@ class Method(NamedTuple):
 
 
 def inner(x: Array, y: Array) -> Array:
-    """The inner products of vectors, of which the first is conjugated."""
+    """Return the inner products of vectors, of which the first is conjugated."""
     return array_namespace(x).vecdot(x, y)
 
 
 def real(x: Array) -> Array:
-    """The real parts of complex arrays; others as they are."""
+    """Return the real parts of complex arrays; others as they are."""
     xp = array_namespace(x)
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 def squared(x: Array) -> Array:
-    """The squares of the norms of vectors, real."""
+    """Return the squares of the norms of vectors, real."""
     return real(inner(x, x))
 
 
 def norm(x: Array) -> Array:
-    """The norms of vectors, real."""
+    """Return the norms of vectors, real."""
     return array_namespace(x).sqrt(squared(x))
 
 

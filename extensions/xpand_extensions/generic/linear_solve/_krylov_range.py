@@ -121,7 +121,7 @@ def _scale(largest: Array, info: Any, order: int) -> tuple[Array, Array]:
 
 
 def _largest(x: Array, axes: int) -> Array:
-    """The largest absolute values along the last axes; of none, zero."""
+    """Return the largest absolute values along the last axes; of none, zero."""
     xp = array_namespace(x)
     sizes = xp.abs(x)
     if 0 in x.shape[x.ndim - axes :]:

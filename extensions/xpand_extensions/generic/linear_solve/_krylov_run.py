@@ -143,7 +143,7 @@ class Loop:
         return starts_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
 
     def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
-        """Tell whether a residual meets the criterion; return its norm and the measure too."""
+        """Return whether a residual meets the criterion; return its norm and the measure too."""
         size = exact_norm(residual)
         met = size <= self.tolerance
         if self.method.size is None:

@@ -128,7 +128,7 @@ def _with_an_axis(x: Array) -> Array:
 
 
 def _is_exact(span: float) -> bool:
-    """Tell whether products with a number are exact: those with powers of two."""
+    """Return whether products with a number are exact: those with powers of two."""
     return math.isfinite(span) and math.frexp(span)[0] in (0.5, -0.5, 0.0)
 
 

@@ -110,7 +110,7 @@ def entr(x: Array, /) -> Array:
 
 
 def _minus_abs(xp: Namespace, x: Array) -> Array:
-    """-|x|, with a derivative of one side at 0 and not of neither."""
+    """Return -|x|, with a derivative of one side at 0 and not of neither."""
     return xp.where(x < 0.0, x, -x)
 
 

@@ -50,7 +50,7 @@ def first_scale(gradient: Array) -> Array:
 
 
 def is_curved(moved: Array, changed: Array) -> Array:
-    """Tell whether a step met curvature that is positive beyond rounding errors."""
+    """Return whether a step met curvature that is positive beyond rounding errors."""
     xp = array_namespace(moved, changed)
     return dot(moved, changed) > eps_of(xp, moved.dtype) * norm(moved) * norm(changed)
 

@@ -9,12 +9,12 @@ from ...control_flow import while_loop
 
 
 def is_known(state: trees.Tree) -> bool:
-    """Tell whether all values of a state can be read."""
+    """Return whether all values of a state can be read."""
     return all(is_concrete(x) for x in trees.leaves(state))
 
 
 def any_of(active: Array) -> Array:
-    """Tell whether any problem of a batch is running: an array of shape ()."""
+    """Return whether any problem of a batch is running: an array of shape ()."""
     return array_namespace(active).any(active) if active.ndim else active
 
 

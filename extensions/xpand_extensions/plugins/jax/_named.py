@@ -24,7 +24,7 @@ def current_mesh() -> Any:
 
 
 def has_shardings(x: Any) -> bool:
-    """Tell whether an object is an array of JAX, concrete or traced."""
+    """Return whether an object is an array of JAX, concrete or traced."""
     return isinstance(x, jax.Array)
 
 

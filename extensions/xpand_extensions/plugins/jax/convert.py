@@ -39,7 +39,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def _is_wide(dtype: Any) -> bool:
-    """Tell whether a data type is one that JAX has only with 64-bit types switched on. Its name takes a while."""
+    """Return whether a data type is one that JAX has only with 64-bit types switched on. Its name takes a while."""
     key = (type(dtype), dtype)
     if key not in _wide:
         _wide[key] = name_of(dtype) in ("int64", "uint64", "float64", "complex128")

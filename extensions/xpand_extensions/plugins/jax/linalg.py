@@ -48,7 +48,7 @@ def _logm_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 
 
 def _derivative(x: Array, e: Array) -> Array:
-    """The derivative at `x` in the direction `e`: the upper right block of the logarithm of `[[x, e], [0, x]]`.
+    """Return the derivative at `x` in the direction `e`: the upper right block of the logarithm of `[[x, e], [0, x]]`.
 
     (R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996) 610.)
     """

@@ -18,7 +18,7 @@ _FEW = 4096  # up to so many values a sort by XLA takes less than the way there 
 
 
 def _on_host(x: Array) -> bool:
-    """Tell whether NumPy can read the values without a copy, and makes up for it: XLA's sort is slow on the CPU."""
+    """Return whether NumPy can read the values without a copy, and makes up for it: XLA's sort is slow on the CPU."""
     return (
         is_concrete(x)
         and x.size > _FEW

@@ -29,7 +29,7 @@ _DENSITY: Final = math.sqrt(0.5 / math.pi)
 
 
 def _density_over_ndtr(x: Array, y: Array) -> Array:
-    """The derivative of log_ndtr, y = log_ndtr(x): for x far below 0 not by the quotient, of which both vanish."""
+    """Return the derivative of y = log_ndtr(x). Far below 0 both parts of the usual quotient vanish; avoid it there."""
     below = x <= -0.75
     far = math.sqrt(2.0 / math.pi) / erfcx(jnp.where(below, -x, 1.0) * math.sqrt(0.5))
     z = jnp.where(below, 0.0, x)

@@ -12,7 +12,7 @@ BLOCK: Final = 1 << 15
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:
-    """Tell whether all multi-indices are within bounds, none of them counting from the end.
+    """Return whether all multi-indices are within bounds, none of them counting from the end.
 
     As unsigned numbers negative ones are the largest, so that one maximum will do; for all axes at once, where the
     largest is below the smallest size.

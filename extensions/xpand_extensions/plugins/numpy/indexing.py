@@ -15,7 +15,7 @@ from ._rows import are_within, blocks, flat
 
 
 def _checks_itself(x: Array, indices: Array, mode: Mode | None) -> bool:
-    """Tell whether NumPy raises for an index out of bounds: not of an empty array, nor of uint64, which it wraps."""
+    """Return whether NumPy raises for an index out of bounds: not of an empty array, nor of uint64, which it wraps."""
     return mode in (None, "raise") and indices.dtype != np.uint64 and x.size > 0
 
 

@@ -9,12 +9,12 @@ from xpand.torch import _private as private
 
 
 def has_tangent(x: Array) -> bool:
-    """Tell whether the innermost level of forward mode differentiates an array."""
+    """Return whether the innermost level of forward mode differentiates an array."""
     return forward_ad.unpack_dual(x).tangent is not None
 
 
 def is_plain(*tensors: Array) -> bool:
-    """Tell whether no transformation has to see an operation."""
+    """Return whether no transformation has to see an operation."""
     return (
         not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
         and not private.in_forward_mode()

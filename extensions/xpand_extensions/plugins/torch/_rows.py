@@ -13,12 +13,12 @@ _INDEX = (torch.int64, torch.int32)
 
 
 def checks_itself(x: Array, indices: Array) -> bool:
-    """Tell whether PyTorch raises for an index out of bounds: not for empty tensors, nor on a GPU, where it crashes."""
+    """Return whether PyTorch raises for an index out of bounds. It does not for empty tensors; a GPU crashes."""
     return indices.dtype in _INDEX and x.numel() > 0 and is_concrete(indices) and indices.device.type == "cpu"
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:
-    """Tell whether all multi-indices, on the CPU, are within bounds and not negative."""
+    """Return whether all multi-indices, on the CPU, are within bounds and not negative."""
     if not indices.numel():
         return True
     low, high = torch.aminmax(indices)

@@ -49,7 +49,7 @@ def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, **options: Any)
 
 
 def _on_host(x: Array) -> bool:
-    """Tell whether NumPy can read the values without a copy, and no gradient flows through them to the edges."""
+    """Return whether NumPy can read the values without a copy, and no gradient flows through them to the edges."""
     return (
         x.device.type == "cpu"
         and x.dtype in (torch.float32, torch.float64, torch.int64, torch.int32)

@@ -41,7 +41,7 @@ def pad(x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values:
 
 
 def _is_native(x: Array, pad_width: Any, mode: str, reflect_type: str) -> bool:
-    """Tell whether PyTorch supports the padding: floats, on at most the last three axes, by existing elements."""
+    """Return whether PyTorch supports the padding: floats, on at most the last three axes, by existing elements."""
     return (
         mode in _NATIVE
         and reflect_type == "even"

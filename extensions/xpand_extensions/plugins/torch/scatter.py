@@ -303,7 +303,7 @@ def _scatter(
 
 
 def _is_plain(values: Any, x: Array, shape: tuple[int, ...], operation: ScatterOperation) -> TypeGuard[Array]:
-    """Tell whether values need no cast, no broadcast and no averaging: a fast path for small calls."""
+    """Return whether values need no cast, no broadcast and no averaging: a fast path for small calls."""
     return (
         operation != "mean"
         and type(values) is torch.Tensor

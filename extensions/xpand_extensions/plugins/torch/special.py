@@ -28,12 +28,12 @@ _MINUS_ROOT_HALF: Final = -math.sqrt(0.5)
 
 
 def _has_values(x: Array) -> bool:
-    """Tell whether an array has values and needs no derivative."""
+    """Return whether an array has values and needs no derivative."""
     return is_concrete(x) and not x.requires_grad
 
 
 def _may_write(x: Array) -> bool:
-    """Tell whether an array has values on the CPU, and needs no derivative."""
+    """Return whether an array has values on the CPU, and needs no derivative."""
     return x.device.type == "cpu" and _has_values(x)
 
 
@@ -67,7 +67,7 @@ def _corrected(
 
 
 def _takes_rules(x: Array) -> bool:
-    """Tell whether derivatives of our own are needed and possible: torch.compile can't trace their levels.
+    """Return whether derivatives of our own are needed and possible: torch.compile can't trace their levels.
 
     Without derivatives, an operation of our own is faster inside torch.func's levels: it is computed below them.
     """

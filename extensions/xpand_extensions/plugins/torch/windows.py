@@ -59,7 +59,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
 
 
 def _may_write(x: Array) -> bool:
-    """Tell whether the results of functions may be written into other tensors: nothing traces them."""
+    """Return whether the results of functions may be written into other tensors: nothing traces them."""
     return (
         type(x) is torch.Tensor
         and x.device.type == "cpu"

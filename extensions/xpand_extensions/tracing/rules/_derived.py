@@ -159,7 +159,7 @@ def in_order(
 
 
 def is_flat(axes: Axes, signature: Signature, params: Params) -> bool:
-    """Tell whether all elements are in one line."""
+    """Return whether all elements are in one line."""
     if not axes.flat:
         return False
     named = signature.arguments[0].named

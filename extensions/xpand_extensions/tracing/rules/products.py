@@ -14,7 +14,7 @@ from ._derived import Axes, dtype_of_result
 
 
 def is_complex(xp: Any, x: Any) -> bool:
-    """Tell whether an array is complex."""
+    """Return whether an array is complex."""
     return bool(xp.isdtype(x.dtype, "complex floating"))
 
 

@@ -45,7 +45,7 @@ def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) 
 
 
 def _touches(each: Pass) -> bool:
-    """Tell whether the windows lie side by side, so that no element is in two of them."""
+    """Return whether the windows lie side by side, so that no element is in two of them."""
     return each.stride == each.size and each.dilation == 1
 
 

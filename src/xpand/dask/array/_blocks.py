@@ -49,7 +49,7 @@ def elementwise(function: str, *args: Any, **kwargs: Any) -> Array:
 
 
 def is_known(x: Array) -> bool:
-    """Tell whether all sizes of an array are known before it is computed."""
+    """Return whether all sizes of an array are known before it is computed."""
     return not any(math.isnan(size) for size in x.shape)
 
 
@@ -131,7 +131,7 @@ def along_axis(function: str, x: Array, axis: int, *, dtype: DType, size: float 
     output = (*index[:axis], x.ndim, *index[axis + 1 :])
     sizes = {x.ndim: x.shape[axis] if size is None else size}
     found = gather(function, output, (x, index), dtype=dtype, sizes=sizes, axis=axis, **kwargs)
-    # What was brought into one chunk for the function need not stay in one; chunks that the user chose do.
+    # Chunks that were merged for the function are split again; chunks that the user chose stay.
     return found if x.numblocks[axis] == 1 else _divided(found, axis)
 
 

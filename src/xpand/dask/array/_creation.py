@@ -26,7 +26,7 @@ _XP: Any = sys.modules[__package__]
 
 
 def real(dtype: DType | None) -> DType:
-    """The data type that is named, else that of the precision, else float64."""
+    """Return the data type that is named, else that of the precision, else float64."""
     if dtype is None and PRECISION.active:
         dtype = dtype_for(_XP, "real floating")
     return np.dtype(np.float64 if dtype is None else dtype)
@@ -103,7 +103,7 @@ def _made(make: Callable[..., Array], shape: Shape, chunks: Any, dtype: DType, *
 
 def _like(make: Callable[..., Array], x: Array, dtype: DType | None, *value: complex, **kwargs: Any) -> Array:
     """Have Dask make such an array shaped and chunked as another."""
-    # Of an unknown size, it depends on the blocks of `x` too; other chunks, on Dask's settings; masks on more.
+    # With unknown sizes the result depends on the blocks of `x` too, other chunks on Dask's settings, masks on more.
     if not kwargs and isinstance(x, da.Array) and type(x._meta) is np.ndarray and not any(map(math.isnan, x.shape)):
         kwargs["name"] = _name(make.__name__, x.chunks, np.dtype(x.dtype if dtype is None else dtype), value)
     return make(x, *value, dtype=dtype, **kwargs)
@@ -293,15 +293,15 @@ def meshgrid(*arrays: Array, indexing: str = "xy", **kwargs: Any) -> tuple[Array
 
 
 def _is_below(x: Array, k: int) -> Array:
-    """Where matrices are at or below their k-th diagonal. Dask's own is made like them, and warns if complex."""
+    """Return where matrices are at or below their k-th diagonal. Dask's own is made like them, and warns if complex."""
     return da.tri(*x.shape[-2:], k=k, dtype=bool, chunks=x.chunks[-2:])
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Lower triangle of (stacks of) matrices."""
+    """Return the lower triangle of (stacks of) matrices."""
     return da.where(_is_below(x, k), x, x.dtype.type(0)) if x.dtype.kind == "c" else da.tril(x, k)
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Upper triangle of (stacks of) matrices."""
+    """Return the upper triangle of (stacks of) matrices."""
     return da.where(_is_below(x, k - 1), x.dtype.type(0), x) if x.dtype.kind == "c" else da.triu(x, k)

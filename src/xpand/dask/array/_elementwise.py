@@ -46,7 +46,7 @@ def floor_divide(x1: Array | float, x2: Array | float, /, **kwargs: Any) -> Arra
 
 
 def remainder(x1: Array | float, x2: Array | float, /, **kwargs: Any) -> Array:
-    """Remainder of the division, with the sign of the divisor."""
+    """Return the remainder of the division, with the sign of the divisor."""
     return elementwise("remainder", x1, x2, **kwargs)
 
 

@@ -20,7 +20,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """The default data type of each kind."""
+        """Return the default data type of each kind."""
         return defaults_set(sys.modules[__package__], super().default_dtypes(device=device))
 
 
@@ -43,27 +43,27 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
 
 
 def can_cast(from_: DType | Array, to: DType, /, casting: Any = "safe") -> builtins.bool:
-    """Tell whether one data type casts to another by the promotion rules."""
+    """Return whether one data type casts to another by the promotion rules."""
     return bool(np.can_cast(_dtype_of(from_), to, casting=casting))
 
 
 def finfo(type: DType | Array, /) -> Any:
-    """Machine limits of a floating-point data type, or of an array's."""
+    """Return the machine limits of a floating-point data type, or of an array's."""
     return _finfo(_dtype_of(type))
 
 
 def iinfo(type: DType | Array, /) -> Any:
-    """Machine limits of an integer data type, or of an array's."""
+    """Return the machine limits of an integer data type, or of an array's."""
     return _iinfo(_dtype_of(type))
 
 
 def result_type(*arrays_and_dtypes: Array | DType) -> DType:
-    """Data type that promotion gives for arrays, data types and weakly typed Python scalars."""
+    """Return the data type that promotion gives for arrays, data types and weakly typed Python scalars."""
     return np.result_type(*map(_dtype_of, arrays_and_dtypes))
 
 
 def broadcast_shapes(*shapes: tuple[float | None, ...]) -> tuple[float | None, ...]:
-    """Shape that arrays of these shapes broadcast to.
+    """Return the shape that arrays of these shapes broadcast to.
 
     Dimensions of unknown size are propagated, as the standard has it: None stays None, and NaN, which is how Dask
     writes an unknown size, stays NaN.

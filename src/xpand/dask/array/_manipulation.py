@@ -48,7 +48,7 @@ def matrix_transpose(x: Array, /) -> Array:
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None, **kwargs: Any) -> Array:
     """Reshape in row-major order. No lazy array shares memory that could be written to, whatever `copy` asks for."""
     if 0 in x.shape:
-        # What Dask makes of such chunks depends on how they lie; a flat one fits any shape.
+        # Dask's result for such chunks depends on their layout; a flat chunk fits any shape.
         x = da.zeros((0,), dtype=x.dtype, meta=x._meta.reshape(-1)[:0])
     try:
         result = da.reshape(x, shape, **kwargs)

@@ -11,17 +11,17 @@ from ._blocks import along_axis, gather
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Sort along an axis, which is brought into one chunk for it, and split after it where that is too large."""
+    """Sort along an axis. It becomes one chunk, and is split again if large."""
     return along_axis("sort", x, axis, dtype=x.dtype, descending=descending, stable=stable)
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Indices that sort along an axis, which is brought into one chunk for it, and split after it as by `sort`."""
+    """Return the indices that sort along an axis. It becomes one chunk, and is split again if large."""
     return along_axis("argsort", x, axis, dtype=np.dtype(np.intp), descending=descending, stable=stable)
 
 
 def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Array | None = None) -> Array:
-    """Indices where the elements of `x2` would go into the ascending `x1`, or into `x1[sorter]`.
+    """Return the indices where the elements of `x2` would go into the ascending `x1`, or into `x1[sorter]`.
 
     `x2` stays chunked as it is; `x1` and `sorter` are brought into one chunk.
     """
@@ -44,7 +44,7 @@ def _weak_dtype(x: Array, scalar: Any) -> Any:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Elements at one-dimensional indices along an axis, which may be omitted where `x` has only one.
+    """Return the elements at one-dimensional indices along an axis, which may be omitted where `x` has only one.
 
     Lazy indices keep their chunks, and the axis of `x` is brought into one chunk for them.
     """
@@ -62,9 +62,9 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Elements at indices along an axis, with one index for each element of the result; other axes broadcast.
+    """Return the elements at indices along an axis, one index for each element of the result; other axes broadcast.
 
-    `indices` stays chunked as it is along the axis, which is brought into one chunk in `x`.
+    `indices` keeps its chunks along the axis; in `x` the axis becomes one chunk.
     """
     if x.ndim != indices.ndim:
         raise ValueError(
@@ -77,7 +77,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Indices of the elements that are not zero, one array for each axis. Their number is unknown until computed."""
+    """Return the indices of nonzero elements, one array for each axis. Their number is unknown until computed."""
     if x.ndim == 0:
         raise ValueError("nonzero: x must have one or more axes, got a zero-dimensional array")
     return tuple(da.nonzero(x))

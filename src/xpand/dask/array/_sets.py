@@ -29,7 +29,7 @@ def _unique(function: str, x: Array, *outputs: Core) -> tuple[Array, ...]:
 
 
 def unique_values(x: Array, /) -> Array:
-    """Distinct values; each NaN counts as distinct. Duplicates within blocks are dropped before blocks are joined."""
+    """Return the distinct values; each NaN counts. Duplicates within blocks are dropped before blocks are joined."""
     flat = da.ravel(x)
     distinct = da.map_blocks(
         partial(call, function="unique_values"),
@@ -44,18 +44,18 @@ def unique_values(x: Array, /) -> Array:
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Distinct values, and how often each occurs. The array is brought into one chunk."""
+    """Return the distinct values, and how often each occurs. The array is brought into one chunk."""
     unknown = (math.nan,)
     return UniqueCountsResult(*_unique("unique_counts", x, (unknown, x.dtype), (unknown, _INDEX)))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Distinct values, and where each element of `x` is among them. The array is brought into one chunk."""
+    """Return the distinct values, and where each element of `x` is among them. The array is brought into one chunk."""
     return UniqueInverseResult(*_unique("unique_inverse", x, ((math.nan,), x.dtype), (x.shape, _INDEX)))
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Distinct values, their first indices, where each element is among them, and counts. One chunk, as above."""
+    """Return the distinct values, their first indices, inverse indices and counts. The array becomes one chunk."""
     unknown = (math.nan,)
     return UniqueAllResult(
         *_unique("unique_all", x, (unknown, x.dtype), (unknown, _INDEX), (x.shape, _INDEX), (unknown, _INDEX))

@@ -25,12 +25,12 @@ def _extremum(native: Callable[..., Array], x: Array, axis: Axis, keepdims: bool
 
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Largest elements along axes; a NaN is the largest."""
+    """Return the largest elements along axes; a NaN is the largest."""
     return _extremum(da.max, x, axis, keepdims, kwargs)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Smallest elements along axes; a NaN is the smallest."""
+    """Return the smallest elements along axes; a NaN is the smallest."""
     return _extremum(da.min, x, axis, keepdims, kwargs)
 
 

@@ -126,7 +126,7 @@ def fftfreq(
     device: Device | None = None,
     chunks: Any = "auto",
 ) -> Array:
-    """Frequencies of the terms of `fft`, for samples `d` apart."""
+    """Return the frequencies of the terms of `fft`, for samples `d` apart."""
     check_device("fftfreq", device)
     return da.fft.fftfreq(n, d, chunks=chunks).astype(real(dtype))
 
@@ -140,7 +140,7 @@ def rfftfreq(
     device: Device | None = None,
     chunks: Any = "auto",
 ) -> Array:
-    """Frequencies of the terms of `rfft`, for samples `d` apart."""
+    """Return the frequencies of the terms of `rfft`, for samples `d` apart."""
     check_device("rfftfreq", device)
     return da.fft.rfftfreq(n, d, chunks=chunks).astype(real(dtype))
 

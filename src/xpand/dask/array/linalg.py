@@ -40,7 +40,7 @@ def _matrices(function: str, x: Array, name: str = "x", *, square: bool = False)
 
 
 def _floating(*arrays: Array) -> Any:
-    """Data type that LAPACK computes in."""
+    """Return the data type that LAPACK computes in."""
     dtype = np.result_type(*(x.dtype for x in arrays))
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
@@ -71,7 +71,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def _differ(size: float, other: float) -> bool:
-    """Tell whether two sizes are known to be different; one that is unknown is found out by the blocks."""
+    """Return whether two sizes are known to be different; one that is unknown is found out by the blocks."""
     return size != other and not (math.isnan(size) or math.isnan(other))
 
 
@@ -104,7 +104,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Cross product along an axis of size three; the other axes broadcast."""
+    """Return the cross product along an axis of size three; the other axes broadcast."""
     if min(x1.ndim, x2.ndim) == 0 or not x1.shape[axis] == x2.shape[axis] == 3:
         raise ValueError(f"cross: x1 and x2 must have size 3 along axis {axis}, got shapes {x1.shape} and {x2.shape}")
     a, b = (da.moveaxis(x, axis, 0) for x in da.broadcast_arrays(x1, x2))
@@ -113,31 +113,31 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """Diagonals of (stacks of) matrices."""
+    """Return the diagonals of (stacks of) matrices."""
     _matrices("diagonal", x)
     return da.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
-    """Sums of the diagonals of (stacks of) matrices."""
+    """Return the sums of the diagonals of (stacks of) matrices."""
     return da.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def det(x: Array, /) -> Array:
-    """Determinants of square matrices."""
+    """Return the determinants of square matrices."""
     _matrices("det", x, square=True)
     return _of_matrices("det", x, ((), _floating(x)))[0]
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Signs, and logarithms of the absolute values, of determinants."""
+    """Return the signs, and logarithms of the absolute values, of determinants."""
     _matrices("slogdet", x, square=True)
     dtype = _floating(x)
     return SlogdetResult(*_of_matrices("slogdet", x, ((), dtype), ((), _real(dtype))))
 
 
 def inv(x: Array, /) -> Array:
-    """Inverses of square matrices."""
+    """Return the inverses of square matrices."""
     shape = _matrices("inv", x, square=True)
     return _of_matrices("inv", x, (shape, _floating(x)))[0]
 
@@ -157,7 +157,7 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Cholesky factors of positive definite matrices. One large matrix in equal chunks is factored chunk by chunk."""
+    """Return the Cholesky factors of positive definite matrices. One matrix in equal chunks is factored by chunks."""
     shape = _matrices("cholesky", x, square=True)
     if x.ndim == 2 and x.numblocks[0] > 1 and len({*x.chunks[0], *x.chunks[1]}) == 1 and x.dtype.kind == "f":
         return da.linalg.cholesky(x, lower=not upper)
@@ -165,33 +165,33 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
 
 def eigh(x: Array, /) -> EighResult:
-    """Eigenvalues and eigenvectors of Hermitian matrices."""
+    """Return the eigenvalues and eigenvectors of Hermitian matrices."""
     n, _ = _matrices("eigh", x, square=True)
     dtype = _floating(x)
     return EighResult(*_of_matrices("eigh", x, ((n,), _real(dtype)), ((n, n), dtype)))
 
 
 def eigvalsh(x: Array, /) -> Array:
-    """Eigenvalues of Hermitian matrices."""
+    """Return the eigenvalues of Hermitian matrices."""
     n, _ = _matrices("eigvalsh", x, square=True)
     return _of_matrices("eigvalsh", x, ((n,), _real(_floating(x))))[0]
 
 
 def eig(x: Array, /) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices, complex whatever the values turn out to be."""
+    """Return the eigenvalues and eigenvectors of square matrices, complex whatever the values turn out to be."""
     n, _ = _matrices("eig", x, square=True)
     dtype = _complex(_floating(x))
     return EigResult(*_of_matrices("eig", x, ((n,), dtype), ((n, n), dtype)))
 
 
 def eigvals(x: Array, /) -> Array:
-    """Eigenvalues of square matrices, complex whatever the values turn out to be."""
+    """Return the eigenvalues of square matrices, complex whatever the values turn out to be."""
     n, _ = _matrices("eigvals", x, square=True)
     return _of_matrices("eigvals", x, ((n,), _complex(_floating(x))))[0]
 
 
 def _is_tall(x: Array) -> bool:
-    """Tell whether a matrix is one column of chunks, as QR in a tree takes it.
+    """Return whether a matrix is one column of chunks, as QR in a tree takes it.
 
     Chunks have no fewer rows than columns, or an unknown number, as rows of a data frame have.
     """
@@ -201,7 +201,7 @@ def _is_tall(x: Array) -> bool:
 
 
 def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
-    """QR decomposition. A tall matrix in chunks of rows is factored in a tree, `mode="reduced"` provided."""
+    """Return the QR decomposition. A tall matrix in chunks of rows is factored in a tree, `mode="reduced"` provided."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode must be 'reduced' or 'complete', got {mode!r}")
     m, n = _matrices("qr", x)
@@ -213,7 +213,8 @@ def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
 
 
 def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
-    """Singular value decomposition; tall and wide matrices in chunks are reduced to a small one first, unless in full.
+    """Return the singular value decomposition. Tall and wide chunked matrices are reduced to a small one first, unless
+    in full.
 
     Keywords are those of `dask.array.linalg.svd`, which is called if there are any.
     """
@@ -234,7 +235,7 @@ def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
 
 
 def svdvals(x: Array, /) -> Array:
-    """Singular values in descending order."""
+    """Return the singular values in descending order."""
     shape = _matrices("svdvals", x)
     if _is_tall(x) or _is_tall(x.T):
         return svd(x, full_matrices=False).S
@@ -242,7 +243,7 @@ def svdvals(x: Array, /) -> Array:
 
 
 def _cutoff(x: Array, s: Array, rtol: float | Array | None) -> Array:
-    """Smallest singular value that counts as different from zero, with one axis of size one at the end."""
+    """Return the smallest singular value that counts as different from zero, with one axis of size one at the end."""
     largest = _statistics.max(s, axis=-1, keepdims=True)
     if rtol is None:
         return largest * float(max(x.shape[-2:]) * finfo(s.dtype).eps)
@@ -250,7 +251,7 @@ def _cutoff(x: Array, s: Array, rtol: float | Array | None) -> Array:
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Ranks: how many singular values are greater than `rtol` times the largest."""
+    """Return the ranks: how many singular values are greater than `rtol` times the largest."""
     if 0 in _matrices("matrix_rank", x):
         return da.zeros(x.shape[:-2], dtype=np.intp, chunks=x.chunks[:-2])
     s = svdvals(x)
@@ -258,7 +259,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Pseudo-inverses, in which singular values up to `rtol` times the largest count as zero."""
+    """Return the pseudo-inverses, in which singular values up to `rtol` times the largest count as zero."""
     m, n = _matrices("pinv", x)
     if 0 in (m, n):
         return da.zeros((*x.shape[:-2], n, m), dtype=_floating(x), chunks=(*x.chunks[:-2], (n,), (m,)))
@@ -269,7 +270,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Integer powers of square matrices, by repeated squaring; negative ones of the inverse."""
+    """Return the integer powers of square matrices, by repeated squaring; negative ones of the inverse."""
     size, _ = _matrices("matrix_power", x, square=True)
     if n < 0:
         x, n = inv(x), -n
@@ -286,12 +287,12 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 def _largest(size: Array, **where: Any) -> Array:
-    """Largest of numbers that are not negative; 0 where there are none."""
+    """Return the largest of numbers that are not negative; 0 where there are none."""
     return da.sum(size, **where) if 0 in size.shape else da.max(size, **where)
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Array:
-    """Norms of matrices: "fro", "nuc", or 1, -1, 2, -2, inf and -inf."""
+    """Return the norms of matrices: "fro", "nuc", or 1, -1, 2, -2, inf and -inf."""
     _matrices("matrix_norm", x)
     pick = _largest if ord in (1, 2, math.inf) else _statistics.min
     if ord is None or ord == "fro":
@@ -310,7 +311,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 
 
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Array:
-    """Norms of vectors along one axis, several, or all; `ord` is any number, inf and -inf included."""
+    """Return the norms of vectors along one axis, several, or all; `ord` is any number, inf and -inf included."""
     if isinstance(axis, list):
         axis = tuple(axis)
     size = abs(x)

@@ -68,7 +68,7 @@ def _run_if(active: Array, function: Function, state: Arrays) -> Arrays:
 
 @jax.custom_batching.custom_vmap  # type: ignore[untyped-decorator]
 def _any(active: Array) -> Array:
-    """Tell whether any batch element is active: the same for all, so that `cond` under vmap computes one branch."""
+    """Return whether any batch element is active: the same for all, so that `cond` under vmap computes one branch."""
     return active
 
 

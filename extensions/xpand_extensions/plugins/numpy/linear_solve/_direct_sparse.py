@@ -49,7 +49,7 @@ class _Factors:
         self.condition, self.status = self._factor(format, size, kind)
 
     def is_of(self, parts: tuple[Array, ...]) -> bool:
-        """Tell whether they are of a certain matrix, of the same format and kind."""
+        """Return whether they are of a certain matrix, of the same format and kind."""
         return all(map(np.array_equal, self.parts, parts))
 
     def _factor(self, format: str, size: int, kind: str) -> tuple[float, Status]:

@@ -60,7 +60,7 @@ def krylov(
 
 
 def _is_one_by_one(system: Any, b: Array) -> bool:
-    """Tell whether to solve one after the other: the data of a step stays in the cache, and none waits."""
+    """Return whether to solve one after the other: the data of a step stays in the cache, and none waits."""
     return (
         isinstance(system.operator, Matrix)
         and not system.is_preconditioned
@@ -104,7 +104,7 @@ class Layouts:
         self.diagonals: Diagonals | None = None
 
     def has(self, a: CSR) -> bool:
-        """Tell whether a matrix is the one that was asked for last."""
+        """Return whether a matrix is the one that was asked for last."""
         return a.values is self.values and self._knows(a)
 
     def of(self, a: CSR) -> Diagonals | None:

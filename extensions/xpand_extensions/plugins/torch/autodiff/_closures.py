@@ -85,7 +85,7 @@ def outer_errors(name: str) -> Iterator[None]:
 
 
 def _is_differentiated(x: Array) -> bool:
-    """Tell whether some level really differentiates or maps an array, and hasn't just wrapped it."""
+    """Return whether some level really differentiates or maps an array, and hasn't just wrapped it."""
     while True:
         if x.requires_grad or has_tangent(x):
             return True

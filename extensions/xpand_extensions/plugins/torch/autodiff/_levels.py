@@ -130,7 +130,7 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
 
 
 def is_floating(x: Array) -> bool:
-    """Tell whether an array has derivatives."""
+    """Return whether an array has derivatives."""
     return bool(x.is_floating_point() or x.is_complex())
 
 
@@ -146,17 +146,17 @@ def conjugated(x: Array) -> Array:
 
 
 def _is_differentiated(x: Array) -> bool:
-    """Tell whether the innermost level differentiates with respect to an array."""
+    """Return whether the innermost level differentiates with respect to an array."""
     return bool(x.requires_grad and torch.is_grad_enabled()) or has_tangent(x)
 
 
 def is_traced_anywhere(x: Array) -> bool:
-    """Tell whether some level may differentiate or map an array; False for other libraries' arrays."""
+    """Return whether some level may differentiate or map an array; False for other libraries' arrays."""
     return isinstance(x, torch.Tensor) and bool(x.requires_grad or private.level_of(x) > 0)
 
 
 def depends(x: Array, xs: Sequence[Array]) -> bool:
-    """Tell whether a result depends on the arrays that the innermost level traces."""
+    """Return whether a result depends on the arrays that the innermost level traces."""
     return bool(x.requires_grad and private.level_of(x) == max(map(private.level_of, xs)))
 
 

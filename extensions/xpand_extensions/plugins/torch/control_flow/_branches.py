@@ -55,7 +55,7 @@ def switch(index: Array, branches: Sequence[Function], *operands: Array) -> Arra
 
 
 def is_open() -> bool:
-    """Tell whether a function can't be one operation of a graph: mapped in torch.compile, or with collectives."""
+    """Return whether a function can't be one operation of a graph: mapped in torch.compile, or with collectives."""
     return bool(private.are_levels_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
@@ -69,7 +69,7 @@ def unaliased(function: Function) -> Function:
 
 
 def holds(active: Array) -> tuple[bool, bool]:
-    """Tell whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
+    """Return whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
     if not private.is_wrapped(active):
         return bool(active), False
     values, mapped = _below(active)
@@ -78,7 +78,7 @@ def holds(active: Array) -> tuple[bool, bool]:
 
 
 def is_known(x: Array) -> bool:
-    """Tell whether a value can be read, as one value for all lanes."""
+    """Return whether a value can be read, as one value for all lanes."""
     return not is_traced() and not _below(x)[1]
 
 

@@ -32,12 +32,12 @@ FEW_STEPS: Final = 64
 
 
 def is_long(length: int) -> bool:
-    """Tell whether a loop is split into blocks if it is differentiated."""
+    """Return whether a loop is split into blocks if it is differentiated."""
     return length >= FEW_STEPS and torch.is_grad_enabled()
 
 
 def saves(function: Function, arrays: Arrays) -> bool:
-    """Tell whether reverse mode, at any level of torch.func, saves values of a function of arrays."""
+    """Return whether reverse mode, at any level of torch.func, saves values of a function of arrays."""
     return any(map(_is_saved, arrays)) or bool(captured(_is_saved, function))
 
 

@@ -50,7 +50,7 @@ def _is_sparse(system: Any) -> bool:
 
 
 def _is_on_host(*tensors: Array) -> bool:
-    """Tell whether NumPy can use the tensors' memory: they aren't differentiated, compiled or mapped."""
+    """Return whether NumPy can use the tensors' memory: they aren't differentiated, compiled or mapped."""
     if not is_plain(*tensors):
         return False
     floating = [each for each in tensors if each.is_floating_point() or each.is_complex()]

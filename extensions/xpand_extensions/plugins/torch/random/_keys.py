@@ -44,7 +44,7 @@ def _int64(x: Array) -> Array:
 
 
 def is_on_host(key: Array) -> bool:
-    """Tell whether NumPy can compute the numbers of a key, now or when the compiled program runs."""
+    """Return whether NumPy can compute the numbers of a key, now or when the compiled program runs."""
     if key.device.type != "cpu":
         return False
     return is_traced() or is_plain(key) or not private.is_wrapped(key)

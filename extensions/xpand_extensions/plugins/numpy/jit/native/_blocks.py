@@ -108,7 +108,7 @@ def _in_block(emitter: "Emitter", number: Any, results: dict[int, Any]) -> Itera
 
 
 def _is_dense(node: Node, axis: int) -> bool:
-    """Tell whether the elements of a buffer are one after the other from an axis on."""
+    """Return whether the elements of a buffer are one after the other from an axis on."""
     if not isinstance(node, Buffer):
         return False
     dense = contiguous(node.shape)

@@ -395,7 +395,7 @@ def _flags(module: ir.Module, name: str) -> ir.Function:
 
 
 def _is_flat(node: Node) -> bool:
-    """Tell whether all arrays of an expression have their elements one after the other."""
+    """Return whether all arrays of an expression have their elements one after the other."""
     return not nodes(node, Pieces) and all(
         is_shared_element(x) or (isinstance(x, Buffer) and x.shape == node.shape and x.is_contiguous)
         for x in leaves(node)

@@ -125,7 +125,7 @@ def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _is_product(code: str, m: int, k: int, n: int) -> bool:
-    """Tell whether `np.dot`, which `np.tensordot` calls, gives the values of `np.matmul` for matrices of a size."""
+    """Return whether `np.dot`, which `np.tensordot` calls, gives the values of `np.matmul` for matrices of a size."""
     if not 0 < m * k * n <= LARGEST_SAMPLE:
         return False
     rng = np.random.default_rng(0)

@@ -38,7 +38,7 @@ def words_of(equation: Equation) -> list[str]:
 
 
 def _takes_rows(equation: Equation, arrays: Sequence[Any]) -> bool:
-    """Tell whether a key is integers of no axes, in arrays or known, and nothing else."""
+    """Return whether a key is integers of no axes, in arrays or known, and nothing else."""
     key = [part for part in equation.params["key"] if part is not Ellipsis]
     ends = all(part is not Ellipsis for part in equation.params["key"][:-1])
     return (
@@ -49,7 +49,7 @@ def _takes_rows(equation: Equation, arrays: Sequence[Any]) -> bool:
 
 
 def _takes_several(equation: Equation, arrays: Sequence[Any]) -> bool:
-    """Tell whether a key is integers in arrays of one shape, with whole axes after them."""
+    """Return whether a key is integers in arrays of one shape, with whole axes after them."""
     key = [part for part in equation.params["key"] if part is not Ellipsis]
     count = len(arrays)
     return (

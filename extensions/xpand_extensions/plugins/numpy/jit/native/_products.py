@@ -70,12 +70,12 @@ def product_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 
 def depends_on_order(equation: Equation) -> bool:
-    """Tell whether the code of a product is for some order of the operands only."""
+    """Return whether the code of a product is for some order of the operands only."""
     return not _is_chain(equation)
 
 
 def may_be_symmetric(equation: Equation, orders: Sequence[Order]) -> bool:
-    """Tell whether two operands may be a matrix and its transpose, which NumPy multiplies differently."""
+    """Return whether two operands may be a matrix and its transpose, which NumPy multiplies differently."""
     _, m, k, n = _axes(equation)
     is_same = any(all_are(each, orders) for each in (Order.DENSE, Order.COLUMNS))
     dtype = np.dtype(equation.outputs[0].dtype)
@@ -117,7 +117,7 @@ def _matrix(emitter: Emitter, node: Node, order: Order) -> Buffer:
 
 @cache
 def is_chain(code: str, m: int, k: int, n: int) -> bool:
-    """Tell whether NumPy adds the products of matrices up from the first to the last, without rounding between.
+    """Return whether NumPy adds the products of matrices up from the first to the last, without rounding between.
 
     It holds for every order of the operands in memory.
     """
@@ -164,7 +164,7 @@ def _halves(x: Any) -> tuple[Any, Any]:
 
 @cache
 def _is_regular(code: str, m: int, k: int) -> bool:
-    """Tell whether NumPy multiplies a matrix and its transpose as it multiplies any two matrices."""
+    """Return whether NumPy multiplies a matrix and its transpose as it multiplies any two matrices."""
     if m * k > 1_000_000:
         return False
     x = np.random.default_rng(0).normal(size=(m, k)).astype(code)

@@ -48,7 +48,7 @@ def _data_layout() -> str:
 
 
 def is_supported() -> bool:
-    """Tell whether this machine and this NumPy are those that the compiled code is made for."""
+    """Return whether this machine and this NumPy are those that the compiled code is made for."""
     if not llvm.get_process_triple().startswith("x86_64"):
         return False
     x = np.arange(6.0).reshape(2, 3)[:, :1]
@@ -122,7 +122,7 @@ class Program:
 
     @staticmethod
     def _reacts(status: int) -> bool:
-        """Tell whether NumPy is set to react to what happened."""
+        """Return whether NumPy is set to react to what happened."""
         reactions = np.geterr()
         return any(status & flag and reactions[name] != "ignore" for flag, name in _REACTIONS.items())  # type: ignore[literal-required]
 

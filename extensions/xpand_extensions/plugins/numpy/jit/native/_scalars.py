@@ -31,7 +31,7 @@ def stored_type_of(dtype: np.dtype[Any]) -> ir.Type:
 
 
 def is_compiled(dtype: Any) -> bool:
-    """Tell whether elements of a data type can be compiled."""
+    """Return whether elements of a data type can be compiled."""
     dtype = np.dtype(dtype)
     return dtype.isnative and (dtype.char in CODES or (dtype.kind in "iu" and dtype.itemsize <= 8))
 
@@ -208,7 +208,7 @@ def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[A
 
 
 def is_convertible(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Tell whether elements can be converted."""
+    """Return whether elements can be converted."""
     return source.kind != "f" or target.kind in "fb" or (target.kind == "i" and _is_truncated(source.char, target.char))
 
 
@@ -226,7 +226,7 @@ def _truncated(b: ir.IRBuilder, x: Any, to: ir.IntType) -> Any:
 
 @cache
 def _is_truncated(source: str, target: str) -> bool:
-    """Tell whether NumPy converts numbers that don't fit as the processor's instruction does."""
+    """Return whether NumPy converts numbers that don't fit as the processor's instruction does."""
     bits = 64 if np.dtype(target).itemsize == 8 else 32
     limit = 2.0 ** (bits - 1)
     special = [0.0, -0.5, 2.9, -7.1, 130.0, -40000.0, 3e9, -3e9, 1e19, -1e19, 1e300, np.inf, -np.inf, np.nan]

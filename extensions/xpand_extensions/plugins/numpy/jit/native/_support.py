@@ -41,7 +41,7 @@ class Facts(NamedTuple):
         return is_same
 
     def cover(self, other: "Facts") -> bool:
-        """Tell whether code for these facts is right for others too."""
+        """Return whether code for these facts is right for others too."""
         return other.loops <= self.loops and other.products == self.products
 
 
@@ -62,7 +62,7 @@ class Memory(NamedTuple):
             self.new.update(equation.outputs)
 
     def differs(self, x: Any, y: Any) -> bool:
-        """Tell whether two variables surely share no memory."""
+        """Return whether two variables surely share no memory."""
         x, y = self.bases.get(x, x), self.bases.get(y, y)
         return x is not y and (x in self.new or y in self.new)
 

@@ -74,7 +74,7 @@ def _is_equal(ufunc: np.ufunc, loop: Loop, types: str) -> bool:
 
 
 def is_same(x: Any, y: Any) -> bool:
-    """Tell whether two arrays have the same bits, but for those of NaNs."""
+    """Return whether two arrays have the same bits, but for those of NaNs."""
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
     if x.dtype.kind == "f":

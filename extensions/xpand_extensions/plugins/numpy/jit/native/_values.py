@@ -43,7 +43,7 @@ class Order(IntFlag):
 
 
 def all_are(order: Order, orders: Iterable[Order]) -> bool:
-    """Tell whether several arrays have an order."""
+    """Return whether several arrays have an order."""
     return all(order in each for each in orders)
 
 
@@ -208,7 +208,7 @@ def nodes(node: Node, kind: type[Any] | tuple[type[Any], ...]) -> list[Any]:
 
 
 def is_shared_element(node: Node) -> bool:
-    """Tell whether an array has one element, in a register, that is combined with all elements of others."""
+    """Return whether an array has one element, in a register, that is combined with all elements of others."""
     return isinstance(node, Small) and node.size == 1
 
 
