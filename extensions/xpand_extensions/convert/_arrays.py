@@ -24,7 +24,7 @@ _HOST: Final = 1
 """DLPack's number for memory of the host."""
 
 _paths: Final[dict[tuple[type, Any], Path]] = {}
-_MAX_PATHS: Final = 4096  # classes made without end must not make the table grow without end
+_MAX_PATHS: Final = 4096  # the table must stay bounded if a program keeps making classes
 
 
 def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
@@ -71,7 +71,7 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
         raise TypeError(f"convert: copy must be None, True or False, got {copy!r} of {describe(copy)}")
     try:
         path = _paths.get((type(x), to))
-    except TypeError:  # `to` is nothing that could be a key
+    except TypeError:  # `to` cannot be a key
         path = None
     return _tree(x, to, device, copy) if path is None else path(x, device, copy)
 
@@ -147,7 +147,7 @@ def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None)
 def _target(to: Namespace | str) -> Namespace:
     try:
         if to is not None:
-            # Under a transformation of xpand arrays of the library itself go together with those that it traces.
+            # Under a transformation of xpand, the library's own arrays may be combined with traced ones.
             return library_under(namespace_or_default(to, "convert"))
     except TypeError:
         pass
@@ -159,7 +159,7 @@ def _is_leaf(x: Any) -> bool:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Return whether something is no array of the standard, but says how to make one of it."""
+    """Return whether an object is no array of the standard, but can be converted to one."""
     return (hasattr(x, "__dlpack__") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 
@@ -172,7 +172,7 @@ def _leaf(x: Any, to: Namespace | str, xp: Namespace, device: Device, copy: bool
 
 
 def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
-    """Find out how an array comes to a library, and remember it where its type alone decides."""
+    """Find the conversion of an array to a library, and cache it if the type alone decides."""
     found = _paths.get((type(x), to))
     if found is not None:
         return found
@@ -184,19 +184,20 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     found = partial(_within, xp) if source is xp else _to(xp)
     if sparse.has_sparse(type(x)):
         found = partial(_unless_sparse, found, to, xp)
-    # Not of a stranger, nor of JAX's gradients of integers, which are NumPy arrays: the type alone doesn't tell.
+    # Third-party arrays, and JAX's gradients of integers (NumPy arrays), are excluded: their type alone does not
+    # determine the library.
     if library_of(type(x)) == library_name(source) and len(_paths) < _MAX_PATHS:
         _paths[type(x), to] = found
     return found
 
 
 def _to(xp: Namespace) -> Path:
-    """Make the way to a library from another."""
+    """Make the conversion from one library to another."""
     library = library_name(xp)
     return partial(_between, xp, library, library == "numpy", OPERATIONS[f"{__package__}.imported"].by_library)
 
 
-# The ways are `partial` functions, not closures: torch.compile can keep these.
+# The conversions are `partial` functions, not closures: torch.compile can keep these.
 
 
 def _between(
@@ -228,12 +229,12 @@ def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace, x: Any, devi
 
 
 def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
-    """Find the way of an array that a transformation of xpand may trace: nowhere but to its own library."""
+    """Find the conversion of an array that a transformation of xpand may trace: only to its own library."""
     source = array_namespace(x)
     if xp in (source, getattr(source, "base", None)):
         return partial(_within, source)
     known = resolved(x)
-    if known is x:  # it is a stranger's, which has the same attribute
+    if known is x:  # a third-party array with the same attribute
         return _to(xp)
     return lambda x, device, copy: path_of(known, to, xp)(known, device, copy)
 
@@ -252,12 +253,12 @@ def resolved(x: Any) -> Array:
 
 
 def _from_foreign(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
-    """Convert what only says how to make an array of it."""
+    """Convert an object that is no array, but can be converted to one."""
     numpy = namespace("numpy")
     if not hasattr(x, "__dlpack__"):
         made = numpy.asarray(x, copy=False if copy is False else None)
     elif x.__dlpack_device__()[0] == _HOST:
-        made = numpy.from_dlpack(x)  # which takes memory however it is laid out
+        made = numpy.from_dlpack(x)  # which accepts any memory layout
     else:
         made = xp.from_dlpack(x)
     return path_of(made, xp, xp)(made, device, copy)

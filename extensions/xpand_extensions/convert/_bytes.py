@@ -57,7 +57,7 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
 
 
 def _first(x: Array, limit: int | None) -> Array:
-    """Take as many elements as there may be; where that is not all, in one axis."""
+    """Take at most as many elements as allowed; if that is not all of them, along one axis."""
     size = math.prod(x.shape)
     if limit is None or limit >= size:
         return x
@@ -126,6 +126,6 @@ def _memory(data: Any) -> memoryview:
 
 
 def _order(function: str, byteorder: Any) -> Any:
-    """Check the order of bytes, and say it without "native"."""
+    """Check the order of bytes, and replace "native" by the order of this machine."""
     checks.choice(function, "byteorder", byteorder, _ORDERS)
     return sys.byteorder if byteorder == "native" else byteorder

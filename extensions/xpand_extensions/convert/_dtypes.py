@@ -41,7 +41,7 @@ def checked(function: str, dtype: Any) -> tuple[str, int]:
 
 
 def is_short(name: str) -> bool:
-    """Tell of a data type whether it is one of those of machine learning, which NumPy hasn't."""
+    """Return whether a data type is one of those of machine learning, which NumPy lacks."""
     return name.startswith(("bfloat16", "float8_"))
 
 
@@ -51,12 +51,12 @@ def integer_of(name: str) -> str:
 
 
 def copy_needed(why: str, function: str = "convert") -> ValueError:
-    """Say why memory can't be shared, where `copy=False` asks for it."""
+    """Raise because memory can't be shared, although `copy=False` asks for it."""
     return ValueError(f"{function}: copy=False, but {why}; leave `copy` out to have them copied")
 
 
 def no_values(x: Any) -> TypeError:
-    """Say that an array is traced by a transformation, or has no values for another reason."""
+    """Raise because an array is traced by a transformation, or has no values for another reason."""
     return TypeError(
         f"convert: {describe(x)} is traced by a transformation (jit, vmap, grad) or holds no values, and another "
         "library could not trace it; convert what goes into the transformed function, or what comes out of it, or "
@@ -65,7 +65,7 @@ def no_values(x: Any) -> TypeError:
 
 
 def has_gradient(x: Any) -> TypeError:
-    """Say that a derivative would be lost."""
+    """Raise because a derivative would be lost."""
     return TypeError(
         f"convert: {describe(x)} requires a gradient, which would end here without a word; convert `x.detach()` (or "
         "`autodiff.stop_gradient(x)`) if that is meant"
@@ -73,5 +73,5 @@ def has_gradient(x: Any) -> TypeError:
 
 
 def no_dtype(library: str, dtype: Any, remedy: str = "convert it with `xp.astype` first") -> TypeError:
-    """Say that a library has no such data type."""
+    """Raise because a library has no such data type."""
     return TypeError(f"convert: {library} has no data type {name_of(dtype)}; {remedy}")

@@ -13,7 +13,7 @@ from ._dtypes import copy_needed
 
 
 def is_sparse(x: Any) -> bool:
-    """Return whether something is a container, or a sparse array of a library's own."""
+    """Return whether an object is a container, or a library's own sparse array."""
     return isinstance(x, Sparse) or native_format(x) is not None
 
 
@@ -25,7 +25,7 @@ def has_sparse(cls: type) -> bool:
 def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
     """Convert the parts of a sparse array, and put them together in the same format.
 
-    The plan that a library has computed from the pattern is dropped.
+    Plans that a library computed from the pattern are dropped.
     """
     a = from_native(x)
     here = array_namespace(a.values) is xp

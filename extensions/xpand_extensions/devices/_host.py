@@ -14,12 +14,12 @@ _CGROUPS: Final = (
         "/sys/fs/cgroup/memory/memory.stat",
     ),
 )
-"""Where Linux has the limit, the use, and what of it is cache: version 2 of control groups, and version 1."""
+"""Linux's files with the limit, the use, and the part of it that is cache: control groups of version 2, then 1."""
 
 
 @cache
 def processor_name() -> str:
-    """Name the processor; its architecture where the system doesn't say more."""
+    """Name the processor, or its architecture if the system does not report a name."""
     for line in _read("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name" and value.strip():
@@ -35,14 +35,14 @@ def processor_count() -> int:
 
 
 def total_memory() -> int | None:
-    """Return the bytes of memory that this process could have; None where the system doesn't tell."""
+    """Return the bytes of memory that this process could have; None if the system does not report them."""
     limit, _ = _limit_and_use()
     physical = _pages("SC_PHYS_PAGES")
     return limit if physical is None or (limit is not None and limit < physical) else physical
 
 
 def free_memory() -> int | None:
-    """Return the bytes that can be had without swapping; None where the system doesn't tell."""
+    """Return the bytes that are available without swapping; None if the system does not report them."""
     limit, used = _limit_and_use()
     available = _field("/proc/meminfo", "MemAvailable")
     free = _pages("SC_AVPHYS_PAGES") if available is None else 1024 * available
@@ -56,7 +56,7 @@ def _limit_and_use() -> tuple[int | None, int | None]:
     for limit_file, use_file, stat_file in _CGROUPS:
         limit, used = _read(limit_file).strip(), _read(use_file).strip()
         if limit.isdigit() and used.isdigit():
-            # Cached files count as used, and are dropped as soon as memory is asked for.
+            # Cached files count as used, but are dropped when memory is needed.
             return int(limit), max(int(used) - (_field(stat_file, "inactive_file") or 0), 0)
     return None, None
 

@@ -10,7 +10,7 @@ from . import _host as host
 
 
 class DeviceFacts(NamedTuple):
-    """The questions about a device that a plug-in answers, as they are needed."""
+    """The functions by which a plug-in queries a device, when a value is needed."""
 
     name: str
     processor_count: int | None = None
@@ -55,27 +55,27 @@ class DeviceInfo:
 
     @property
     def name(self) -> str:
-        """The name that its maker has given to it."""
+        """The manufacturer's name of the device."""
         return self.facts().name
 
     @property
     def processor_count(self) -> int | None:
-        """How many processors it has: cores, or multiprocessors of a GPU; None where the library doesn't tell."""
+        """The number of processors: cores, or multiprocessors of a GPU. None if the library does not report it."""
         return self.facts().processor_count
 
     @property
     def total_memory(self) -> int | None:
-        """Its memory in bytes; None where the library doesn't tell."""
+        """The memory in bytes; None if the library does not report it."""
         return self.facts().total_memory
 
     @property
     def free_memory(self) -> int | None:
-        """The bytes that can be had now; None where the library doesn't tell."""
+        """The bytes that are available now; None if the library does not report them."""
         return self.facts().free_memory
 
     @property
     def description(self) -> str:
-        """A line about it."""
+        """A description in one line."""
         facts = self.facts()
         parts = [facts.name]
         if facts.processor_count is not None:
@@ -94,12 +94,12 @@ class MemoryStats:
     """The memory of a device as a library manages it, in bytes; None for numbers that the library doesn't count."""
 
     bytes_in_use: int | None
-    """Taken by arrays."""
+    """The bytes used by arrays."""
     peak_bytes_in_use: int | None
-    """The most that was taken by arrays at any time."""
+    """The most that arrays have used at any time."""
     bytes_reserved: int | None
-    """Held by the library, by arrays or for them."""
+    """The bytes that the library has reserved for arrays."""
     bytes_limit: int | None
-    """The most that the library may hold."""
+    """The most that the library may reserve."""
     details: Mapping[str, int] = field(default_factory=dict, repr=False)
-    """All that the library counts, in its own words."""
+    """All of the library's counts, under its own names."""

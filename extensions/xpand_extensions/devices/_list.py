@@ -192,7 +192,7 @@ def resolve(function: str, device: Device | None, xp: Namespace | str | None) ->
 
 
 def library_under(xp: Namespace) -> Namespace:
-    """Return the namespace whose devices those of `xp` are: of traced arrays the library's under them."""
+    """Return the namespace that has the devices of `xp`. For traced arrays it is that of the library below them."""
     return getattr(xp, "base", xp) if hasattr(xp, "wraps") else xp
 
 
@@ -227,7 +227,7 @@ def _matching(function: str, xp: Namespace, device: Device) -> DeviceInfo:
 def _is_same(info: DeviceInfo, device: Any) -> bool:
     if info.device == device:
         return True
-    # PyTorch's "cuda" without a number is the current one; the first stands for it where none was chosen.
+    # PyTorch's "cuda" without a number is the current device: the first one by default.
     return getattr(device, "index", 0) is None and info.index == 0 and device.type == info.device.type
 
 
@@ -238,7 +238,7 @@ def _names(info: DeviceInfo) -> set[str]:
 
 
 def _word(device: Device) -> str:
-    """Return a library's name of one device, without the class around it: "device1"."""
+    """Return a library's name of a device without its class, such as "device1"."""
     text = str(device)
     return (text.split("'")[1] if text.count("'") == 2 else text).lower()
 

@@ -22,7 +22,7 @@ class DeviceMemoryError(MemoryError):
     """A device has too little memory for a new array."""
 
     def __init__(self, message: str, requested: int | None = None, free: int | None = None) -> None:
-        """Keep the bytes that were asked for, and those that were free; None where that isn't known."""
+        """Keep the bytes that were requested and those that were free; None if unknown."""
         super().__init__(message)
         self.requested = requested
         self.free = free
@@ -68,7 +68,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def raise_memory_error(function: str, error: Exception, info: DeviceInfo | None) -> NoReturn:
-    """Raise a `DeviceMemoryError` in place of a library's, whose functions' variables are dropped."""
+    """Raise a `DeviceMemoryError` instead of the library's error, and drop the variables of its functions."""
     traceback.clear_frames(error.__traceback__)
     requested, free = _requested(str(error)), None if info is None else info.free_memory
     where = "" if info is None else f" of {info.library} on {info}"
@@ -167,14 +167,14 @@ def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None =
     def moved(leaf: Any) -> Any:
         return _moved(leaf, device, copy, donate) if checks.is_array(leaf) else leaf
 
-    # torch.compile traces no tree here.
+    # torch.compile cannot trace a tree here.
     result: T = moved(x) if checks.is_array(x) else trees.map(moved, x)
     return result
 
 
 def _moved(x: Array, device: Device | DeviceInfo | str, copy: bool | None, donate: bool) -> Array:
     xp = array_namespace(x)
-    # A sharding over several devices is JAX's alone to judge.
+    # Only JAX can compare shardings over several devices.
     info = None if hasattr(device, "device_set") else resolve("to_device", device, xp)
     try:
         result = move.native(x)(x, device if info is None else info.device, copy=copy)
@@ -182,7 +182,7 @@ def _moved(x: Array, device: Device | DeviceInfo | str, copy: bool | None, donat
         if not is_out_of_memory(error):
             raise
         raise_memory_error("to_device", error, info)
-    # On one device the two may have one memory.
+    # On one device the two may share memory.
     if donate and (copy or checks.device_of(result) != checks.device_of(x)):
         free(x)
     return result
@@ -226,7 +226,7 @@ def synchronize(x: T, /) -> T:
 
 def _place(x: Array) -> DeviceInfo | None:
     device = checks.device_of(x)
-    # Spread over several devices there is none to name.
+    # An array on several devices has no single one to name.
     return (
         None if device is None or hasattr(device, "device_set") else resolve("synchronize", device, array_namespace(x))
     )

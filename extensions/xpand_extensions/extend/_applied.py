@@ -39,7 +39,7 @@ class Rules(CheckedRules):
 
 
 class _Array:
-    """The place of an array among arguments."""
+    """The position of an array among arguments."""
 
 
 _ARRAY: Final = _Array()

@@ -1,4 +1,4 @@
-"""The rules of an operation, with checks of what they return each time they are called."""
+"""The rules of an operation, whose results are checked at each call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -98,7 +98,7 @@ class Lowered:
 
 
 def signature_of(x: Any) -> Any:
-    """Return the shape and the data type of an array, or of what stands for one; of anything else the type."""
+    """Return the shape and data type of a concrete or abstract array; for anything else, return its type."""
     return (tuple(x.shape), x.dtype) if hasattr(x, "shape") and hasattr(x, "dtype") else type(x)
 
 

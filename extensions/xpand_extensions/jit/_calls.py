@@ -66,7 +66,7 @@ class Compiled(Opaque, Generic[V]):
         try:
             found = self._entries[key]
             self._entries.move_to_end(key)
-        except KeyError:  # also where another thread has just dropped it
+        except KeyError:  # another thread may have just dropped it
             return None
         except TypeError:  # `Statics.check` reports values that can't be hashed
             raise
@@ -231,7 +231,7 @@ def by_signature(
             program, is_cached = programs.get(key), True
             if program is None:
                 with lock():
-                    program = programs.get(key)  # of another thread, which came first
+                    program = programs.get(key)  # from another thread, which came first
                     if program is None:
                         program, is_cached = compile_for(leaves)
                         if is_cached:

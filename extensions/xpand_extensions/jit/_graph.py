@@ -181,7 +181,7 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
 
 
 def _of_one_library(name: str, leaves: Sequence[Any], traced: trees.Tree) -> tuple[list[Any], list[Array]]:
-    """Return the leaves of a call, and arrays of its library, which those that only stand for arrays are of then.
+    """Return the leaves of a call, and arrays of its library. Abstract leaves get this library.
 
     Raises:
         TypeError: A leaf is nothing that can be traced, or stands for an array of another library.
@@ -205,7 +205,7 @@ def _stands_for_array(x: Any) -> bool:
 
 
 def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:
-    """Return what stands for an array, its data type one of a library."""
+    """Return an abstract array whose data type is a library's own."""
     if library_of_dtype(x.dtype) in _libraries_of_dtypes(xp):
         return x
     if isinstance(x.dtype, str):
@@ -233,7 +233,7 @@ def library_of_dtype(dtype: DType) -> str:
 
 
 def dtype_of(function: str, dtype: DType, xp: Namespace) -> DType:
-    """Return a library's data type of the name of any library's; one that it has no name for as it is.
+    """Return a library's data type with the name of another library's data type; return types without a name unchanged.
 
     Raises:
         TypeError: A string that names none, or something of Python's.

@@ -1,4 +1,4 @@
-"""Programs that solvers compile of functions that the user has compiled, and keep with these functions."""
+"""Programs that solvers compile from the user's compiled functions, and store with these functions."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Final

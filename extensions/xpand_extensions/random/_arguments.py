@@ -130,7 +130,7 @@ def _dtype(
 def _default(kind: str, xp: Namespace, key: Key) -> DType:
     if kind != "unsigned":
         return default_dtype(xp, "real floating" if kind == "real" else "integral", checks.device_of(key))
-    # As wide as the default integers.
+    # These are as wide as the default integers.
     width = integer_width(xp, _default("integer", xp, key))
     return plain_dtype(xp, xp.uint64 if width == 64 else xp.uint32)
 

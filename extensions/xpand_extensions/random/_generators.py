@@ -53,7 +53,7 @@ class Generator:
         return f"Generator: key {array_text(self._key)}, {self._count} keys taken"
 
     def next_key(self) -> Array:
-        """Return a key that no call before has had."""
+        """Return a key that no earlier call got."""
         with self._lock:
             if self._count == _LAST:
                 self._key, self._count = fold_in(self._key, _LAST), 0
@@ -63,7 +63,7 @@ class Generator:
         return fold_in(start, number)
 
     def split(self, num: int = 2) -> list["Generator"]:
-        """Make generators of their own, for threads or parts of a program.
+        """Make independent generators, for threads or parts of a program.
 
         Raises:
             TypeError, ValueError: As `random.split`.
@@ -154,7 +154,7 @@ def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
         with _defaults_lock:
             _defaults[library_name(namespace)] = Generator(value, xp=namespace)
         return
-    key(value)  # what is no seed raises now
+    key(value)  # bad seeds raise now
     with _defaults_lock:
         _default_seed = value
         _defaults.clear()

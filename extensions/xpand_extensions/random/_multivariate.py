@@ -77,7 +77,7 @@ def multivariate_normal(
     bound = _ROUNDING * float(xp.finfo(cov.dtype).eps) * xp.abs(cov)
     check(~(xp.abs(xp.subtract(cov, transposed)) > bound), "multivariate_normal: cov must be symmetric")
     if method == "cholesky" and is_concrete(cov):
-        # Not at the head: factorisations are made of transformations, and those know random numbers.
+        # Imported late: factorisations use transformations, and those import random numbers.
         factors = import_module("xpand_extensions.linear_solve._factors")
         whole = factors.factor_cholesky(cov)[-1] == int(Status.CONVERGED)
         check(whole, "multivariate_normal: cov must be positive definite; use method='eigh' for a singular one")

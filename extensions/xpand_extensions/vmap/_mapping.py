@@ -17,7 +17,7 @@ from . import _names as names
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
-    """Remove the data computed from the patterns of a batch, which isn't that of a lane."""
+    """Remove the data computed from the patterns of a batch: that of a lane differs."""
     return trees.map(
         lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Container) and _own(x) else x,
         tree,
@@ -184,8 +184,8 @@ def vmap(
                 named = (axis_name, size)
         positions: list[int | None] = []
 
-        # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of what is mapped and what isn't.
-        # Which result is of which kind is known once the function has been called.
+        # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of mapped and unmapped results. The
+        # kind of each result is known once the function has been called.
         def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             outs = flat(*arrays)[0]
             tree = flat.output(outs)

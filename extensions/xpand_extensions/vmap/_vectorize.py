@@ -106,20 +106,20 @@ def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[in
 
 
 def _mapped_axes(loop: Sequence[int], shape: Sequence[int]) -> set[int]:
-    """Tell along which of the axes of a broadcast shape a shape is not repeated."""
+    """Return for each axis of a broadcast shape whether an array of another shape is not repeated along it."""
     first = len(shape) - len(loop)
     return {first + i for i, size in enumerate(loop) if size == shape[first + i]}
 
 
 def _without(x: Array, loop: Sequence[int], shape: Sequence[int], included: set[int]) -> Array:
-    """Take away the axes of size one along which an array would be repeated."""
+    """Remove the axes of size one along which an array would be repeated."""
     first = len(shape) - len(loop)
     repeated = tuple(i for i in range(len(loop)) if first + i not in included)
     return array_namespace(x).squeeze(x, axis=repeated) if repeated else x
 
 
 def _positions(excluded: Collection[int | str]) -> frozenset[int]:
-    """Check what is excluded; return the positions among it. Names need no more: keyword arguments are passed on."""
+    """Check the excluded arguments; return their positions. Keyword arguments are passed on anyway."""
     if isinstance(excluded, str) or not isinstance(excluded, Collection):
         raise TypeError(f"vectorize: excluded must be a set of positions and names, got {excluded!r}")
     for each in excluded:
