@@ -79,7 +79,7 @@ _MODULE_OF: Final = {
     "vectorize": "vmap",
 }
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
         if name in _MODULE_OF:

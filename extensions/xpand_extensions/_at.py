@@ -39,10 +39,8 @@ COMBINED: dict[Operation, Combination] = {
 
 
 class GenericAt(At):
-    """An array at an index, on a library of which no more is known than that it follows the standard.
-
-    The array is seen as `(count, width)`, its rows selected by one flat index, so that a library only says how rows are
-    read and written.
+    """An array at an index, for any library that follows the standard. The array is treated as `(count, width)`, its
+    rows selected by one flat index, so that a library only defines how rows are read and written.
     """
 
     __slots__ = ()
@@ -105,7 +103,7 @@ class GenericAt(At):
             total = runs.last(values)
         else:
             total = runs.reduce(values, binary(xp, combined, table.dtype), identity(xp, table.dtype, combined))
-        # Where there is no update the total is arbitrary: nothing may overflow, or be divided by zero, there.
+        # Totals without an update are arbitrary: they must not overflow or be divided by zero.
         if operation not in ("set", "min", "max"):
             total = xp.where(present, total, self._scalar(1))
         return xp.where(present, binary(xp, operation, table.dtype)(table, total), table)
@@ -115,7 +113,7 @@ class GenericAt(At):
         return self._in_turn(table, rows, lambda old, runs, number, there: function(old))
 
     def _masked(self, selection: Mask) -> Array:
-        """Read where a mask holds, though its values aren't known."""
+        """Read at the true positions of a mask whose values are unknown."""
         return self.x[(*([slice(None)] * selection.axis), selection.mask)]
 
     # --- operations behind methods of At ---------------------------------------------------------------------------
@@ -261,18 +259,18 @@ def _over_axes(xp: Namespace, selection: Mask, ndim: int) -> Array:
 
 
 def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, values: Array) -> Array | None:
-    """Lay values for a mask's selection over the whole array, so that `where` can do the update.
-
-    None where there is one value for each position where the mask holds, and their number can be checked.
+    """Expand values for a mask's selection to the whole array, so that `where` can do the update. Return None if there
+    is one value for each true position of the mask, and their number can be checked.
     """
     mask = selection.mask
     after = x.ndim - selection.axis - mask.ndim
     shape = checks.known_shape(function, "values", values)
-    position = len(shape) - after - 1  # which axis of values runs over the positions of the mask
+    position = len(shape) - after - 1  # the axis of values that runs over the positions of the mask
     if position >= 0 and shape[position] != 1:
         if is_concrete(mask):
             return None
-        # How many places hold isn't known, but the number of each is: there are as many values, or the call is wrong.
+        # The number of true positions is unknown, but each position's number is not: if the call is right, there are as
+        # many values.
         if shape[position] == 0:
             return x
         flat = xp.reshape(mask, (-1,))

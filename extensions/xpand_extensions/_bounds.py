@@ -13,7 +13,7 @@ Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
 MODES: Final = (None, "raise", "drop", "clip", "wrap", "fill")
 
 Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
-"""How a library says the smallest and the largest of a concrete, non-empty integer array."""
+"""Returns the smallest and the largest element of a concrete, non-empty integer array."""
 
 
 def index_dtype(xp: Namespace, device: Device = None) -> DType:

@@ -22,16 +22,16 @@ OTHER: Final = "other"
 """The column of any conforming library that has no plug-in of its own."""
 
 TRANSFORMATIONS: Final = frozenset({"autodiff", "control_flow", "jit", "vmap"})
-"""The capabilities that a library has by tracing, where it has none of its own."""
+"""The capabilities that tracing provides if a library lacks them."""
 
 _NO_CAPABILITIES: Final = frozenset({"cli", "extend", "generic", "plugins", "tracing"})
 
 
 class Capabilities(dict[str, dict[str, Support]]):
-    """The table of functions and libraries, which is printed as one."""
+    """The table of functions and libraries; it prints as a table."""
 
     def __str__(self) -> str:
-        """Write a line for each function: how each library has it."""
+        """Write a line for each function: each library's support."""
         return as_text("capabilities", ((name, _summary(row)) for name, row in self.items()))
 
     def _repr_html_(self) -> str:
@@ -41,7 +41,7 @@ class Capabilities(dict[str, dict[str, Support]]):
 
 
 def _summary(row: dict[str, Support]) -> str:
-    """Group libraries by how they have a function."""
+    """Group libraries by their kind of support for a function."""
     found: dict[str, list[str]] = {}
     for library, support in row.items():
         found.setdefault(support, []).append(library)
@@ -69,7 +69,7 @@ def capabilities() -> Capabilities:
 
 
 def support_of(operation: Operation[..., Any]) -> dict[str, Support]:
-    """Say for a function how each library has it."""
+    """Describe each library's support for a function."""
     libraries = {*third_party_plugins(), *(name for op in OPERATIONS.values() for name in op.registered)}
     columns = [*wrapped_libraries(), *sorted(libraries - set(wrapped_libraries())), OTHER]
     return {library: _support(operation, library) for library in columns}
@@ -82,7 +82,7 @@ def import_facades() -> None:
 
 
 def facade_names() -> list[str]:
-    """Name the capabilities of this package: its public modules and packages, but for those of another kind."""
+    """Name the capabilities of this package: its public modules and packages, except tools."""
     names = (module.name for module in pkgutil.iter_modules(xpand_extensions.__path__))
     return [name for name in names if not name.startswith("_") and name not in _NO_CAPABILITIES]
 
@@ -152,7 +152,7 @@ def _read_file(path: str, modified: int) -> _Offered:
             assigned = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
             names |= assigned
             if "UNSUPPORTED" in assigned and isinstance(node.value, ast.Dict):
-                # The names alone: a reason may be written once for several.
+                # Only the names: one reason may serve several.
                 unsupported.update(ast.literal_eval(key) for key in node.value.keys if key is not None)
     return _Offered(frozenset(name for name in names if not name.startswith("_")), frozenset(unsupported), traces)
 
@@ -209,9 +209,8 @@ def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _parameters(function: Callable[..., Any]) -> str:
-    """Write what an implementation takes, without annotations: names, kinds and defaults.
-
-    `progress` is missing: facades have user functions report, and implementations don't know of it.
+    """Write the parameters of an implementation without annotations: names, kinds and defaults. `progress` is omitted:
+    facades report progress, and implementations don't know of it.
     """
     signature = inspect.signature(function)
     bare = [

@@ -10,7 +10,7 @@ from xpand import trees
 from xpand.extend import Array, checks
 
 INLINED: Final = "_xpand_inlined"
-"""The attribute of a function by another way to call it, which nothing is remembered for."""
+"""The attribute of a function that holds another way to call it, for which nothing is cached."""
 
 
 class Opaque:
@@ -54,11 +54,11 @@ def solved_directly(
     if any(map(is_traced, (*first, *args, *outer))):
         return None
     xs, aux = functions[1](first, *args)
-    # Arrays that are captured where they aren't found show in the results.
+    # Captured arrays that were not found appear in the results.
     if any(map(is_traced, xs)):
         return None
-    # One more evaluation, and not an abstract one, which takes 3 to 30 times as long for small arrays, and is more than
-    # some functions allow.
+    # Evaluate the function once more. Abstract evaluation takes 3 to 30 times as long for small arrays, and some
+    # functions do not allow it.
     if not all(map(_is_own, functions[0].users)):
         functions[0](xs, *args)
     return xs, aux
@@ -71,15 +71,14 @@ def _is_own(function: Any) -> bool:
 
 
 def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]:
-    """List the arrays that functions capture, those that are wanted.
-
-    They are looked for in closure cells, default and bound arguments, objects of methods, and in their attributes.
+    """List the wanted arrays that functions capture: in closure cells, default and bound arguments, objects of methods,
+    and their attributes.
     """
     return list({id(x): x for x in _reached(functions, {}) if checks.is_array(x) and is_wanted(x)}.values())
 
 
 def global_arrays(*functions: Any) -> Iterator[Array]:
-    """Go through the arrays that functions use as global variables, which copies of the functions share."""
+    """Yield the arrays that functions use as global variables, which copies of the functions share."""
     for x in _reached(functions, {}):
         if isinstance(x, FunctionType):
             yield from filter(checks.is_array, map(x.__globals__.get, x.__code__.co_names))
@@ -105,7 +104,7 @@ def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
 
 
 def converted(function: Callable[..., Any], outer: Sequence[Array]) -> Callable[..., Any]:
-    """Make a function that takes arrays after its arguments, in place of those that it captures."""
+    """Make a function that takes its captured arrays as further arguments."""
 
     def of_all(*given: Any) -> Any:
         count = len(given) - len(outer)
@@ -115,16 +114,16 @@ def converted(function: Callable[..., Any], outer: Sequence[Array]) -> Callable[
 
 
 class _Copies:
-    """Copies of functions and objects, with other arrays in place of theirs; not closures, which would keep arrays."""
+    """Copies of functions and objects with other arrays. A class, because closures would keep arrays alive."""
 
     def __init__(self, arrays: Mapping[int, Array], holders: Collection[int]) -> None:
-        """Take the arrays to be used, and the ids of what holds an array that they replace."""
+        """Take the arrays to use, and the ids of the objects that hold a replaced array."""
         self.arrays, self.holders = arrays, holders
         self.made: dict[int, Any] = dict(arrays)
         self.unfilled: list[tuple[Any, Any]] = []
 
     def of(self, x: Any) -> Any:
-        """Return the copy of an object, which may not be filled yet; the object where it holds none of the arrays."""
+        """Return the copy of an object, which may not be filled yet, or the object if it holds none of the arrays."""
         if id(x) not in self.made:
             self.made[id(x)] = self._unfilled_copy(x) if id(x) in self.holders else x
         return self.made[id(x)]
@@ -199,7 +198,7 @@ def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionTy
 
 def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterator[Any]:
     """Visit all objects that functions use, and record their users by `id`."""
-    seen: dict[int, Any] = {}  # keeps what is made on the way, whose ids must not be given away
+    seen: dict[int, Any] = {}  # keeps temporary objects alive, whose ids must not be reused
     stack: list[Any] = list(functions)
     while stack:
         x = stack.pop()
@@ -239,7 +238,7 @@ def _used(x: Any) -> list[Any]:
 
 
 def _parts(x: Any) -> list[Any] | None:
-    """List the leaves of a tree; None for what is one itself."""
+    """List the leaves of a tree; None for a leaf."""
     leaves = trees.leaves(x)
     return None if len(leaves) == 1 and leaves[0] is x else leaves
 
@@ -256,7 +255,7 @@ def _attributes(x: Any) -> list[tuple[str, Any]]:
 def _contents(cell: CellType) -> tuple[Any, ...]:
     try:
         return (cell.cell_contents,)
-    except ValueError:  # it isn't filled yet
+    except ValueError:  # not filled yet
         return ()
 
 

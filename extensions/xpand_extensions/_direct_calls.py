@@ -37,8 +37,8 @@ class Direct:
             make: Transforms it, given the arguments of a call and the function.
             accepts: Tells by data type and shape whether a result is accepted; None accepts all arrays.
         """
-        # An object of its own, so that the transformed functions stored here make no reference cycle: it would keep the
-        # arrays that the function closes over until the garbage is collected.
+        # A separate object, so that the transformed functions stored here make no reference cycle. A cycle would keep
+        # captured arrays alive until garbage collection.
         self._make, self._of_arrays = make, _OfArraysAlone(function, accepts)
         self._by_types: dict[tuple[type, ...], Callable[..., Any]] = {}
         self._is_off = False
@@ -48,7 +48,7 @@ class Direct:
         return self._by_types.get(tuple(map(type, args)))
 
     def add(self, args: tuple[Any, ...]) -> None:
-        """Make later calls with the types of one that has succeeded direct, if the types determine the library."""
+        """Make later calls with the types of a successful call direct, if the types determine the library."""
         types = tuple(map(type, args))
         if (
             not self._is_off
@@ -59,7 +59,7 @@ class Direct:
             self._by_types[types] = self._make(args, self._of_arrays.call)
 
     def turn_off(self) -> None:
-        """Send all later calls through trees. Otherwise each would call the function in vain first."""
+        """Send all later calls through trees. Otherwise each would first call the function in vain."""
         self._is_off = True
         self._by_types.clear()
 
@@ -93,7 +93,7 @@ class _OfArraysAlone:
 
 
 def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
-    """Have torch.compile trace one function where another is called, without the look-up that the other makes."""
+    """Have torch.compile trace one function instead of another, without the other's look-up."""
     for name, value in {
         INLINED: function,
         "_torchdynamo_inline": function,

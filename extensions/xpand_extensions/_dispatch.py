@@ -12,11 +12,11 @@ this order:
 3. the default: what was registered with `facade.default`, or the function of that name in
    `<package>.generic.<capability>`.
 
-A plug-in module that needs an optional package, such as SciPy, is passed over where the package isn't installed.
+A plug-in module that needs an optional package, such as SciPy, is skipped if the package isn't installed.
 
 `<package>.<capability>` is the module of the facade, or, where that is a private part such as `special._gamma`, the
-public package around it. Any other module that exists and can't be imported raises; it is never taken for an absent
-one. A plug-in package may also make implementations itself, of operations that it has no module for: its function
+public package around it. Any other module that exists but can't be imported raises; it never counts as absent. A
+plug-in package may also make implementations itself, of operations that it has no module for: its function
 `implementation(operation)` returns one, or None.
 """
 
@@ -50,7 +50,7 @@ ENTRY_POINTS: Final = "xpand.plugins"
 _OTHER: Final = "other"  # a library without a plug-in
 _PACKAGE: Final = __name__.rpartition(".")[0]
 _SCALARS: Final = (bool, int, float, complex, type(None))
-_MAX_TYPES: Final = 4096  # as in the core: classes made without end must not make the cache grow without end
+_MAX_TYPES: Final = 4096  # as in the core: the cache must stay bounded if a program keeps making classes
 
 
 class Pluggable(Protocol[P, R_co]):
@@ -103,7 +103,7 @@ class OwnRules(Protocol):
 
 
 class Operation(Generic[P, R_co]):
-    """The record of one pluggable function: where its implementations are, and those found so far."""
+    """The record of a pluggable function: the modules of its implementations, and the implementations found so far."""
 
     def __init__(self, facade: Callable[P, R_co]) -> None:
         """Record a facade; look nothing up yet."""
@@ -124,7 +124,7 @@ class Operation(Generic[P, R_co]):
 
     @property
     def is_own(self) -> bool:
-        """Whether the operation is xpand's: `extend` has none, but examples that define some."""
+        """Whether the operation is xpand's own. Those that `extend`'s examples define are not."""
         return self.package == _PACKAGE and self.capability != "extend"
 
     @property
@@ -145,7 +145,7 @@ class Operation(Generic[P, R_co]):
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
         found = self.observed(self.resolve_library(library_name(xp)))
-        # By type only where the type says which library: a stranger's namespace may depend on the array.
+        # By type only if the type determines the library: the namespace of third-party arrays may depend on the array.
         types = key if isinstance(key, tuple) else (key,)
         if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
             self.by_type[key] = found
@@ -175,12 +175,12 @@ class Operation(Generic[P, R_co]):
         return implementation if _observer is None else _observe(_observer, self, implementation)
 
     def forget(self) -> None:
-        """Look for implementations anew, since one was registered."""
+        """Forget the implementations found so far, since one was registered."""
         self.by_library.clear()
         self.forget_types()
 
     def forget_types(self) -> None:
-        """Look anew for the implementations for types of arrays."""
+        """Forget the implementations found for types of arrays."""
         self.by_type.clear()
         self.plans = Memory()
 
@@ -385,7 +385,7 @@ def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:
     So the namespace of any of them takes all.
     """
     for x in arrays:
-        # Asked of the class: modules take a microsecond to say that they lack something.
+        # Look in the class: for modules, a missing attribute costs a microsecond.
         namespace: Any = getattr(type(x), "_namespace", None)
         if namespace is not None:
             return tuple([_constant(namespace, y) if is_array(y) else y for y in arrays])
@@ -442,5 +442,5 @@ def _exists(name: str) -> bool:
     parent = name.rpartition(".")[0]
     if find_spec(parent.partition(".")[0]) is None or find_spec(parent) is None:
         return False
-    # To look for a module imports its parent, which may be a plug-in that needs an optional package.
+    # Looking for a module imports its parent, which may be a plug-in that needs an optional package.
     return missing_package(parent) is None and find_spec(name) is not None

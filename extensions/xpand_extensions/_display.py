@@ -17,7 +17,7 @@ _PYTHON: Final = {"bool": bool, "integral": int, "complex floating": complex}
 
 
 def array_text(x: Any) -> str:
-    """Describe an array: "float64[3,4]", with the values of a small one; anything else, a tree say, by its leaves."""
+    """Describe an array as "float64[3,4]", with the values of a small one; describe a tree by its leaves."""
     if not checks.is_array(x):
         leaves = trees.leaves(x)
         return repr(x) if len(leaves) == 1 and leaves[0] is x else ", ".join(map(array_text, leaves))
@@ -58,7 +58,7 @@ def _row(cells: Row, tag: str) -> str:
 
 
 def result_rows(result: Any, omitted: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Return the fields of a named tuple as rows; what is None or empty is omitted."""
+    """Return the fields of a named tuple as rows, without those that are None or empty."""
     return [
         (name, array_text(value))
         for name, value in zip(result._fields, result)

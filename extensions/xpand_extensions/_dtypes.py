@@ -9,7 +9,8 @@ from xpand.extend import Array, DType, Namespace, checks, trace_instead
 
 P = ParamSpec("P")
 
-# By type, and by hand: torch.compile warns of functools.cache, and can't look at data types of some other libraries.
+# A cache by type, written by hand: torch.compile warns of functools.cache, and can't compare data types of some other
+# libraries.
 _narrow: dict[type, dict[DType, bool]] = {}
 
 
@@ -38,7 +39,7 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
         if len(args) == 1:
             dtype = args[0].dtype  # type: ignore[attr-defined]
             known = _narrow.get(type(dtype))
-            if known is not None and known.get(dtype) is False:  # without a look for the namespace, which takes longer
+            if known is not None and known.get(dtype) is False:  # without finding the namespace, which takes longer
                 return function(*args, **kwargs)
         arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)

@@ -111,7 +111,7 @@ def elsewhere(module: str) -> Callable[[str], NoReturn]:
 
 
 def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
-    """Make a decorator for a function, whose error of an argument that others have says what to write instead."""
+    """Make a decorator whose errors for arguments of other libraries' functions say what to write instead."""
 
     def decorate(function: F) -> F:
         @wraps(function)

@@ -71,7 +71,7 @@ class _Range:
 
 @dataclass(frozen=True, slots=True)
 class _Gather:
-    """Integer arrays that broadcast together, each indexing one axis. No pairs: a single True or False."""
+    """Integer arrays that broadcast together, each indexing one axis. Without pairs: a single True or False."""
 
     pairs: tuple[tuple[int, Array], ...]
     shape: tuple[int, ...]
@@ -110,7 +110,7 @@ def rows_of_mask(function: str, xp: Namespace, x: Array, selection: Mask, bounds
 
 
 def _is_array(item: Any) -> bool:
-    # The types first: torch.compile can't ask a slice for its attributes.
+    # Types are compared first: torch.compile can't read a slice's attributes.
     return not (item is None or item is Ellipsis or isinstance(item, (int, slice))) and hasattr(item, "dtype")
 
 
@@ -119,7 +119,7 @@ def _is_mask(xp: Namespace, item: Any) -> bool:
 
 
 def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
-    """Check the type of each entry of an index, and spell out the axes that it leaves out."""
+    """Check the type of each entry of an index, and add entries for the axes that it omits."""
     items = list(index) if isinstance(index, tuple) else [index]
     consumed = sum(_consumes(function, xp, x, item) for item in items)
     if consumed > x.ndim:
@@ -182,7 +182,7 @@ def _check_mask(function: str, mask: Array, dim: int, shape: tuple[int, ...]) ->
 
 
 class _Reader:
-    """One reading of an index: bounds are checked, entries resolved, then laid out as NumPy lays them out."""
+    """One reading of an index: bounds are checked, entries resolved, and their axes ordered as in NumPy."""
 
     def __init__(
         self, function: str, xp: Namespace, x: Array, shape: tuple[int, ...], mode: Mode | None, bounds: Bounds
@@ -277,18 +277,18 @@ class _Reader:
         return Basic(key, sliced, shape)
 
     def _rows(self, entries: list[Any], dims: list[int]) -> Rows:
-        """Lay out the axes of the selection as NumPy does, and number the rows."""
+        """Order the axes of the selection as NumPy does, and number the rows."""
         advanced = [p for p, entry in enumerate(entries) if isinstance(entry, (int, _Gather))]
         gathers = [entry for entry in entries if isinstance(entry, _Gather)]
         group = self._broadcast([gather.shape for gather in gathers])
-        # The axes that arrays (and numbers) broadcast to take their place, or come first where something is between.
+        # The axes that arrays and numbers broadcast to replace theirs, or come first if other entries are between them.
         together = advanced[-1] - advanced[0] + 1 == len(advanced)
         basic = [entry for entry in entries if entry is None or isinstance(entry, _Range)]
         insertion = advanced[0] if together else 0
         axes: list[Any] = [*basic[:insertion], *group, *basic[insertion:]]
         sizes = tuple([axis.size if isinstance(axis, _Range) else 1 if axis is None else axis for axis in axes])
 
-        # Last axes that are taken whole are the width of a row.
+        # The last axes that are taken whole form the width of a row.
         lead = len(self.shape)
         while lead and any(isinstance(axis, _Range) and self._is_whole(axis, lead - 1) for axis in axes):
             lead -= 1
@@ -318,7 +318,7 @@ class _Reader:
             beyond = self.xp.full((), count, dtype=index.dtype, device=self.device)
             index = self.xp.where(reduce(operator.and_, inside), index, beyond)
         index = self.xp.reshape(self.xp.broadcast_to(index, sizes[:cut]), (math.prod(sizes[:cut]),))
-        # One mask alone, or one row: nothing can be there twice.
+        # A single mask or a single row selects nothing twice.
         several = sum([bool(gather.pairs and gather.shape) for gather in gathers]) > 1
         unique = math.prod(group) <= 1 or (not several and all(gather.unique for gather in gathers))
         return Rows(index, count, math.prod(self.shape[lead:]), sizes, unique, self.dropped)

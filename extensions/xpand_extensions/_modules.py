@@ -23,5 +23,5 @@ class CallableModule(ModuleType):
 
 
 def make_callable(module: str) -> None:
-    """Have a module that is being imported be called as its function of the same name."""
+    """Make a module that is being imported callable as its function of the same name."""
     sys.modules[module].__class__ = CallableModule

@@ -17,7 +17,7 @@ _PACKAGES: Final = {
 """Name and extra of each package, by its root module."""
 
 _missing: dict[str, str] = {}
-"""The root module that each module which can't be imported lacks."""
+"""For each module that can't be imported, the root module that it lacks."""
 
 
 def import_optional(name: str, needed_for: str) -> ModuleType:

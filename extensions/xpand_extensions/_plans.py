@@ -1,10 +1,10 @@
-"""Plans: what a call needs to know and depends on its signature alone, found once for each signature.
+"""Plans: everything about a call that depends only on its signature, computed once for each signature.
 
 The signature of a call is the type, the data type, the shape and the device of each array, and the static arguments. A
 facade calls `facade.planned(check, arrays, *options)`: on the first call of a signature `check` checks the arguments
 and returns what follows from them, such as an axis counted from the front; later calls find that, with the
-implementation, by one look-up. What depends on values stays in the facade: bounds of indices, and whether values are
-known, which the types of PyTorch's tensors do not tell.
+implementation, by one look-up. Checks of values stay in the facade: bounds of indices, and whether values are known,
+since types of PyTorch's tensors do not show this.
 
 Python numbers are accepted as arrays. Their values are not in the signature, but their types are. Integers add their
 sign and number of bits, which decide whether a data type can hold them. So a loop over numbers needs one plan.
@@ -23,7 +23,7 @@ _SIMPLE: Final = frozenset({bool, int, str, type(None)})
 
 
 class Memory(dict[Any, Any]):
-    """A dictionary that forgets everything when it gets too long."""
+    """A dictionary that is cleared when it gets too long."""
 
     most = 1024
 
@@ -81,7 +81,7 @@ class _Described(dict[type, Callable[[Any], Any]]):
 
 
 _DESCRIBED: Final = _Described({int: _size, **dict.fromkeys((bool, float, complex, type(None)), _none)})
-"""The functions that describe an array, by type. Of None and of numbers but integers, the type says enough."""
+"""The functions that describe an array, by type. For None, and for numbers except integers, the type is enough."""
 
 
 def exact(value: Any, other: Callable[[Any], Any]) -> Any:

@@ -23,7 +23,7 @@ def fill_value(x: Array, value: Any) -> Any:
 
 
 def copied(x: Array) -> Array:
-    """Return a copy: the result is no alias of its input, even if nothing is updated."""
+    """Return a copy: the result must not alias its input, even if nothing is updated."""
     return array_namespace(x).asarray(x, copy=True)
 
 

@@ -70,7 +70,7 @@ class Runs:
         while step < longest:
             same = xp.expand_dims(key[step:] == key[:-step], axis=1)
             later = values[step:, :]
-            # Values of two indices never meet: together they may overflow, or make the gradients of both NaN.
+            # Values of different indices are never combined: they may overflow, or make both gradients NaN.
             earlier = xp.where(same, values[:-step, :], none)
             values = xp.concat([values[:step, :], xp.where(same, combine(earlier, later), later)], axis=0)
             step *= 2
@@ -156,7 +156,7 @@ class Matches:
         """Pick the values of the chosen positions, of which there is at most one for each index."""
         xp = self.xp
         mask = xp.expand_dims(self._chosen(chosen), axis=2)
-        # Bits of numbers that are not selected must not take part: -0.0 + 0.0 is 0.0, and NaN + 0.0 is NaN.
+        # Numbers that are not selected must have no effect, not even on bits: -0.0 + 0.0 is 0.0, and NaN + 0.0 is NaN.
         zero = xp.zeros((), dtype=values.dtype, device=device_of(values))
         spread = xp.where(mask, xp.expand_dims(values, axis=0), zero)
         while mask.shape[1] > 1:
@@ -179,7 +179,7 @@ def _numbers(xp: Namespace, count: int, like: Array) -> Array:
 
 def _folded(x: Array, combine: Combine) -> Array:
     """Combine the values along the second of three axes, halving it in each step."""
-    rest: Array | None = None  # not put back by `concat`: sparse arrays may have another fill value by then
+    rest: Array | None = None  # not joined by `concat`: sparse arrays may have another fill value by now
     while x.shape[1] > 1:
         half = x.shape[1] // 2
         if x.shape[1] % 2:

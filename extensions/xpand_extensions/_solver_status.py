@@ -1,4 +1,4 @@
-"""How a solver ended: one code per system, the words for it, and the error for those who ask for one."""
+"""Convergence status of solvers: one code per system, its description, and an error that can be requested."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -16,13 +16,13 @@ class Status(IntEnum):
     MAX_STEPS = 1
     """The steps allowed were used up."""
     STAGNATED = 2
-    """No more progress, short of the criterion: a line search that found nothing lower, rounding errors."""
+    """No more progress before the criterion was met: a line search found nothing lower, or rounding errors dominate."""
     DIVERGED = 3
-    """The iteration left for infinity: the residual grows, or the function has no lower bound."""
+    """The iteration diverges: the residual grows, or the function has no lower bound."""
     BREAKDOWN = 4
     """The method can't continue: it divides by zero, or meets an unsupported case, such as negative curvature."""
     SINGULAR = 5
-    """The matrix is singular to working precision, and the system has no solution that the method can tell."""
+    """The matrix is singular to working precision, and the method finds no solution."""
     NON_FINITE = 6
     """The input holds NaN or infinities."""
     NO_BRACKET = 7
@@ -128,7 +128,7 @@ def codes_of(status: Array) -> list[int] | None:
 
 
 def throw_unless_converged(function: str, method: str, result: Any, status: Array | None = None) -> None:
-    """Raise for a result whose `status`, or the one given, is concrete and a failure; a callback's stop is none.
+    """Raise if the status of a result, or the one given, is concrete and a failure. A stop by the callback is none.
 
     Raises:
         ConvergenceError: A system did not converge.

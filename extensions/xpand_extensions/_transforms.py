@@ -1,6 +1,6 @@
 """Shared code of the transformations: they turn a function of trees into one of arrays, which libraries transform.
 
-So a tree is the same on every library, whatever each calls a tree: what is a node is optree's to say.
+So trees are the same on every library: optree decides what is a node.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -70,11 +70,11 @@ class Flat:
         return unflatten(self.result, arrays)
 
     def take_patterns(self, aux: Sequence[Array]) -> Sequence[Array]:
-        """Take the patterns of what was returned from the end of the auxiliary data; return the rest."""
+        """Remove the patterns of results from the end of the auxiliary data; return the rest."""
         return self.result.give(aux) if type(self.result) is Patterned else aux
 
     def aux(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Put the arrays of the auxiliary data together with the rest of it."""
+        """Combine the arrays of the auxiliary data with the rest of it."""
         assert self._aux is not None, "the function has been called with has_aux"
         leaves, structure = self._aux
         given = iter(arrays)
@@ -158,7 +158,7 @@ class Partial:
 
 
 class _Hole:
-    """The place of a leaf."""
+    """Marks the position of a leaf."""
 
     def __reduce__(self) -> str:
         return "HOLE"
@@ -262,7 +262,7 @@ def promoted_number(what: str, value: Any, given: Sequence[Array]) -> Array:
 
 
 def values_of(function: str, name: str, tree: trees.Tree, others: trees.Tree = None) -> tuple[list[Array], Structure]:
-    """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves; it may be empty.
+    """Flatten a tree as `arrays_of` does. Only the values of containers are leaves. The tree may be empty.
 
     Floats have the data type of the real arrays among the leaves and in `others`.
     """
@@ -324,7 +324,7 @@ def like_tree(
 ) -> list[Array]:
     """Flatten a tree of derivatives that must be like another tree: of its structure, its shapes and its data types.
 
-    Integers have no derivatives: anything of the shape of one will do in its place, and None is returned for it.
+    Integers have no derivatives: anything of the same shape is accepted, and None is returned for it.
 
     Numbers, and arrays without axes, are converted to the data type.
 

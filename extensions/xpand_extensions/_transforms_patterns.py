@@ -14,7 +14,7 @@ from xpand.extend import Array, checks
 class Container:
     """The base of tree nodes whose values transformations trace, and whose pattern, arrays of integers, they don't.
 
-    A class of such nodes inherits from it, as `sparse.Sparse` does: so transformations know no class of containers. The
+    Classes such as `sparse.Sparse` inherit from it, so that transformations need not know them. The
     leaves are those of the values, the pattern and the plan, in this order; the plan is a tree of arrays that were
     computed from the pattern, or None.
     """
@@ -43,7 +43,7 @@ class Container:
 
 
 def is_container(x: Any) -> bool:
-    """Return whether something is a container, for walks through trees that end there."""
+    """Return whether an object is a container, at which walks through trees end."""
     return isinstance(x, Container)
 
 
@@ -53,7 +53,7 @@ def has_containers(tree: trees.Tree) -> bool:
 
 
 def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patterned]":
-    """Flatten a tree of whose containers only the values are leaves."""
+    """Flatten a tree; only the values of its containers are leaves."""
     leaves, structure = trees.flatten(tree)
     if len(leaves) < 2 or not has_containers(tree):
         return leaves, structure
@@ -87,12 +87,12 @@ trees.register(_Shell, lambda x: ((x.values,), (x.cls, x.kind)), lambda static, 
 
 
 class Patterned:
-    """The structure of a tree with containers, whose patterns it holds; equal to others that values of it fit."""
+    """The structure of a tree with containers, and their patterns. It equals others with the same values' structure."""
 
     __slots__ = ("_patterns", "structure")
 
     def __init__(self, structure: trees.Structure, patterns: list[tuple[Any, ...]]) -> None:
-        """Take the structure with shells in place of containers, and what these lack."""
+        """Take the structure with shells in place of containers, and the containers' patterns."""
         self.structure, self._patterns = structure, patterns
 
     def tree(self, leaves: Iterable[Any], shape: tuple[int, ...] = ()) -> trees.Tree:
@@ -115,7 +115,7 @@ class Patterned:
         return Patterned(self.structure, self._patterns)
 
     def take(self) -> tuple[Array, ...]:
-        """Give the arrays of patterns away: kept, those of a transformation would leave it unseen."""
+        """Return the arrays of patterns and drop them: stored ones would escape from a transformation."""
         found, patterns = [], []
         for pattern, static, _ in self._patterns:
             found += pattern
@@ -124,7 +124,7 @@ class Patterned:
         return tuple(found)
 
     def give(self, arrays: Sequence[Array]) -> Sequence[Array]:
-        """Take them back, from the end of other arrays; return these."""
+        """Take the patterns back from the end of other arrays; return the others."""
         counts = [count for count, _, _ in self._patterns]
         rest = len(arrays) - sum(counts)
         start, patterns = rest, []
@@ -148,11 +148,10 @@ class Patterned:
 
 
 def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
-    """Make the arrays of a tree of the namespace that arrays which are traced have, where it is one of its own.
-
-    So a function finds one namespace for its arguments, whichever of them it asks.
+    """Convert the arrays of a tree to the namespace of traced arrays, if those have one. So a function finds the same
+    namespace for each of its arguments.
     """
-    # Asked of the class: modules take a microsecond to say that they lack something.
+    # Look in the class: for modules, a missing attribute costs a microsecond.
     namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
     if namespace is None:
         return tree
@@ -177,7 +176,7 @@ def pattern_positions(tree: trees.Tree) -> list[int]:
 
 
 def without_plans(tree: trees.Tree) -> trees.Tree:
-    """Omit the data computed from patterns, which containers of one structure need not both have."""
+    """Omit the data computed from patterns: containers of one structure may have it or not."""
     if not has_containers(tree):
         return tree
     return trees.map(
@@ -203,7 +202,7 @@ def stackable(tree: trees.Tree) -> trees.Tree:
 
 
 def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
-    """Make containers ones whose arrays can all be cut along the first axis.
+    """Convert containers so that all their arrays can be cut along the first axis.
 
     Raises:
         ValueError: A container is no batch.

@@ -1,4 +1,4 @@
-"""The user's code that an error comes from: its location, and a traceback that shows it alone."""
+"""The user's code that an error comes from: its location, and a traceback of this code only."""
 
 import os
 import sys
@@ -43,17 +43,16 @@ def clean_tracebacks(facade: F, /) -> F:
         except Exception as error:
             raise for_user(error)  # noqa: B904 (it is the error itself)
 
-    # Tracebacks show this name. torch.compile stores what it compiles with the code, so facades must not share one.
+    # Tracebacks show this name. torch.compile stores its results with the code object, so facades must not share one.
     call.__code__ = call.__code__.replace(co_name=facade.__name__)
     return cast(F, wraps(facade)(call))
 
 
 def for_user(error: E) -> E:
-    """Take the frames of xpand out of the traceback of an error to be re-raised, and note the user's line.
-
-    The frames of libraries that call xpand are taken out too. The user's frames stay, and what a library did that they
-    called; where the error comes from such a library, a note names the user's line. The environment variable
-    `XPAND_TRACEBACK=full` leaves the error as it is.
+    """Remove xpand's frames from the traceback of an error to be re-raised, and note the user's line. Frames of
+    libraries that call xpand are removed too. The user's frames stay, and those of libraries that the user called; for
+    errors from such a library, a note names the user's line. The environment variable `XPAND_TRACEBACK=full` leaves the
+    error as it is.
     """
     if os.environ.get("XPAND_TRACEBACK") == "full":
         return error
@@ -74,7 +73,7 @@ def _unchanged(error: E) -> E:
     return error
 
 
-# torch.compile inlines this in its place. It can't trace tracebacks, and would report that and not the error.
+# torch.compile inlines this instead: it can't trace tracebacks, and would report that instead of the error.
 trace_instead(for_user, _unchanged)
 
 
@@ -92,12 +91,12 @@ def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
 
 
 def position() -> str:
-    """Name the innermost line that is in neither this project nor a library of arrays; nothing where there is none."""
+    """Name the innermost line that is in neither this project nor a library of arrays; "" if there is none."""
     return _first((frame, frame.f_lineno) for frame in _outwards(sys._getframe(1)))
 
 
 def location_of(error: BaseException) -> str:
-    """Name the innermost such line that an error came by."""
+    """Name the innermost such line in the traceback of an error."""
     passed = [(trace.tb_frame, trace.tb_lineno) for trace in _inwards(error.__traceback__)]
     return _first(reversed(passed))
 
