@@ -1,6 +1,6 @@
 """Elementwise functions of many steps on large arrays: a block at a time, small enough for the processor's caches.
 
-A function of eighty steps on ten million numbers spends most of its time on arrays of 80 MB that come and go.
+Otherwise a function of eighty steps on ten million numbers spends most of its time on temporary arrays of 80 MB.
 """
 
 import math
@@ -18,7 +18,7 @@ LEAST: Final = 4 * BLOCK
 
 
 def in_blocks(function: Callable[..., Array], suits: Callable[[Array], bool] = is_concrete) -> Callable[..., Array]:
-    """Make the version of an elementwise function that does large arrays, which it suits, in blocks."""
+    """Make the version of an elementwise function that computes large arrays in blocks."""
 
     @wraps(function)
     def blocked(*args: Any) -> Array:

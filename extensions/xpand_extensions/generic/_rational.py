@@ -1,4 +1,4 @@
-"""Polynomials and rational functions with Python's numbers for coefficients, of which special functions are made."""
+"""Polynomials and rational functions with Python numbers as coefficients, for special functions."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from xpand.extend import Array
 def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     """Evaluate a polynomial, coefficients from the constant on, by Horner's rule.
 
-    Nested and not a loop: NumPy then works in place, on one array for all steps, since no name holds the others.
+    Recursive, not a loop: without names for intermediate results, NumPy computes all steps in place.
     """
     if len(coefficients) == 2:
         return coefficients[1] * x + coefficients[0]

@@ -1,4 +1,4 @@
-"""The largest or smallest few, once it is known which value is the last of them: no sort but of these few."""
+"""The k largest or smallest values, given the last of them. Only these are sorted."""
 
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, checks
@@ -22,7 +22,7 @@ def select(x: Array, threshold: Array, k: int, *, largest: bool) -> Array:
     equal = x == threshold
     dtype = index_dtype(xp, checks.device_of(x))
     if x.ndim == 1:
-        # The usual case: few are equal, and counting all would take longer than all the rest.
+        # The usual case: few values are equal, and counting all would take longer than the rest.
         (beyond,) = xp.nonzero(ahead)
         (first,) = xp.nonzero(equal)
         return xp.sort(xp.concat([beyond, first[: k - beyond.shape[0]]]))

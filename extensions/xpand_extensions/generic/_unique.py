@@ -85,7 +85,7 @@ def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
 
 
 def _columns(xp: Namespace, table: Array) -> list[Array]:
-    """List the keys that compare rows: one sequence of real numbers after the other."""
+    """List the keys that compare rows: sequences of real numbers, the most significant first."""
     columns = [table[:, i] for i in range(table.shape[1])]
     kind = checks.kind(xp, table.dtype)
     if kind == "bool":

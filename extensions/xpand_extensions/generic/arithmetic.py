@@ -7,7 +7,7 @@ from xpand.extend import Array, Namespace, checks
 def divide_no_nan(x: Array, y: Array, /) -> Array:
     xp = array_namespace(x)
     zero = y == 0
-    # Zero by one, rather than a result put aside: NumPy would warn, and the derivatives would be NaN.
+    # Divide zero by one instead of replacing the result: NumPy would warn, and derivatives would be NaN.
     return xp.divide(xp.where(zero, xp.zeros_like(x), x), xp.where(zero, xp.ones_like(y), y))
 
 
@@ -29,7 +29,7 @@ def truncated_remainder(x: Array, y: Array, /) -> Array:
 
 
 def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:
-    """Divide integers; zeros and -1 as divisors are set aside, since libraries warn, raise or trap at them."""
+    """Divide integers. Divisors 0 and -1 are handled separately: libraries warn, raise or crash for them."""
     zero = xp.equal(y, xp.zeros_like(y))
     if checks.kind(xp, x.dtype) == "unsigned":
         divisor = xp.where(zero, xp.ones_like(y), y)
@@ -41,7 +41,7 @@ def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:
         rounded_down = (rest != 0) & ((x < 0) != (divisor < 0))
         whole = whole + xp.astype(rounded_down, whole.dtype)
         rest = xp.where(rounded_down, rest - divisor, rest)
-        # The smallest number, whose negative overflows, stays.
+        # The smallest number stays: its negative overflows.
         smallest = checks.integer_range(xp, x.dtype)[0]
         negated = -xp.where(x == smallest, xp.zeros_like(x), x)
         whole = xp.where(minus_one, xp.where(x == smallest, x, negated), whole)

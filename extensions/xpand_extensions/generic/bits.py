@@ -15,7 +15,7 @@ def population_count(x: Array, /) -> Array:
     bits = integer_width(xp, x.dtype)
     shift = 1
     while shift < bits:
-        # Neighbouring fields are added. The masks leave the highest bit out, so that signs don't matter.
+        # Add neighbouring fields. The masks omit the highest bit, so that signs don't matter.
         mask = _constant(xp, x, _mask(bits, shift))
         x = xp.add(xp.bitwise_and(x, mask), xp.bitwise_and(xp.bitwise_right_shift(x, _constant(xp, x, shift)), mask))
         shift *= 2
@@ -23,7 +23,7 @@ def population_count(x: Array, /) -> Array:
 
 
 def _mask(bits: int, shift: int) -> int:
-    """Make the number whose bits alternate, `shift` ones after `shift` zeros, the highest being zeros."""
+    """Make the number whose bits alternate: `shift` ones after `shift` zeros, with zeros as the highest bits."""
     return sum((2**shift - 1) << start for start in range(0, bits, 2 * shift))
 
 
@@ -64,7 +64,7 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
     if checks.kind(xp, x.dtype) == "unsigned":
         return shift_right(x, n)
     inside, positions = _positions(xp, x, n)
-    # One place first, and the sign taken off; the rest as for any positive number.
+    # Shift by one first and clear the sign; the rest is as for positive numbers.
     largest = _constant(xp, x, checks.integer_range(xp, x.dtype)[1])
     once = xp.bitwise_and(xp.bitwise_right_shift(x, xp.ones_like(x)), largest)
     more = xp.bitwise_right_shift(once, xp.where(positions > 0, positions - 1, positions))
@@ -73,7 +73,7 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
 
 
 def _positions(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
-    """Tell which numbers of positions are within the width of the type, and make those that aren't 0."""
+    """Return which shifts are within the width of the type, and the shifts with others replaced by 0."""
     inside = xp.less(n, _constant(xp, n, integer_width(xp, n.dtype)))
     if checks.kind(xp, n.dtype) == "signed":
         inside = inside & (n >= 0)

@@ -20,7 +20,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     try:
         found = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
     except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        # Libraries say in all these ways that they don't hand it over.
+        # Libraries raise all of these if they don't export an array.
         raise TypeError(f"convert: {describe(x)} gives its values to no other library ({error})") from error
     return numpy.asarray(found, copy=True) if copy else found
 
@@ -37,14 +37,14 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 def _imported(x: Any, to: Namespace, library: str, copy: bool | None) -> Any:
     flags = getattr(x, "flags", None)
     if flags is not None and not getattr(flags, "writeable", True):
-        # Who takes memory through DLPack may not ask whether it is read-only.
+        # Consumers of DLPack may not check whether memory is read-only.
         if copy is False:
             raise copy_needed(f"the memory is read-only, which {library} may not heed")
         x = namespace("numpy").asarray(x, copy=True)
     try:
         return to.from_dlpack(x)
     except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        # Libraries say in all these ways that they don't take it.
+        # Libraries raise all of these if they don't import an array.
         if copy is False:
             raise copy_needed(f"{library} does not take the memory by DLPack ({error})") from error
     return to.asarray(capability.exported(x, to_host=True))
@@ -64,7 +64,7 @@ def from_bytes(
 
 
 def pointer(x: Array, /) -> Pointer:
-    """By a NumPy array over the same memory."""
+    """Return the pointer of a NumPy array over the same memory."""
     try:
         on_host = capability.exported(x, to_host=True, copy=False)
     except TypeError as error:
@@ -73,6 +73,6 @@ def pointer(x: Array, /) -> Pointer:
 
 
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
-    """By a NumPy array over the memory."""
+    """Convert a NumPy array over the memory."""
     library: Any = xp
     return capability.convert(capability.from_pointer(memory, xp="numpy"), library, copy=False)

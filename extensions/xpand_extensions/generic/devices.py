@@ -10,9 +10,8 @@ from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
 
 def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
-    """List the namespace's devices. The standard doesn't tell their kind: the processor is assumed.
-
-    Facts about the processor hold for it alone.
+    """List the namespace's devices. The standard does not define their kinds: they are assumed to be CPUs. Facts about
+    the processor are given for the CPU only.
     """
     namespace = namespace_or_default(xp, "devices")
     found: list[DeviceInfo] = []
@@ -32,7 +31,7 @@ def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
 
 def move(x: Array, device: Device, /, *, copy: bool | None = None) -> Array:
     here = device_of(x)
-    if here is None or here == device:  # of a lazy array only that it is the processor's is known
+    if here is None or here == device:  # lazy arrays are only known to be on the CPU
         return array_namespace(x).asarray(x, copy=True) if copy else x
     if copy is False:
         raise ValueError(f"to_device: copy=False, but the array lies on {here}, and has to be copied to {device}")
@@ -64,7 +63,7 @@ def _check(function: str, device: Device, xp: Namespace | str | None) -> None:
 
 
 def wait(x: Array, /) -> None:
-    """Nothing to wait for: the library computes at once."""
+    """Do nothing: the library computes immediately."""
 
 
 def free(x: Array, /) -> bool:

@@ -1,4 +1,4 @@
-"""Nothing to track: the library has no lazy arrays."""
+"""Do nothing: the library has no lazy arrays."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any

@@ -58,8 +58,8 @@ def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array
         half = length // 2
         middle = low + half
         before = _before(xp, xp.take_along_axis(x1, middle, axis=-1), x2, side)
-        # The remaining range is one shorter on one side: to search as many on both costs nothing, and has a fixed
-        # length.
+        # The remaining ranges may differ by one. Searching the longer length on both sides costs nothing, and is a
+        # fixed length.
         low = xp.where(before, low + (length - half), low)
         length = half
     return low

@@ -29,7 +29,7 @@ def stop_gradient(x: Array, /) -> Array:
 
 
 def is_differentiated(x: Array, /) -> bool:
-    return False  # what is being differentiated is traced
+    return False  # differentiated arrays are traced
 
 
 def jvp(
@@ -46,7 +46,7 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
 
 
 def _name(function: Callable[..., Any], default: str) -> str:
-    """Return the transformation that the user called, of which this is a part: `grad`, `hessian`."""
+    """Return the name of the transformation that the user called, such as `grad` or `hessian`."""
     return getattr(function, "name", default)
 
 
@@ -101,7 +101,7 @@ def _of_residuals(body: Body, arrays: Sequence[Array], *given: Array) -> tuple[A
 
 def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
     if not captured_arrays(lambda x: isinstance(x, TracedArray), function, *example_args):
-        function(*example_args)  # which tells the structure of the result
+        function(*example_args)  # this call determines the structure of the result
         return function, []
     namespace = traced_namespace(array_namespace(*example_args))
     flat = lambda *xs: (tuple(function(*xs)), ())

@@ -64,7 +64,7 @@ def _solved(
     if found is not None:
         return found
     made = equation(*map(with_own_cells, functions))  # derivatives call them again
-    has_closures = bool(outer) or not any(map(_is_traced, arrays))  # those that were not found, too
+    has_closures = bool(outer) or not any(map(_is_traced, arrays))  # including those that were not found
     outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)
     return tuple(outs[: made.size[0]]), tuple(outs[made.size[0] :])
 

@@ -58,7 +58,7 @@ def while_loop(
         traced = traced_among(last)
     if traced is None:
         return last
-    # From the start, by what traces arrays that the functions close over, though none of those carried.
+    # Start again with the transformation that traces captured arrays; none of the carried arrays showed it.
     wrap = array_namespace(traced).asarray
     native = facade.while_loop.native(traced)
     found: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
@@ -93,7 +93,7 @@ def counted(
     is_known: Callable[[Array], bool],
     while_loop: Callable[..., Arrays],
 ) -> Arrays:
-    """Run a loop over a range; where its bounds are not known, as a loop that ends by a condition."""
+    """Run a loop over a range; if its bounds are unknown, as a loop with a condition."""
     like = init_val[0]
     xp = array_namespace(like)
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
@@ -161,7 +161,7 @@ def scan(
 
 
 def _staged(found: Arrays, given: Arrays) -> Array | None:
-    """Return a result of a step that compilation traces, though none of the arguments: of a captured array.
+    """Return a result of a step that is traced by compilation although no argument is: through a captured array.
 
     The loop then becomes one operation of the program, from the start.
     """
@@ -190,7 +190,7 @@ def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = Fals
 
 def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
     """Cut arrays along their first axis, in the order of a scan."""
-    # At once: differentiated, a row taken by its index costs the size of the whole.
+    # All rows at once: the derivative of a single row taken by index costs the size of the whole array.
     columns = [array_namespace(x).unstack(x) for x in xs]
     return [tuple([column[i] for column in columns]) for i in (range(length)[::-1] if reverse else range(length))]
 
@@ -210,11 +210,11 @@ def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
 
 
 def _combined(fn: Callable[..., Any], elems: Arrays) -> Arrays:
-    """Combine pairs, scan those, which gives every second position, and fill in the ones between."""
+    """Combine pairs and scan them, which gives every second position; then compute the positions in between."""
     size = elems[0].shape[0]
     if size < 2:
         return elems
-    # No slice ends later than right behind its last element, where Dask would keep a chunk of none.
+    # Slices end right after their last element: otherwise Dask keeps an empty chunk.
     pairs = fn(tuple([x[: size // 2 * 2 - 1 : 2, ...] for x in elems]), tuple([x[1::2, ...] for x in elems]))
     odd = _combined(fn, pairs)
     xp = array_namespace(*odd, *elems)
@@ -235,7 +235,7 @@ def _moved(arrays: Arrays, source: int, destination: int) -> Arrays:
 
 
 def _shared(rows: list[Arrays], xp: Namespace) -> Namespace:
-    """Return the namespace of the outputs: not `xp` where the function uses traced arrays from outside."""
+    """Return the namespace of the outputs. It differs from `xp` if the function uses captured traced arrays."""
     found = [y for row in rows for y in row]
     return array_namespace(*found) if found else xp
 
@@ -275,10 +275,9 @@ def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays
 
 
 def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
-    """Call all branches; where a transformation traces their arrays, return an array that it traces.
-
-    Then the choice is that transformation's to trace: results joined element by element would have the derivative of
-    what isn't chosen, times 0, which may be NaN.
+    """Call all branches; if a transformation traces their arrays, return an array that it traces. This transformation
+    must then trace the choice: results joined by `where` would include the derivative of the other branch times 0,
+    which may be NaN.
     """
     traced = traced_among(operands, *branches)
     if traced is None:

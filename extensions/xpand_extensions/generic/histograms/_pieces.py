@@ -13,16 +13,18 @@ from xpand_extensions._bounds import index_dtype
 from xpand_extensions.histograms import Histogram, HistogramDD
 
 Find: TypeAlias = Callable[[Array, Array, bool], Array]
-"""Finds the bins of values of shape `(..., n)` between edges, equally spaced or not: their number for "in none"."""
+"""Finds the bins of values of shape `(..., n)` between edges, equally spaced or not. The number of bins means "in
+none".
+"""
 
 
 def extremes(x: Array) -> tuple[int, int]:
-    """Return the smallest and largest of concrete integers; of none, numbers that are in bounds everywhere."""
+    """Return the smallest and largest of concrete integers; for an empty array, numbers that are always in bounds."""
     return (0, -1) if 0 in x.shape else GenericAt.bounds(x)
 
 
 def checked_length(x: Array, minlength: int, length: int | None, low: int, high: int) -> int:
-    """Decide on the length of the result for values from `low` to `high`."""
+    """Return the length of the result for values from `low` to `high`."""
     if low < 0:
         raise IndexError(
             f"bincount: x holds {low}, which is out of bounds; takes integers from 0 on, or give length and choose "
@@ -39,7 +41,7 @@ def checked_length(x: Array, minlength: int, length: int | None, low: int, high:
 
 
 def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
-    """Number the bins of all rows through, with the end for those beyond a row's own."""
+    """Number the bins of all rows consecutively; bins beyond those of a row become the end."""
     if ids.ndim == 1:
         return ids
     rows = math.prod(ids.shape[:-1])
@@ -82,7 +84,7 @@ def widths(xp: Namespace, edges: Array) -> Array:
 
 
 def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array:
-    """Divide by a total and by bins' volumes: NaN where nothing is divided, without a warning of 0 / 0."""
+    """Divide by a total and by bins' volumes. The result is NaN if the total is zero, without a warning."""
     kind = checks.kind(xp, hist.dtype)
     dtype = xp.result_type(hist, volume) if kind in ("real", "complex") else volume.dtype
     hist, total = xp.astype(hist, dtype, copy=False), xp.astype(total, dtype, copy=False)
@@ -90,7 +92,7 @@ def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array
 
 
 def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
-    """Divide; by zero: NaN for zero and NaN, and infinity for the rest."""
+    """Divide. Division by zero gives NaN for zero and NaN, and infinity for the rest."""
     device = checks.device_of(x)
     nan, inf, one = (xp.full((), value, dtype=x.dtype, device=device) for value in (math.nan, math.inf, 1))
     safe = divisor != 0
@@ -122,7 +124,7 @@ def edges_of_values(xp: Namespace, x: Array, bins: int, dtype: DType) -> Array:
 
 
 def no_edges(xp: Namespace, edges: Array, bins: int) -> ValueError:
-    """Make the error for values that no bins of equal width lie between."""
+    """Make the error for values between which there are no bins of equal width."""
     if not bool(xp.all(xp.isfinite(edges))):
         return ValueError(
             "histogram: the smallest and the largest value of x, or their difference, is not finite; give a range"
@@ -131,7 +133,7 @@ def no_edges(xp: Namespace, edges: Array, bins: int) -> ValueError:
 
 
 def real_dtype(xp: Namespace, x: Array) -> DType:
-    """Return the data type of edges for values: their own, or for integers the widest there is up to float64."""
+    """Return the data type of edges for values: that of the values, or for integers the widest float up to float64."""
     if checks.kind(xp, x.dtype) == "real":
         return x.dtype
     info = xp.__array_namespace_info__()
@@ -158,11 +160,11 @@ def find(x: Array, edges: Array, uniform: bool) -> Array:
 
 
 def _calculated(xp: Namespace, x: Array, edges: Array, bins: int, dtype: DType) -> Array:
-    """Find the bins of values between the edges: a number too large by one for the very last edge."""
+    """Find the bins of values between the edges; for the very last edge the number is too large by one."""
     first, last = edges[..., :1], edges[..., -1:]
     guess = xp.astype((x - first) / (last - first) * bins, dtype)
     guess = xp.clip(guess, 0, bins - 1)
-    # Rounded, it is off by one at most: the edges themselves decide.
+    # Rounding makes it wrong by one at most: compare with the edges.
     below = x < _at(xp, edges, guess)
     above = x >= _at(xp, edges, guess + 1)
     return guess - xp.astype(below, dtype) + xp.astype(above, dtype)

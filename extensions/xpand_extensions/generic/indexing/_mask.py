@@ -32,7 +32,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 Positions: TypeAlias = Callable[[Array, int], Array]
-"""Finds the first positions where a mask of one axis holds, then its length as often as positions are missing."""
+"""Finds the first true positions of a mask with one axis; its length stands for missing positions."""
 
 
 def masked(positions: Positions, x: Array, mask: Array, axis: int, size: int, fill_value: ArrayLike | None) -> Array:

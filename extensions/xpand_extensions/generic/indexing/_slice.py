@@ -43,7 +43,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     if all(isinstance(s, int) and s + n <= total for s, n, total in zip(starts, sizes, x.shape)):
         key = tuple([slice(start, start + size, 1) for start, size in zip(starts, sizes)])
         return row_kernels(x)._write_basic(Basic(key, sizes, sizes), values)
-    # Every element of the array looks for its position in the slice, so that nothing need be scattered.
+    # Each element of the array computes its position in the slice, which avoids a scatter.
     device = checks.device_of(x)
     inside = xp.ones((1,) * x.ndim, dtype=xp.bool, device=device)
     for axis, start in enumerate(starts):
@@ -79,6 +79,6 @@ def repeat(
     number = xp.maximum(xp.astype(repeats, dtype, copy=False), xp.zeros((), dtype=dtype, device=device))
     if number.ndim == 0 or number.shape[0] != size:
         number = xp.broadcast_to(number, (size,))
-    # Element i is repeated from the sum of the repeats before it on: these are offsets of segments.
+    # The copies of element i start at the sum of the repeats before it: these are offsets of segments.
     index = segment_ids(xp.reshape(xp.cumulative_sum(number, include_initial=True), (1, size + 1)), total_repeat_length)
     return xp.take(x, xp.clip(xp.reshape(index, (total_repeat_length,)), 0, size - 1), axis=axis)

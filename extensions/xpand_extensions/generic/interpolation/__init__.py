@@ -34,7 +34,7 @@ def interp(
 def _one_period(
     xp: Namespace, position: Array, points: Array, values: Array, period: float
 ) -> tuple[Array, Array, Array]:
-    """Bring positions and points into one period, the latter in order, with one more at either end."""
+    """Map positions and points into one period; sort the points and add one at each end."""
     position = remainder(xp, position, period)
     points = points % float(period)
     order = xp.argsort(points)
@@ -58,7 +58,7 @@ def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) 
     if checks.kind(xp, values.dtype) == "complex":
         # A complex infinity times a weight is NaN in one part: these are left as they are.
         return low * (1.0 - weight) + high * weight
-    # At a point itself, the next one does not count, be it infinite.
+    # At a point itself, the next one must not contribute, even if it is infinite.
     high = xp.where((weight == 0.0) & ~xp.isfinite(high), low, high)
     low = xp.where((weight == 1.0) & ~xp.isfinite(low), high, low)
     return low * (1.0 - weight) + high * weight

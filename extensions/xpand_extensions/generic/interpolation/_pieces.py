@@ -82,7 +82,7 @@ def neighbours(xp: Namespace, position: Array, size: int, extrapolation: str) ->
         position = _clipped(xp, position, -1, size)
         below = _at_most(xp, xp.floor(position), size - 1)
         first, second = _as_index(xp, below, size), _as_index(xp, below + 1.0, size)
-        # Far outside, not even the weight 0 of the nearest point counts.
+        # Far outside, the nearest point must not contribute, not even with weight 0.
         has_first, has_second = (below > -0.5) & (position < size), (below < size - 1.5) & (position > -1)
         return Neighbours(first, second, position - below, has_first, has_second)
     if extrapolation in ("symmetric", "reflect"):

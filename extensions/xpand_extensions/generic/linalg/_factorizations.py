@@ -42,7 +42,9 @@ def triangular_solve(
 
 
 def _substitute(xp: Namespace, a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
-    """Solve by halves: the rows that depend on no others, then the rest. Almost all of it is products of matrices."""
+    """Solve by halves: first the rows that depend on no others, then the rest. Most of the work is products of
+    matrices.
+    """
     size = a.shape[-1]
     if size == 1:
         return b if unit_diagonal else b / a
@@ -72,13 +74,13 @@ def lu_factor(x: Array, /) -> LUFactors:
     number = xp.arange(rows, dtype=index_dtype(xp, device), device=device)
     permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
     for step in range(min(rows, columns)):
-        # The exchange of two rows, as the order of all.
+        # The exchange of two rows, as a permutation of all rows.
         pivot = xp.argmax(_size(xp, x[..., step:, step]), axis=-1, keepdims=True) + step
         order = xp.where(number == step, pivot, xp.where(number == pivot, step, number))
         x, permutation = _rows(xp, x, order), xp.take_along_axis(permutation, order, axis=-1)
         top = x[..., step : step + 1, step:]
         pivots = top[..., :1]
-        # Below a pivot of zero there are zeros alone, which stay.
+        # Below a pivot of zero there are only zeros, which stay.
         safe = xp.where(pivots == 0, xp.ones_like(pivots), pivots)
         factor = x[..., step + 1 :, step : step + 1] / safe
         rest = x[..., step + 1 :, step + 1 :] - factor * top[..., 1:]
@@ -88,7 +90,7 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 
 def _size(xp: Namespace, x: Array) -> Array:
-    """Measure numbers as LAPACK does, so that the same rows are exchanged."""
+    """Measure the size of numbers as LAPACK does, so that the same rows are exchanged."""
     if xp.isdtype(x.dtype, "complex floating"):
         return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
     return xp.abs(x)

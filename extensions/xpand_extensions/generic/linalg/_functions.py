@@ -52,7 +52,7 @@ _NODES: Final = (
     (0.98695326425858586, 0.0333356721543440688),
 )
 _MAX_ROOTS: Final = 40
-_MAX_ROOT_STEPS: Final = 60  # one more for each halving of an eigenvalue's distance from the negative axis
+_MAX_ROOT_STEPS: Final = 60  # each halving of an eigenvalue's distance from the negative axis needs one more
 
 Loop: TypeAlias = Callable[[Callable[[Any], Any], Callable[[Any], Any], Any], Any]
 """`while condition(state): state = body(state)`, as `jax.lax.while_loop` takes it."""
@@ -63,7 +63,7 @@ def expm(x: Array, /) -> Array:
 
 
 def exponential(xp: Namespace, x: Array, squared: Callable[[Array, Array], Array]) -> Array:
-    """Take the exponential; `squared` squares each matrix as often as it is told."""
+    """Take the exponential; `squared` squares each matrix a given number of times."""
     if 0 in x.shape:
         return xp.zeros_like(x)
     norm = _norm(xp, x)
@@ -88,7 +88,7 @@ def _squared(x: Array, squarings: Array) -> Array:
             x = xp.matmul(x, x)
         else:
             more = squarings > step
-            base = xp.where(more, x, xp.zeros_like(x))  # the square of another may overflow
+            base = xp.where(more, x, xp.zeros_like(x))  # squares of other matrices may overflow
             x = xp.where(more, xp.matmul(base, base), x)
     return x
 
@@ -142,8 +142,8 @@ def principal_logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
     on_the_cut = (imaginary == 0) & (real < 0)
     is_real = not xp.isdtype(x.dtype, "complex floating")
     defined = finite & ~xp.any((size == 0) | (on_the_cut & is_real), axis=-1)[..., None, None]
-    # Of the right size, and turned away from the negative axis, it has roots that need few steps: the logarithm of the
-    # factor is added in the end.
+    # Scaled, and rotated away from the negative axis, the matrix has roots that need few steps. The logarithm of the
+    # factor is added at the end.
     mean = xp.mean(xp.log2(xp.where(size == 0, xp.ones_like(size), size)), axis=-1)[..., None, None]
     exponent = xp.round(mean)
     factor, shift = 2.0**-exponent, exponent * _LOG_2
@@ -186,7 +186,7 @@ def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
 
     (Its product form needs fewer inversions, but loses twice as many digits to eigenvalues near the negative axis.)
     """
-    # The error is squared in each step: below the root of eps it needs but one more.
+    # Each step squares the error: below the root of eps one more step is enough.
     enough = float(xp.finfo(x.dtype).eps) ** 0.5
 
     def is_running(state: tuple[Array, ...]) -> Array:

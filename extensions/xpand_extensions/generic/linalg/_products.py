@@ -23,7 +23,7 @@ def execute(
     single: Callable[[Single, Array], Array],
     pair: Callable[[Pair, Array, Array], Array],
 ) -> Array:
-    """Go through the steps of an einsum, with a library's way to do each kind."""
+    """Run the steps of an einsum, with a library's function for each kind."""
     if plan.is_pair:
         return pair(plan.pairs[0], *operands)
     current = [x if step is None else single(step, x) for step, x in zip(plan.singles, operands)]
@@ -101,7 +101,7 @@ def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) 
     x = xp.moveaxis(x, (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
     size = min(rows + min(offset, 0), columns - max(offset, 0))
-    # Of the elements in a row, those on the diagonal lie one row and one column apart.
+    # In the flat array, diagonal elements are one row and one column apart.
     x = xp.reshape(x, (*x.shape[:-2], rows * columns))
     start = offset if offset >= 0 else -offset * columns
     return x[..., start : start + (size - 1) * (columns + 1) + 1 : columns + 1] if size > 0 else x[..., :0]

@@ -15,7 +15,7 @@ from ._solve_dense import solve_dense
 from ._solve_levels import solve_levels
 
 _MOST_LAZY: Final = 500
-"""Each step is some tens of tasks for every block."""
+"""Each step makes some tens of tasks for every block."""
 
 
 @forwards_to(facade.krylov)

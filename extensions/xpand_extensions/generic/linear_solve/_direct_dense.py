@@ -1,4 +1,4 @@
-"""Factors of dense matrices with the standard alone, and a verdict on each."""
+"""Factors of dense matrices with the standard alone, and their status."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,10 +29,10 @@ def factor_cholesky(a: Array, /) -> Factors:
 
 
 def judged_cholesky(xp: Namespace, a: Array, finite: Array, factor: Array, definite: Array) -> Factors:
-    """Judge factors of matrices, given whether these are positive definite."""
+    """Determine the status of factors, given which matrices are positive definite."""
     factor, one = instead(xp, definite, factor, identity(xp, a)), identity(xp, a)
     both = instead(xp, finite & definite, a, one)
-    # The sums of the whole matrix, of which the upper triangle isn't to be read.
+    # The sums of the whole matrix, without reading its upper triangle.
     sums = row_sums(xp, xp.tril(both)) + row_sums(xp, xp.matrix_transpose(xp.tril(both, k=-1)))
     native = linalg.cho_solve.native(a)
 
@@ -75,7 +75,7 @@ def judged(
 
 
 def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
-    """Factor by halves; say for which matrices every pivot was positive. The standard's function may raise."""
+    """Factor by halves; return also which matrices had only positive pivots. The standard's function may raise."""
     size = a.shape[-1]
     if size == 1:
         pivot = xp.real(a) if xp.isdtype(a.dtype, "complex floating") else a
@@ -94,7 +94,7 @@ def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
 
 
 def finite_or_identity(xp: Namespace, a: Array) -> tuple[Array, Array]:
-    """Say which matrices have finite values alone; put the identity for the others."""
+    """Return which matrices have only finite values; replace others by the identity."""
     finite = xp.all(xp.isfinite(a), axis=(-2, -1))
     return finite, instead(xp, finite, a, identity(xp, a))
 
@@ -104,7 +104,7 @@ def identity(xp: Namespace, a: Array) -> Array:
 
 
 def instead(xp: Namespace, condition: Array, a: Array, other: Array) -> Array:
-    """Put another matrix where the condition doesn't hold."""
+    """Replace the matrices for which the condition does not hold."""
     return xp.where(condition[..., None, None], a, other)
 
 
@@ -113,8 +113,8 @@ def row_sums(xp: Namespace, a: Array) -> Array:
 
 
 def no_zeros(xp: Namespace, triangle: Array) -> Array:
-    """Say which triangles have no pivot so small that its inverse is infinite."""
+    """Return which triangles have no pivot so small that its inverse is infinite."""
     least = float(xp.finfo(triangle.dtype).smallest_normal)
-    # No diagonal is taken, at which PyTorch's compiler warns.
+    # Avoids `diagonal`, for which PyTorch's compiler warns.
     is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=checks.device_of(triangle))
     return xp.all((xp.abs(triangle) >= least) | ~is_pivot, axis=(-2, -1))

@@ -41,7 +41,7 @@ def solve_sparse(
         solve = facades.solve_sparse.native(values)
         return solve(values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
 
-    # Each with all axes of the batch, so that one more, of a mapped call, is the first of all.
+    # Each array gets all batch axes, so that the axis of a mapped call comes first.
     arrays = [_leading(values, len(batch)), _leading(b, len(batch), 2), *[_leading(x, len(batch)) for x in pattern]]
     return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
 

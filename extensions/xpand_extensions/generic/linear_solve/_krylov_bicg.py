@@ -58,7 +58,7 @@ def _start_stabilised(system: System, x: Array, r: Array, order: int) -> _Stabil
 def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
     base, change, shadow, r0, u0, rho, alpha, omega = state
     xp = array_namespace(r0)
-    # Below it the residual of the directions taken is rounding alone, of which no more can be made.
+    # Below this the residual consists of rounding errors.
     least = norm(r0) * (4 * float(xp.finfo(r0.dtype).eps))
     rho = -omega * rho
     r, u = [r0], [u0]
@@ -89,7 +89,7 @@ def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
 
 
 def _least(r: list[Array], order: int) -> list[Array]:
-    """Return the weights of r[1:] that bring r[0] nearest: by their orthogonal basis, made one after the other."""
+    """Return the weights of r[1:] that approximate r[0] best, by an orthogonal basis (Gram-Schmidt)."""
     basis: list[Array] = []
     along: list[Array] = []
     upper: dict[tuple[int, int], Array] = {}

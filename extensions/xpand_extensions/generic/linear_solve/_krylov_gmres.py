@@ -24,7 +24,7 @@ class Gmres(NamedTuple):
     turned: Array
     """The rotations so far, as one matrix (..., order + 1, order + 1)."""
     upper: Array
-    """The triangle that they leave, (..., order, order); the identity where there is no column yet."""
+    """The resulting triangle, (..., order, order); the identity for columns that are not computed yet."""
     beta: Array
     number: Array
 
@@ -52,7 +52,7 @@ def _is_at(x: Array, number: Array) -> Array:
 
 
 def _row(x: Array, at: Array) -> Array:
-    """Return the row of (..., rows, n) that is marked."""
+    """Return the row of (..., rows, n) that the mask selects."""
     xp = array_namespace(x)
     # `where`, not a product: the values of a lane that diverges are infinite.
     return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
@@ -93,7 +93,7 @@ def _extended(state: Gmres, w: Array, order: int) -> Step:
 
 
 def _weights(state: Gmres, order: int) -> Array:
-    """Return the weights of the basis, but for its last vector, that leave the least."""
+    """Return the weights of all basis vectors except the last that minimize the residual."""
     _, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
     is_there = xp.arange(order, dtype=xp.int32, device=checks.device_of(basis)) < number[..., None]
@@ -101,7 +101,7 @@ def _weights(state: Gmres, order: int) -> Array:
     right = xp.where(is_there, right, xp.zeros_like(right))
     identity = xp.eye(order, dtype=upper.dtype, device=checks.device_of(upper))
     has_pivot = xp.any((identity != 0) & (upper != 0), axis=-2)
-    # A column without a pivot has no part in the solution.
+    # Columns without a pivot do not contribute to the solution.
     upper = xp.where(has_pivot[..., None, :], upper, identity)
     right = xp.where(has_pivot, right, xp.zeros_like(right))
     return linalg.triangular_solve(upper, right[..., None], lower=False)[..., 0]
@@ -146,7 +146,7 @@ def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     found = _extended(cycle, w, order)
     state = state._replace(cycle=found.state, parts=parts)
     ends = found.flag == RESTART
-    # A cycle that has found next to nothing is no reason for another.
+    # A cycle without progress is not followed by another.
     is_idle = ends & (found.norm > _IDLE * cycle.beta)
 
     def restart(state: _Gcrot) -> _Gcrot:
@@ -164,11 +164,13 @@ def _change(system: System, state: _Gcrot, order: int) -> Array:
 
 
 def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcrot:
-    """Where cycles end, keep the way that each has gone in place of the oldest, and begin the next."""
+    """End some cycles: replace the oldest stored direction by the cycle's change of the solution, and start the next
+    cycle.
+    """
     cycle, images, sources, _ = state
     xp = array_namespace(images)
     change = _change(system, state, order)
-    # The rotations made of the residual a multiple of a unit vector; of which it is the image of, what is left of it.
+    # The rotations map the old residual to a multiple of a unit vector; `left` is the new residual.
     last = _row(cycle.turned, _is_at(cycle.turned, cycle.number))
     left = _combined(conj(last) * scaled(like(cycle.beta, last), last[..., :1]), cycle.basis)
     image = scaled(like(cycle.beta, left), cycle.basis[..., 0, :]) - left

@@ -9,7 +9,7 @@ from ._krylov_pieces import BROKEN, Method, Step, System, flags, like, norm, rat
 
 
 class _Bidiagonal(NamedTuple):
-    """The recursion of Golub and Kahan: A v = beta u, as far as the vectors before say otherwise."""
+    """The recursion of Golub and Kahan: A v = beta u plus multiples of earlier vectors."""
 
     u: Array
     v: Array

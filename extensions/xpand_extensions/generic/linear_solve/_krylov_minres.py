@@ -49,7 +49,7 @@ def _step_minres(system: System, state: _Minres, order: int) -> Step:
     new_z = system.precondition(new)
     square = real(inner(new, new_z))
     next_beta = xp.sqrt(xp.abs(square))
-    # The column (…, beta, alpha, next_beta) of the tridiagonal matrix, turned by the last two rotations.
+    # The last two rotations are applied to the column (…, beta, alpha, next_beta) of the tridiagonal matrix.
     far, near = s_before * beta, c_before * beta
     above, diagonal = c * near + s * alpha, c * alpha - s * near
     length = xp.sqrt(diagonal * diagonal + next_beta * next_beta)

@@ -8,13 +8,13 @@ from xpand.extend import Array
 
 CONTINUE: Final = 0
 CONVERGED: Final = 1
-"""The recursion says that the criterion is met."""
+"""The criterion is met, by the recursion's residual."""
 RESTART: Final = 2
-"""The method is to begin again from where it is."""
+"""The method must restart from its current solution."""
 BROKEN: Final = 3
 """The next step would divide by zero."""
 DIVERGED: Final = 4
-"""The residual has grown beyond measure."""
+"""The residual has grown beyond the limit."""
 NOT_FINITE: Final = 5
 """The first step met NaN or infinities."""
 
@@ -40,18 +40,18 @@ class Step(NamedTuple):
     flag: Array
     """CONTINUE, RESTART or BROKEN."""
     normal: Array | None = None
-    """Of methods of least squares: the norm of the adjoint times the residual, over that of the matrix."""
+    """For least squares: the norm of the adjoint times the residual, divided by the norm of the matrix."""
 
 
 Select: TypeAlias = Callable[[Array, Array], Array]
-"""Takes new and earlier values: returns the new ones of systems that continue, and the earlier ones of the others."""
+"""Takes new and earlier values; returns the new ones for systems that continue, and the earlier ones for others."""
 
 
 class Method(NamedTuple):
-    """A method: how to begin, to step, and to read the solution."""
+    """A method: functions that initialize, step, and return the solution."""
 
     start: Callable[[System, Array, Array, int], Any]
-    """Takes the system, where it begins, the residual there, and the order; returns the state."""
+    """Takes the system, the initial solution, its residual, and the order; returns the state."""
     step: Callable[[System, Any, int], Step]
     """Takes the system, the state, and the order."""
     cost: Callable[[int], int]
@@ -59,13 +59,13 @@ class Method(NamedTuple):
     solution: Callable[[System, Any, int], Array] = lambda system, state, order: state.x
     """Takes the system, the state, and the order; by default, returns the state's `x`."""
     size: Callable[[Any], Array] | None = None
-    """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
+    """For least squares: takes the state, and returns the current estimate of the norm of the matrix."""
     masked_step: Callable[[System, Any, int, Select], Step] | None = None
-    """A step that itself keeps the state of finished systems, by fewer passes over vectors."""
+    """A step that itself keeps the state of finished systems, with fewer passes over vectors."""
 
 
 def inner(x: Array, y: Array) -> Array:
-    """Return the inner products of vectors, of which the first is conjugated."""
+    """Return the inner products of vectors; the first vector is conjugated."""
     return array_namespace(x).vecdot(x, y)
 
 

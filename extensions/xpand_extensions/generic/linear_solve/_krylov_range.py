@@ -1,6 +1,5 @@
-"""Systems whose numbers are so large or small that squares of them, which the methods take, have no place in the type.
-
-They are solved as others of ordinary size, and judged by their own residual.
+"""Systems whose numbers are so large or small that their squares overflow or underflow. They are scaled to ordinary
+size for the methods, and checked by their own residual.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from xpand_extensions.sparse._containers import Sparse
 
 
 class Preconditioned:
-    """A system whose matrix has been scaled, with the preconditioner that belongs to it."""
+    """A system with a scaled matrix and a matching preconditioner."""
 
     def __init__(self, system: Any, weight: Array) -> None:
         """Take the system with its preconditioner, and the factor of that."""
@@ -34,7 +33,7 @@ class Preconditioned:
 
 
 class Ranged(NamedTuple):
-    """A system in range, and the way back."""
+    """A scaled system, and the factors that undo the scaling."""
 
     system: Any
     weight: Array | None
@@ -43,7 +42,7 @@ class Ranged(NamedTuple):
     x0: Array
     atol: Array
     back: Array
-    """By the square of which the solution is to be multiplied."""
+    """The solution is to be multiplied by its square."""
     size: Array
     """The divisor of `b`."""
     is_far: Array
@@ -57,7 +56,7 @@ class Ranged(NamedTuple):
 
 
 def in_range(system: Any, b: Array, x0: Array, atol: Array, order: int) -> Ranged:
-    """Scale a system, of which a method takes `order` products before it looks at squares."""
+    """Scale a system for a method that takes squares after `order` products."""
     xp = array_namespace(b)
     size, far = _scale(_largest(b, 1), xp.finfo(b.dtype), 1)
     is_finite = xp.zeros_like(far)
@@ -85,7 +84,7 @@ def out_of_range(
 ) -> tuple[Array, ...]:
     """Convert the results of a scaled system to those of the original one.
 
-    `matrix_size` is, of methods of least squares, the norm of the matrix in range.
+    For least squares, `matrix_size` is the norm of the scaled matrix.
     """
     xp = array_namespace(b)
     x, residual, steps, calls, status = found
@@ -110,18 +109,18 @@ def out_of_range(
 
 
 def _scale(largest: Array, info: Any, order: int) -> tuple[Array, Array]:
-    """Return the divisor of numbers, given the largest, and whether they are far from one."""
+    """Return the divisor for numbers with a given largest one, and whether they are far from one."""
     xp = array_namespace(largest)
     low = float(info.smallest_normal) ** (0.25 / order)
     is_far = ((largest < low) | (largest > 1 / low)) & (largest > 0) & xp.isfinite(largest)
-    # Whose inverse has full precision, too.
+    # Its inverse must have full precision, too.
     least = 4 * float(info.smallest_normal)
     within = xp.minimum(xp.maximum(largest, xp.full_like(largest, least)), xp.full_like(largest, 1 / least))
     return xp.where(is_far, within, xp.ones_like(largest)), is_far
 
 
 def _largest(x: Array, axes: int) -> Array:
-    """Return the largest absolute values along the last axes; of none, zero."""
+    """Return the largest absolute values along the last axes; zero if these are empty."""
     xp = array_namespace(x)
     sizes = xp.abs(x)
     if 0 in x.shape[x.ndim - axes :]:
@@ -146,6 +145,6 @@ def _with_matrix(system: Any, matrix: Any) -> System:
 
 
 def _times(x: Array, weights: Array) -> Array:
-    """Multiply vectors by real numbers, which have no axis for them."""
+    """Multiply vectors by real numbers, one for each vector."""
     xp = array_namespace(x)
     return x * xp.astype(weights, x.dtype)[..., None]

@@ -1,7 +1,7 @@
 """The run of a Krylov method: steps until the recursion converges, then the true residual, then perhaps a restart.
 
-Each system of a batch has its own state. Those that wait, because they have converged, failed, or taken as many steps
-as they may, keep theirs as it is.
+Each system of a batch has its own state. Systems that wait, because they have converged, failed, or used up their
+steps, keep their state.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,34 +44,34 @@ _VERDICTS: Final = {
     DIVERGED: Status.DIVERGED,
     NOT_FINITE: Status.NON_FINITE,
 }
-# How much of the residual may be left after the steps since the last look for it to be worth another try. After a
-# restart anything but rounding errors is progress: slow cycles may be followed by faster ones.
+# The method tries again only if the residual has shrunk at least by this factor since the last check. After a restart
+# any reduction counts: slow cycles may be followed by faster ones.
 _PROGRESS: Final = {CONVERGED: 0.5, RESTART: 1.0, BROKEN: 0.9, DIVERGED: 0.5, NOT_FINITE: 0.0}
 
 
 class Carry(NamedTuple):
-    """Where each system is."""
+    """The state of each system."""
 
     state: Any
-    """The method's."""
+    """The state of the method."""
     flag: Array
     steps: Array
     calls: Array
     status: Array
     x: Array
-    """Where the method began last."""
+    """The solution at the last start of the method."""
     residual: Array
-    """The true residual there."""
+    """The true residual of this solution."""
     measure: Array
     """The measure that must become small: the norm of the residual, or of the adjoint times it."""
     size: Any = ()
-    """The norm of the residual by the recursion, if somebody watches."""
+    """The norm of the recursion's residual, if it is reported or recorded."""
     history: Any = ()
     """These norms after each step, if they are recorded where values are abstract."""
 
 
 class Loop:
-    """A method at work on a system."""
+    """A run of a method on a system."""
 
     def __init__(
         self, method: Method, system: Any, order: int, b: Array, rtol: Array, atol: Array, bounded: bool = False
@@ -85,24 +85,24 @@ class Loop:
         self.tolerance = self.xp.minimum(self.tolerance, self.xp.full_like(size, float(self.xp.finfo(b.dtype).max)))
         eps = float(self.xp.finfo(b.dtype).eps)
         self.limit = size / eps**0.625
-        """Conjugate gradients let the residual grow as the root of the condition number before it falls."""
+        """The residual of conjugate gradients may grow by the root of the condition number before it falls."""
         self.is_masked = b.ndim > 1 or bounded
         """Whether systems may have to wait."""
         self.report = progress.current("solve")
         self.record: int | None = None
         """The number of steps to record; None: no record."""
         self.scale: Any = 1
-        """The factor of norms, for who watches."""
+        """The factor of reported and recorded norms."""
         self.rows: list[tuple[Array, Array]] = []
         """The numbers of steps and the norms recorded so far, where values are concrete."""
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody wants to know the norm after each step."""
+        """Whether the norm after each step is reported or recorded."""
         return self.report is not None or self.record is not None
 
     def init(self, x: Array, b_is_zero: Array) -> Carry:
-        """Look at where the method begins."""
+        """Check the initial solution."""
         xp = self.xp
         x = self.select(b_is_zero, xp.zeros_like(x), x)
         residual = self.b - self.system.product(x)
@@ -136,7 +136,7 @@ class Loop:
         )
 
     def is_too_far(self, x: Array, residual: Array) -> Array:
-        """Tell where to begin at zero, since the residual at the beginning has squares that can't be held."""
+        """Return which systems must start at zero, because squares of their initial residual overflow."""
         xp = self.xp
         size, most = exact_norm(residual), 1 / float(xp.finfo(self.b.dtype).smallest_normal) ** 0.25
         starts_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
@@ -166,7 +166,7 @@ class Loop:
         return self.repeat(waiting, cycle, carry, cycles)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
-        """Take steps until all systems have reason to be looked at, or have taken so many."""
+        """Take steps until all systems need a check, or have taken so many."""
 
         def is_running(carry: Carry) -> Array:
             return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == CONTINUE)
@@ -211,7 +211,7 @@ class Loop:
         return step(self.system, state, self.order, lambda new, old: self.select(active, new, old))
 
     def after(self, carry: Carry, found: Step) -> Carry:
-        """Return where systems are after a step, and whether they have reason to be looked at."""
+        """Return the carry after a step, with flags for systems that need a check."""
         size = found.norm
         met = size <= self.tolerance
         if found.normal is not None:
@@ -227,7 +227,7 @@ class Loop:
         return after._replace(size=size) if self.is_watched else after
 
     def look(self, carry: Carry) -> Carry:
-        """Compute the true residual of systems that have reason to; end them or begin again from there."""
+        """Compute the true residual of systems that need a check; end or restart them."""
         xp, flag = self.xp, carry.flag
         x = self.method.solution(self.system, carry.state, self.order)
         residual = self.b - self.system.product(x)
@@ -288,7 +288,7 @@ class Loop:
         return recorded(empty, steps, sizes)
 
     def merged(self, active: Array, new: Carry, old: Carry) -> Carry:
-        """Take new states of the active systems; one system alone is active, else it would not be asked."""
+        """Take the new states of active systems. Without a batch the system is active."""
         if not self.is_masked:
             return new
         found: Carry = self.merged_tree(active, new, old)
@@ -322,9 +322,9 @@ def run(
 ) -> tuple[Array, ...]:
     """Solve, and return the state after each requested number of steps.
 
-    `arranged` brings the system into another form for its products. With `bounded` as many steps are taken as there may
-    be, whether or not a system has finished; and a method begins again but once. With `record`, for one number of
-    steps, the norm of the residual after each step comes last.
+    `arranged` brings the system into another form for its products. With `bounded`, the maximum number of steps is
+    always taken, and a method restarts only once. With `record`, for one number of steps, the norm of the residual
+    after each step comes last.
     """
     xp = array_namespace(b)
     ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)

@@ -1,4 +1,4 @@
-"""Biconjugate gradients, squared: without the transpose; and made smooth: with quasi-minimal residuals."""
+"""Biconjugate gradients: squared (without the transpose), and smoothed (with quasi-minimal residuals)."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""One dense system: `solve` has no shorter way for an arbitrary library."""
+"""One dense system: there is no shortcut for arbitrary libraries."""
 
 from xpand.extend import Array
 

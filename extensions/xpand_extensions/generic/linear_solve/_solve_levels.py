@@ -24,7 +24,7 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
         return xp.take(x, slots, axis=-1)
 
     def advance(carry: tuple[Array, Array], each: tuple[Array, ...]) -> tuple[tuple[Array, Array], None]:
-        # Where the step is, is carried as a mask: it is moved on by as much as a step.
+        # The current level is carried as a mask, which each step shifts by one.
         x, here = carry
         found = solved(xp.reshape(x, (*batch, steps * width)), *each)
         return (xp.where(here[:, None], found[..., None, :], x), xp.roll(here, 1, axis=0)), None

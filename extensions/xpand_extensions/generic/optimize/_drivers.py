@@ -1,4 +1,4 @@
-"""Libraries without drivers: `optimize` takes its own steps."""
+"""For libraries without drivers: `optimize` takes its own steps."""
 
 from typing import Any
 

@@ -14,18 +14,18 @@ from ...linear_solve._solve import solve
 from ...optimize._residuals import matrix_of
 
 _LARGE: Final = 1000
-"""Variables from which no matrix of all of them is made: it would take 8 MB, and more time than an iteration."""
+"""From this number of variables on no matrix is made: it would take 8 MB, and more time than an iteration."""
 
 _RESTART: Final = 50
 
 
 def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
-    """Solve by the matrix of each problem; NaN where it is singular, which is no reason to spoil the others."""
+    """Solve by the matrix of each problem; NaN for singular ones only."""
     factors = factorize(matrix_of(linear, y), method="lu")
     x = factors.solve(y, axis=-1)
     xp = array_namespace(x)
     one = xp.ones_like(x[..., :1])
-    # By a factor, since the whole is to be linear in y.
+    # A factor, because the result must be linear in y.
     regular = factors.status == int(Status.CONVERGED)
     return x * xp.where(regular[..., None], one, xp.full_like(one, float("nan")))
 
@@ -41,7 +41,7 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
         options: dict[str, Any] = {"method": method, "symmetric": is_symmetric, "batch_ndim": y.ndim - 1}
         found = solve(linear, y, rtol=max(1e-10, 100 * eps), throw=False, **options)
         xp = array_namespace(y)
-        # Half of the digits are worth having; less is no derivative, and nobody would look at a status.
+        # About half of the digits are required. Less is not a derivative, and nothing would check a status.
         failed = found.residual_norm > eps**0.375 * xp.linalg.vector_norm(y, axis=-1)
         nan = xp.full_like(found.x, float("nan"))
         x: Array = xp.where(failed[..., None], nan, found.x)
@@ -53,7 +53,7 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
         transposed = autodiff.linear_transpose(linear, x)
         return solved(lambda x: transposed(x)[0], x)
 
-    # The whole is to be linear in y, which the steps are not.
+    # The result must be linear in y, unlike the steps.
     x: Array = autodiff.custom_linear_solve(
         linear, y, solve=partial(solved, linear), transpose_solve=solved_transposed, symmetric=is_symmetric
     )

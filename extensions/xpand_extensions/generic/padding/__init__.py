@@ -9,7 +9,7 @@ from xpand_extensions._bounds import index_dtype
 from ._pieces import ends, period_of, runs
 
 _MOST_PIECES = 16
-"""Where an axis is repeated more often, its elements are taken one by one."""
+"""If an axis is repeated more often, elements are taken by index."""
 
 
 def pad(
@@ -36,7 +36,7 @@ def pad(
             out = _odd(xp, out, axis, low, high, include_edge=mode == "symmetric")
         else:
             out = _repeated(xp, out, axis, low, high, mode)
-    # Where elements are only taken away, slices may share memory with the array.
+    # If elements are only removed, slices may share memory with the array.
     shared = all(low <= 0 and high <= 0 for low, high in pad_width) and not any(interior)
     return xp.asarray(out, copy=True) if shared else out
 
@@ -60,7 +60,7 @@ def _joined(xp: Namespace, pieces: list[Array], axis: int) -> Array:
 
 
 def _cropped(x: Array, axis: int, low: int, high: int) -> Array:
-    """Take elements away, as many as widths below zero say."""
+    """Remove elements for negative widths."""
     if low >= 0 and high >= 0:
         return x
     return _slice(x, axis, max(-low, 0), max(x.shape[axis] + min(high, 0), 0))
@@ -69,7 +69,7 @@ def _cropped(x: Array, axis: int, low: int, high: int) -> Array:
 def _constant(xp: Namespace, x: Array, axis: int, low: int, high: int, values: tuple[Any, Any], interior: int) -> Array:
     length = x.shape[axis]
     if interior and length > 1:
-        # A new axis: each element, and the constants after it; those after the last are too many.
+        # Add an axis with each element and the constants after it; those after the last element are cut off.
         new = xp.expand_dims(x, axis=axis + 1)
         new = xp.concat([new, _full(xp, new, axis + 1, interior, values[0])], axis=axis + 1)
         length = length * (interior + 1)
@@ -106,7 +106,7 @@ def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str
     for run in runs(mode, size, -low, size + high):
         piece = _slice(x, axis, run.start, run.stop)
         pieces.append(xp.flip(piece, axis=axis) if run.reverse else piece)
-    # Where all but a piece of the array is taken away, it is not to share memory with it.
+    # A single remaining piece must not share memory with the array.
     joined = _joined(xp, pieces or [_slice(x, axis, 0, 0)], axis)
     return joined if len(pieces) > 1 else xp.asarray(joined, copy=True)
 
@@ -123,7 +123,7 @@ def _odd(xp: Namespace, x: Array, axis: int, low: int, high: int, *, include_edg
 
 
 def _odd_end(xp: Namespace, x: Array, axis: int, width: int, include_edge: bool) -> Array:
-    """Make what follows the last element: the array mirrored at it, what this gives mirrored at its last, and so on."""
+    """Make the elements after the last one: mirror the array at its last element, the result at its last, and so on."""
     size = x.shape[axis]
     skip = 0 if include_edge or size == 1 else 1
     pieces, made = [], 0
@@ -153,20 +153,20 @@ def _ramp(xp: Namespace, x: Array, axis: int, width: int, value: Any, edge: Arra
     kind = checks.kind(xp, x.dtype)
     integers = kind in checks.INTEGERS
     dtype = _wide(xp, x) if integers else xp.real(edge).dtype if kind == "complex" else x.dtype
-    # The value itself is put in front: zero steps times infinity would be NaN.
+    # The value itself comes first: zero steps times infinity would be NaN.
     step = xp.arange(1, width, dtype=dtype, device=checks.device_of(x))
     step = xp.reshape(step, tuple([-1 if k == axis else 1 for k in range(x.ndim)]))
     if integers:
         rising = xp.astype(_between(xp, xp.astype(end, dtype), xp.astype(edge, dtype), step, width), x.dtype)
     else:
-        # From infinity to anything else there is NaN, of which NumPy would warn were it computed.
+        # Between infinity and anything else the result is NaN; NumPy would warn if it were computed.
         start = xp.where(xp.isfinite(end), end, xp.full_like(end, xp.nan))
         rising = start + (edge - start) * xp.astype(step / width, x.dtype)
     return xp.concat([end, rising], axis=axis)
 
 
 def _wide(xp: Namespace, x: Array) -> DType:
-    """Choose a type for the numbers of steps besides the integers of `x`: the default one, where that holds both."""
+    """Choose a type for the numbers of steps and the integers of `x`: the default one if it holds both."""
     default = index_dtype(xp, checks.device_of(x))
     ranges = [checks.integer_range(xp, dtype)[1] for dtype in (x.dtype, default)]
     return x.dtype if ranges[0] > ranges[1] else default

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 
 def ends(values: Any, axis: int) -> tuple[Any, Any]:
-    """Return the values for the ends of an axis."""
+    """Return the values for the two ends of an axis."""
     return values[axis] if isinstance(values, tuple) else (values, values)
 
 
 class Run(NamedTuple):
-    """Elements of an axis that follow each other, to be taken as they are or in reverse."""
+    """Consecutive elements of an axis, taken in order or in reverse."""
 
     start: int
     stop: int
@@ -18,7 +18,7 @@ class Run(NamedTuple):
 
 
 def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
-    """Say which elements there are at positions of an axis that continues for ever, as the mode says."""
+    """Yield the elements from `start` to `end` of an axis that the mode extends without end."""
     period, mirror = period_of(mode, size)
     while start < end:
         position = start % period
@@ -32,7 +32,7 @@ def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
 
 
 def period_of(mode: str, size: int) -> tuple[int, int]:
-    """Return after how many positions elements repeat, and which position plus element are the same in reverse."""
+    """Return the period of the extended axis, and the sum of position and element in its mirrored part."""
     if mode == "wrap" or size == 1:
         return size, 0
     return (2 * size, 2 * size - 1) if mode == "symmetric" else (2 * size - 2, 2 * size - 2)

@@ -27,7 +27,7 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
 
 def _shuffled(key: Array, x: Array, axis: int) -> Array:
     xp = array_namespace(key, x)
-    # As often as it takes that no two elements are likely to have met equal bits each time.
+    # So many rounds that hardly any two elements get equal bits in all of them.
     rounds = math.ceil(3 * math.log(max(1, math.prod(x.shape))) / math.log(2**32 - 1))
     for _ in range(rounds):
         keys = split(key)
@@ -59,7 +59,7 @@ def choice(
         r = sums[-1] * (1 - uniform(key, shape, p.dtype))
         positions = xp.astype(xp.searchsorted(sums, xp.reshape(r, (-1,))), integers)
     else:
-        # Without the logarithm of zero, of which NumPy warns.
+        # Avoids the logarithm of zero, for which NumPy warns.
         none, one, never = (xp.full((), value, dtype=p.dtype, device=device) for value in (0.0, 1.0, -math.inf))
         logarithm = xp.where(p == none, never, xp.log(xp.where(p == none, one, p)))
         g = gumbel(key, (number,), p.dtype, mode) + logarithm

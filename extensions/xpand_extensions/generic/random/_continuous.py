@@ -39,21 +39,21 @@ def gumbel(key: Array, /, shape: Any = (), dtype: DType | None = None, mode: Any
 
 
 def _gumbel_of_integers(xp: Namespace, key: Array, shape: tuple[int, ...]) -> Array:
-    """Take 64 bits for a sample, and of them, or of 1 less them, 24 from the first that is set."""
+    """Use 64 bits for a sample: the first 24 significant bits of them, or of 1 minus them."""
     words = bits(key, (2, *shape), dtype=xp.uint32)
     words = xp.astype(words, xp.int64)
     high, low = words[0, ...], words[1, ...]
     is_low = high < 2**31
     borrow = xp.where(low == 0, xp.zeros_like(low), xp.ones_like(low))
     x = _truncated(xp, xp.where(is_low, high, 2**32 - high - borrow), xp.where(is_low, low, borrow * 2**32 - low))
-    # Each logarithm takes what is below 1/2, where it is exact.
+    # Each logarithm gets numbers below 1/2, where it is exact.
     low_ = -xp.log(-xp.log1p(-xp.where(is_low, x, 0.25 * xp.ones_like(x))))
     return xp.where(is_low, low_, -xp.log(-xp.log(xp.where(is_low, 0.25 * xp.ones_like(x), x))))
 
 
 def _truncated(xp: Namespace, high: Array, low: Array) -> Array:
     """Make float32 of (2³² high + low) / 2⁶⁴, rounded towards 0; 2⁻⁶⁵ of 0."""
-    # Exact in float64: where there are more than 53 bits, the last are not among the 24 that count.
+    # Exact in float64: bits beyond the 53rd are not among the 24 that are used.
     low = xp.where(high < 2**21, low, low // 2**11 * 2**11)
     wide = xp.astype(high, xp.float64) * 2.0**-32 + xp.astype(low, xp.float64) * 2.0**-64
     narrow = xp.astype(wide, xp.float32)
@@ -88,7 +88,7 @@ def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array
 
 
 def correction(u: Array, span: Array, low: Array) -> Array:
-    """Return the correction from u · span + low rounded twice to the value rounded once; 0 where it is not finite."""
+    """Return the difference of u · span + low rounded once and rounded twice; 0 if it is not finite."""
     xp = array_namespace(u, span, low)
     fused = _fused_64 if u.dtype == xp.float64 else _fused_32
     twice = xp.add(xp.multiply(u, span), low)
@@ -106,12 +106,12 @@ def scaled(
     *,
     correction: Callable[[Array, Array, Array], Array] = correction,
 ) -> Array:
-    """Bring numbers from 0 to below 1, of so many bits as their data type has less one, between bounds."""
+    """Scale numbers from 0 to below 1 to an interval. Their bits are one fewer than their data type has."""
     known = not checks.is_array(minval) and not checks.is_array(maxval)
     if known and (minval, maxval) == (0.0, 1.0):
         return u
     xp = array_namespace(u)
-    # Of one axis at least: NumPy warns where numbers that aren't arrays overflow.
+    # With at least one axis: NumPy warns if scalars overflow.
     low, high = (_with_an_axis(in_device(xp, key, x, u.dtype)) for x in (minval, maxval))
     u, shape = _with_an_axis(u), u.shape
     xp = array_namespace(u, low, high)
@@ -138,7 +138,7 @@ def _fused_32(u: Array, span: Array, low: Array) -> Array:
     u, span, low = (xp.astype(x, xp.float64) for x in (u, span, low))
     total, left = _sum(u * span, low)
     found = xp.astype(total, xp.float32)
-    # Halfway between two numbers of float32 as far as float64 tells, but the exact value is on the other one's side.
+    # In float64 the value is halfway between two float32 numbers, but the exact value is nearer to the other one.
     nearest = xp.astype(found, xp.float64)
     other = 2.0 * total - nearest
     narrow = xp.astype(xp.where(xp.abs(other) < 1e38, other, nearest), xp.float32)
@@ -153,7 +153,7 @@ def _fused_64(u: Array, span: Array, low: Array) -> Array:
     total, left = _sum(product, low)
     left, least = _sum(left, error)
     found, rest = _sum(total, left)
-    # Halfway between two numbers as far as the first two parts tell, but the exact value is on the other one's side.
+    # By its first two parts the value is halfway between two numbers, but the exact value is nearer to the other one.
     other = found + 2.0 * rest
     beyond = ((least > 0.0) & (rest > 0.0)) | ((least < 0.0) & (rest < 0.0))
     return xp.where(beyond & (other - found == 2.0 * rest), other, found)
@@ -169,7 +169,7 @@ def _sum(x: Array, y: Array) -> tuple[Array, Array]:
 def _product(u: Array, span: Array) -> tuple[Array, Array]:
     """Return a product, and its rounding error, by halves of both factors (Dekker's)."""
     xp = array_namespace(u)
-    # Halves of factors too large overflow.
+    # Splitting too large factors overflows.
     scale = xp.where(xp.abs(span) > 1e290, xp.full_like(span, 2.0**-40), xp.ones_like(span))
     small = span * scale
     bits = small * 134217729.0

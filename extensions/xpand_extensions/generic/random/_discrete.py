@@ -1,4 +1,4 @@
-"""Counts and choices for any library: all elements in each trial, as long as one of them needs another.
+"""Counts and choices for any library. All elements take part in each trial until none needs another.
 
 The implementations of `poisson_elements` and `binomial_elements` take several keys, an array of shape (…, 2), each for
 the numbers along the last axis of the parameters.
@@ -101,14 +101,14 @@ def _is_all_false(xp: Namespace, condition: Array) -> bool:
 
 
 def _counted(xp: Namespace, keys: Array, lam: Array) -> Array:
-    """Count how many uniform numbers there are whose product is above exp(-lam)."""
+    """Count the uniform numbers whose product stays above exp(-lam)."""
     nothing = xp.zeros_like(lam)
 
     def step(state: Any) -> Any:
         both = split_each(state["keys"], num=2)
         u = elements.uniforms(both[..., 1, :], lam.dtype, lam.shape[-1])
         above = state["log"] > -lam
-        # 0 has no logarithm; that of the smallest number is as far below -10.
+        # 0 has no logarithm; the smallest number's is below -10 as well.
         log = xp.log(xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal))))
         count = xp.where(above, state["count"] + 1.0, state["count"])
         return {"keys": both[..., 0, :], "count": count, "log": state["log"] + log}
@@ -139,7 +139,7 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
 
 
 def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
-    """Count how many geometric numbers, the trials from a success to the next, there are in `n` trials."""
+    """Count the geometric numbers (trials from a success to the next) that fit into `n` trials."""
     nothing = xp.zeros_like(p)
     never = p == 0.0
     log_failure = xp.log1p(-xp.where(never, 0.5 + nothing, p))
@@ -147,7 +147,7 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
     def step(state: Any) -> Any:
         both = split_each(state["keys"], num=2)
         u = elements.uniforms(both[..., 0, :], p.dtype, p.shape[-1])
-        # As far beyond the last trial as an infinite number.
+        # Its trial is beyond the last one, as an infinite number's would be.
         u = xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal)))
         within = state["trials"] <= n
         count = xp.where(within, state["count"] + 1.0, state["count"])
@@ -160,9 +160,8 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
 
 
 def _by_rejection(keys: Array, target: "PoissonTrial | BinomialTrial") -> Array:
-    """Try numbers until one has been taken for each element.
-
-    As long as one element of a key needs another trial, all the others take that of theirs too, if it is good.
+    """Try numbers until one is accepted for each element. As long as one element of a key needs another trial, the
+    key's other elements also take their new number if it is accepted.
     """
     xp, like = target.xp, target.like
     size = like.shape[-1]

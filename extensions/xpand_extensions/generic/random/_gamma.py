@@ -1,6 +1,6 @@
 """The gamma distribution for any library, all elements together, and those made of it.
 
-Functions of keys take many here, an array of shape (…, 2), as all implementations do: an element has one of its own.
+As in all implementations, functions take several keys, an array of shape (…, 2): one for each element.
 
 How a sample of the gamma distribution moves with its parameter, elementwise, in terms of the standard alone.
 
@@ -44,7 +44,7 @@ def log_gamma_slope(a: Array, x: Array, log_x: Array, /) -> Array:
     one, nothing = xp.ones_like(x), xp.zeros_like(x)
     ordinary = (a > 0.0) & (a < math.inf) & (x < math.inf) & (log_x > -math.inf)
     a, x, log_x = xp.where(ordinary, a, one), xp.where(ordinary, x, one), xp.where(ordinary, log_x, nothing)
-    # By the tail beyond x; elsewhere by that from 0, for a + 1 since a may be small.
+    # By the tail above x; otherwise by the tail below x, for a + 1 since a may be small.
     is_upper = (x > a) & (x > 1.0)
     shape = xp.where(is_upper, a, a + 1.0)
     zeroth, first = _moments(xp, is_upper, xp.where(is_upper, x - a, (a - x) + 1.0), x)
@@ -117,7 +117,7 @@ def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | No
     # Both samples are 0 where both parameters are.
     none = largest == -math.inf
     largest = xp.where(none, xp.zeros_like(largest), largest)
-    # As functions: only one of the logarithms may be traced by a transformation.
+    # Functions, because only one of the logarithms may be traced by a transformation.
     scaled_a, scaled_b = xp.exp(xp.subtract(log_a, largest)), xp.exp(xp.subtract(log_b, largest))
     return scaled_a / xp.where(none, math.nan + largest, scaled_a + scaled_b)
 
@@ -186,7 +186,7 @@ def gamma_slope(a: Array, out: Array, *, log_space: bool) -> Array:
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
     xp = array_namespace(keys, a)
     one = xp.ones_like(a)
-    # Of a parameter below 1 by way of one above it.
+    # Parameters below 1 are handled through parameters above 1.
     small, zero = ~(a >= 1.0), a == 0.0
     d = xp.where(small, a + 1.0, a) - 1.0 / 3.0
     both = split_each(keys, num=2)
@@ -201,10 +201,9 @@ def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
 
 
 def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
-    """Try cubes of normal numbers about 1 until one is taken for each element: one trial a step for all of them.
-
-    A number that has no cube above 0 is another step, and not a trial: so what the keys of an element make does not
-    depend on the others.
+    """Try cubes of normal numbers about 1 until one is accepted for each element, with one trial per step for all. A
+    number without a cube above 0 takes a step but is no trial, so that an element's samples do not depend on other
+    elements.
     """
     nothing = xp.zeros_like(d)
     tried = xp.isfinite(d)
@@ -225,7 +224,7 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
         above = v > 0.0
         square, cube = x * x, v * v * v
         u = elements.uniform(uniforms, d.dtype)
-        # 0 has no logarithm; that of 1/2⁶⁵ is as far below any bound.
+        # 0 has no logarithm; that of 1/2⁶⁵ is below any bound as well.
         log_u = xp.log(xp.maximum(u, 2.0**-65 + nothing))
         bound = 0.5 * square + d * ((1.0 - cube) + xp.log(xp.where(above, cube, 1.0 + nothing)))
         taken = above & ~((u >= 1.0 - 0.0331 * (square * square)) & (log_u >= bound))

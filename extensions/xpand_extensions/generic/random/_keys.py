@@ -1,6 +1,6 @@
 """Threefry-2x32 and keys for any library, with the standard's operations on uint32.
 
-Keys may be several here, an array of shape (…, 2): each makes a row of the result, so that `vmap` is one call.
+There may be several keys, an array of shape (…, 2): each makes a row of the result, so that `vmap` is one call.
 """
 
 import math
@@ -122,7 +122,7 @@ def uniforms(keys: Array, dtype: DType, count: int) -> Array:
     xp = array_namespace(keys)
     info = xp.finfo(dtype)
     mantissa = -round(math.log2(float(info.eps)))
-    # As signed integers, of which all libraries have all functions.
+    # As signed integers, for which all libraries have all functions.
     words = xp.astype(split_each_(keys, num=count), xp.int64)
     first, second = words[..., 0], words[..., 1]
     if info.bits == 64:

@@ -31,7 +31,7 @@ def _factor(cov: Array, method: str) -> Array:
         vectors, values, _ = xp.linalg.svd(cov)
     else:
         values, vectors = xp.linalg.eigh(cov)
-        # Those of a singular matrix may be negative by rounding.
+        # Rounding may make those of a singular matrix negative.
         values = xp.maximum(values, xp.zeros_like(values))
     return vectors * xp.expand_dims(xp.sqrt(values), axis=-2)
 
@@ -42,7 +42,7 @@ def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = Non
     x = normal(key, (*shape, max(n, columns), min(n, columns)), dtype)
     q, r = xp.linalg.qr(x)
     diagonal = xp.linalg.diagonal(r)
-    # The factorisation's own choice of signs would not be uniform.
+    # The factorisation's choice of signs would not be uniform.
     q = q * xp.expand_dims(xp.sign(diagonal), axis=-2)
     return xp.matrix_transpose(q) if n < columns else q
 

@@ -68,7 +68,7 @@ def triangular(
 ) -> Array:
     xp = array_namespace(key, left, mode, right)
     u = uniform(key, shape, dtype=dtype)
-    # As functions: only one of the parameters may be traced by a transformation.
+    # Functions, because only one of the parameters may be traced by a transformation.
     width, below, above = xp.subtract(right, left), xp.subtract(mode, left), xp.subtract(right, mode)
     rises = xp.less(u, xp.divide(below, width))
     # The root of 0 where it isn't taken has no derivative.

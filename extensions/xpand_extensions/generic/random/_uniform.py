@@ -23,7 +23,7 @@ def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -
     mantissa = -round(math.log2(float(info.eps)))
     width = 8 if mantissa < 8 else info.bits
     words = bits.native(key)(key, shape, plain_dtype(xp, getattr(xp, f"uint{width}")))
-    # Exact: no more bits than the mantissa has.
+    # Exact: at most as many bits as the mantissa has.
     return xp.astype(xp.bitwise_right_shift(words, width - mantissa), dtype) * 2.0**-mantissa
 
 
@@ -49,7 +49,7 @@ def _two(key: Array) -> tuple[Array, Array]:
 
 def randint(key: Array, /, shape: Any, minval: Any, maxval: Any, dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
-    # Of narrower types a remainder would favour small numbers.
+    # For narrower types a remainder would favour small numbers.
     width = max(32, integer_width(xp, dtype))
     unsigned = plain_dtype(xp, xp.uint32 if width == 32 else xp.uint64)
     full = shape or (1,)  # NumPy warns where numbers that aren't arrays wrap

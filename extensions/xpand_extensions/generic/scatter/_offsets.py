@@ -28,7 +28,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     if not batch:
         ids = xp.reshape(ids, (size,))
         return reduce(values, ids, num_segments=number, axis=axis, indices_are_sorted=True, mode="drop")
-    # All batch elements in a row: each has its own segments.
+    # Batch elements follow each other, each with its own segments.
     before, after = tuple(values.shape[len(batch) : axis]), tuple(values.shape[axis + 1 :])
     inner = (math.prod(before), math.prod(after))
     values = xp.permute_dims(xp.reshape(values, (lanes, inner[0], size, inner[1])), (0, 2, 1, 3))
@@ -49,19 +49,19 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
 
 def offset_facts(offsets: Array, /) -> tuple[Array, Array, Array]:
     xp = array_namespace(offsets)
-    # As numbers of the usual type: of unsigned ones PyTorch compares few.
+    # Converted to the index type: PyTorch cannot compare most unsigned integers.
     ends = xp.astype(offsets, index_dtype(xp, checks.device_of(offsets)), copy=False)
     return xp.min(offsets), xp.max(offsets), xp.any(ends[..., 1:] < ends[..., :-1])
 
 
 def segment_ids(offsets: Array, size: int) -> Array:
-    """Say in which segment each of `size` positions is: shape `(lanes, size)`, from -1, before the first segment."""
+    """Return the segment of each of `size` positions, shape `(lanes, size)`; -1 is before the first segment."""
     xp = array_namespace(offsets)
     device = checks.device_of(offsets)
     lanes = offsets.shape[0]
     if not lanes * size:
         return xp.zeros((lanes, size), dtype=index_dtype(xp, device), device=device)
-    # Count the offsets at each position, then up to it: faster than a search, and on every library there is a way.
+    # Count the offsets at each position, then up to it: faster than a search, and possible on every library.
     index, _ = resolve(
         "segment_reduce", xp, offsets, size + 1, "clip", row_kernels(offsets).bounds, axis=None, from_end=False
     )

@@ -99,7 +99,7 @@ _I1_LARGE: Final = (
 )
 
 _SMALL: Final = (_I0_SMALL, _I1_SMALL)
-# Four times these are above 1, which keeps derivatives finite as far as the functions are.
+# The fourfold of these is above 1, which keeps derivatives finite wherever the functions are.
 _LARGE: Final = tuple(tuple(4.0 * c for c in coefficients) for coefficients in (_I0_LARGE, _I1_LARGE))
 # Beyond these the functions overflow, in float64 and float32.
 _LIMITS: Final = ((713.9869085439682, 91.90076461166422), (713.9876098185423, 91.90626484024901))
@@ -131,7 +131,7 @@ def _unscaled(xp: Namespace, x: Array, order: int) -> Array:
     over = xp.abs(x) > limit
     # In two steps, since exp(x) overflows before the function does.
     root = xp.exp(0.5 * xp.where(over, xp.ones_like(outer), outer))
-    # No constant: the derivative is infinite, too.
+    # Not a constant: the derivative is infinite, too.
     infinite = math.inf * xp.where(over, xp.abs(x), xp.ones_like(x))
     far = xp.where(over, infinite, (root * factor) * (root / divisor))
     return xp.where(near, _small(inner, order), _signed(xp, x, far, order))
