@@ -54,7 +54,7 @@ def while_loop(
 
     last = looped(cond_fun, body_fun, init_val, max_iter, decide)
     if masks and traced is None:
-        # Captured arrays that were not found show in the results.
+        # Captured arrays that were not found appear in the results.
         traced = traced_among(last)
     if traced is None:
         return last
@@ -282,6 +282,6 @@ def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Arra
     traced = traced_among(operands, *branches)
     if traced is None:
         found = [tuple(branch(*operands)) for branch in branches]
-        # Captured arrays that were not found show in the results.
+        # Captured arrays that were not found appear in the results.
         traced = traced_among([x for result in found for x in result])
     return found if traced is None else traced

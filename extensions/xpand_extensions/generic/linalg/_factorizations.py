@@ -42,9 +42,7 @@ def triangular_solve(
 
 
 def _substitute(xp: Namespace, a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
-    """Solve by halves: first the rows that depend on no others, then the rest. Most of the work is products of
-    matrices.
-    """
+    """Solve by halves: first the rows that depend on no others. Most of the work is products of matrices."""
     size = a.shape[-1]
     if size == 1:
         return b if unit_diagonal else b / a

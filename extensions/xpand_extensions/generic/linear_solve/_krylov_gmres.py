@@ -164,9 +164,7 @@ def _change(system: System, state: _Gcrot, order: int) -> Array:
 
 
 def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcrot:
-    """End some cycles: replace the oldest stored direction by the cycle's change of the solution, and start the next
-    cycle.
-    """
+    """Replace the oldest direction by the change of the solution in cycles that end, and start the next ones."""
     cycle, images, sources, _ = state
     xp = array_namespace(images)
     change = _change(system, state, order)
