@@ -1,8 +1,8 @@
 """The interpreter of affine functions: each element of its arrays is a linear combination of the argument's elements.
 
-A linear operation needs no rule here. It is applied to numbers that stand for elements: the result tells which element
-each entry comes from, and its factor. Where an operation sums elements, its transpose is applied in the same way, and
-tells to which sum each element belongs. The numbers are host arrays, whatever the library of the argument.
+A linear operation needs no rule here. It is applied to numbers that stand for elements: the result shows which element
+each entry comes from, and its factor. If an operation sums elements, its transpose is applied in the same way, and
+shows to which sum each element belongs. The numbers are host arrays, whatever the library of the argument.
 """
 
 from collections.abc import Callable, Sequence

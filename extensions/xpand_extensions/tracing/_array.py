@@ -32,7 +32,7 @@ _INSTEAD: Final = {
 }
 """Suggested replacements for attributes of some libraries' arrays that the standard has no function for."""
 
-# Arrays of NumPy and Dask convert their index without asking it, so that `table[x]` cannot be traced.
+# Arrays of NumPy and Dask convert their index themselves, so that `table[x]` cannot be traced.
 _INDEXING: Final = "; to index a constant array with it, write `xp.asarray(table)[x]` in place of `table[x]`"
 
 
@@ -165,7 +165,7 @@ class _Methods(TracedArray):
         return complex(_constant(self, "complex(x)"))
 
     def __format__(self, spec: str) -> str:
-        # A string has no derivative to lose: it may show the values where they are concrete.
+        # A string loses no derivative: it may show concrete values.
         return format(_concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
 
     def __index__(self) -> int:
@@ -192,7 +192,7 @@ class _Methods(TracedArray):
         if name in namespace.attributes:
             return namespace.attributes[name](self)
         known = "with `xp = xpand.array_namespace(x)`, of all the arrays that meet there"
-        if name.startswith("_"):  # which a library's own functions ask for
+        if name.startswith("_"):  # for a library's own functions
             fix = f"where a function of a library was given it, write that of the standard {known}"
         elif name in _INSTEAD:
             fix = _INSTEAD[name]
@@ -293,7 +293,7 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
                 "`x = x + y` in place of `x += y`"
             )
         if found.dtype != self.dtype:
-            # The library itself says whether it casts the result, on arrays of one element.
+            # Arrays of one element show whether the library casts the result.
             base = namespace.base
             one = base.ones((), dtype=self.dtype)
             write(one, base.ones((), dtype=other.dtype) if hasattr(other, "dtype") else other)

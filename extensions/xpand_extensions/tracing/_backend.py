@@ -40,7 +40,7 @@ class Backend:
     def accepts(self, equation: Equation) -> bool:
         """Return whether the backend can do an operation, by its name, parameters, shapes and data types.
 
-        Those with side effects are left to the library whatever this returns. A loop or a branch that is accepted is
+        Operations with side effects are always left to the library. A loop or a branch that is accepted is
         one equation of a group, with the graphs of its bodies in its parameters. Where it is not accepted, the
         library's own loop runs, and the graphs of its bodies are offered by themselves.
         """

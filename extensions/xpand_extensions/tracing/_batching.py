@@ -1,6 +1,6 @@
 """Batching: arrays with a leading axis that the function doesn't see.
 
-The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` tells of each argument whether it has that
+The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` holds for each argument whether it has that
 axis. It returns the result, or a tuple of results, with the axis first.
 
 Linear collectives along a named axis.
@@ -161,7 +161,7 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     x, position = args
     namespace = trace.namespace
     if not trace.owns(position):
-        # For another axis, with this one last.
+        # Map over the other axis, with this one last.
         found = bind(op, (namespace.moveaxis(x._value, 0, -1), bare(position)), params)
         return namespace.array(trace, bare(namespace.moveaxis(found, -1, 0)))
     kind, size = params["kind"], params["size"]

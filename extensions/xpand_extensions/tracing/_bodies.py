@@ -81,12 +81,12 @@ class Body:
         return self.graph.run(*given) if any(isinstance(x, TracedArray) for x in given) else self.program(*given)
 
     def floats(self, which: str) -> tuple[bool, ...]:
-        """Tell which inputs or outputs are floating-point."""
+        """Return which inputs or outputs are floating-point."""
         is_floating = self.graph.namespace.is_floating
         return tuple(is_floating(x.dtype) for x in getattr(self.graph, which))
 
     def depends(self, on: tuple[bool, ...]) -> tuple[bool, ...]:
-        """Tell which outputs depend on some of the inputs."""
+        """Return which outputs depend on some of the inputs."""
         graph = self.graph
         found = {x for x, each in zip(graph.inputs, on) if each}
         for equation in graph.equations:
@@ -98,7 +98,7 @@ class Body:
         return tuple(isinstance(x, Variable) and x in found for x in graph.outputs)
 
     def depends_at_last(self, on: tuple[bool, ...], constants: int, carry: int) -> tuple[bool, ...]:
-        """Tell which outputs do after any number of steps; inputs after the constants are the carry."""
+        """Return which outputs do after any number of steps. Inputs after the constants are the carry."""
         while True:
             found = self.depends(on)
             after = tuple(x or y for x, y in zip(on[constants : constants + carry], found))
@@ -263,7 +263,7 @@ class Parts(NamedTuple):
 
     before: Body
     after: Body
-    """The rest: its inputs are some of the first inputs, the results of the first part, and the other inputs."""
+    """The second part: its inputs are some of the first inputs, the results of the first part, and the other inputs."""
     some: tuple[int, ...]
 
     def rest(self, given: Sequence[Any], found: Sequence[Any]) -> tuple[Body, list[Any]]:

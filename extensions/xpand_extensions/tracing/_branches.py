@@ -96,7 +96,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     if not trace.owns(index):
         found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
     elif skips:
-        # All lanes compute it as long as one needs it.
+        # All lanes compute it if one needs it.
         some = namespace.any(namespace.wrap(index._value))
         first = lambda _, *x: tuple(mapped(0).graph.run(*given_to(0, counts, x)))
         each = lambda number, *x: tuple(_of_each(trace, number, x, axes, params))
@@ -127,7 +127,7 @@ def _of_each(
 
 
 def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
-    """Tell which lanes choose the body `i`; numbers outside the range mean the first or the last."""
+    """Return which lanes choose the body `i`. Numbers outside the range mean the first or the last body."""
     if is_bool:
         return number if i else ~number
     if i == 0:
@@ -165,7 +165,7 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
         return push_body
 
-    # All arrays that they use are operands: operations on captured arrays would run always, not only if chosen.
+    # All arrays that they use are operands: operations on captured arrays would always run, not only if chosen.
     operands = [*given, *[t for t in along if t is not None]]
     found = cond(namespace, index, [pushed(i) for i in range(len(bodies))], operands, params["skips"])
     derivatives = iter(found[len(floats) :])

@@ -174,7 +174,7 @@ def _bound(function: Callable[..., Any], template: Template) -> Callable[..., An
         return partial(_called, function, template)
     arrays = ", ".join(f"a{i}" for i in range(len(template.names)))
     exec(f"def call({arrays}): return function({', '.join(f'{name}{text}' for name, text in texts)})", scope)
-    call: Callable[..., Any] = scope.pop("call")  # whose scope would keep it, and what it is bound to
+    call: Callable[..., Any] = scope.pop("call")  # the scope would keep it and its bound objects alive
     return call
 
 

@@ -6,8 +6,8 @@ trace of a level above all existing ones. The array of the highest level among t
 which trace interprets it. An interpreter applies further operations to the values of its arrays, which are arrays of
 levels below; at the bottom are the library's own arrays, on which an operation is the library's function.
 
-Levels are handed out by one counter and held by the arrays themselves. There is no stack to be restored after an error
-and none that threads share.
+One counter gives out levels, and the arrays hold them. So there is no stack to restore after an error or to share
+between threads.
 """
 
 import gc

@@ -209,7 +209,7 @@ class FacadeOp(Op):
 
 
 def _annotation(facade: Callable[..., Any]) -> Any:
-    """Return what a facade says that it returns, also where annotations are strings."""
+    """Return the annotated result of a facade, also if annotations are strings."""
     try:
         return inspect.signature(facade, eval_str=True).return_annotation
     except NameError:  # imported for type checkers alone
@@ -217,7 +217,7 @@ def _annotation(facade: Callable[..., Any]) -> Any:
 
 
 def _observed_class(op: FacadeOp, arrays: Sequence[Any], template: Template) -> Any:
-    """Find the class of several results where the facade doesn't say: the generic implementation shows it."""
+    """Find the class of several results from the generic implementation, if the facade isn't annotated."""
     found = None
 
     def run(*given: Any) -> Any:

@@ -98,7 +98,7 @@ def _setitem(base: Any) -> Callable[..., Any]:
             found = _by_choice(base, x, value, spelled_out(base, x.ndim, key, ()))
             if found is not None:
                 return found
-        if is_lazy(base) and backwards(key):  # where Dask sets the wrong elements if the key has an integer too
+        if is_lazy(base) and backwards(key):  # Dask sets the wrong elements if the key has an integer too
             key, axes = forwards(base, x.shape, key, arrays)
             return base.flip(_setitem(base)(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
         if is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape:

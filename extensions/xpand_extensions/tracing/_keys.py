@@ -12,7 +12,7 @@ ARRAY: Final = "array"
 
 
 def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
-    """Divide a key into its static part and its arrays, which `from_list` makes of lists where the library does."""
+    """Divide a key into its static part and its arrays. `from_list` converts lists if the library accepts them."""
     arrays: list[Any] = []
     parts: list[Any] = []
     for part in key if isinstance(key, tuple) else (key,):
@@ -77,14 +77,14 @@ def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any])
 
 
 def axes_taken(xp: Any, part: Any) -> int:
-    """Tell how many axes a part of a key is for."""
+    """Return how many axes a part of a key is for."""
     if part is None or part is Ellipsis:
         return 0
     return len(part.shape) if hasattr(part, "dtype") and is_mask(xp, part) else 1
 
 
 def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[int, ...], int]:
-    """Tell the shape of what a key without masks selects, and where in it the axes of its arrays are."""
+    """Return the shape that a key without masks selects, and the positions of its arrays' axes in it."""
     sizes: list[int] = []
     positions: list[int] = []  # where in the key integers and arrays are
     position = axis = 0
@@ -106,7 +106,7 @@ def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequen
         axis += 1
     if not shapes:
         return tuple(sizes), 0
-    # NumPy's rule: the axes of arrays come first where something stands between them.
+    # NumPy's rule: the axes of arrays come first if other entries are between them.
     if positions[-1] - positions[0] >= len(positions):
         position = 0
     return (*sizes[:position], *broadcast(*shapes), *sizes[position:]), position
@@ -118,7 +118,7 @@ def is_rows(key: tuple[Any, ...]) -> bool:
 
 
 def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any], list[int]]:
-    """Put the indices of the positions where masks hold in place of them.
+    """Replace masks by the indices of their true positions.
 
     Returns:
         The key, its arrays, and which of the arrays before each is or comes from.
@@ -139,7 +139,7 @@ def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple
 
 
 def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[int, list[Any]] | None:
-    """Make of the first mask of no axes one of one axis, that is then to be added to what is indexed."""
+    """Give the first mask without axes one axis; the indexed array must get the same axis."""
     i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
     if i is None:
         return None

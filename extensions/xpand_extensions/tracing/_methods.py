@@ -1,8 +1,8 @@
 """Methods of some libraries' arrays beyond the standard, in terms of the standard.
 
 The table has NumPy's methods, with NumPy's signatures, which CuPy's arrays have too. A traced array has those that the
-library's own arrays have: `x.sum(axis=0)` over NumPy, and none over a library that is strict. Where the library's own
-signature is another, as Dask's is, arguments are read by that.
+library's own arrays have: `x.sum(axis=0)` over NumPy, and none over a library that is strict. If the library's own
+signature differs, as Dask's does, arguments follow that.
 """
 
 import inspect

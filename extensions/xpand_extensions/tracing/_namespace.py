@@ -21,7 +21,7 @@ _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__"
 _MORE_DTYPES: Final = ("float16", "bfloat16")
 
 _NUMBERS: Final = (int, float, complex)
-"""Numbers, also those of classes of their own, as NumPy's are: what operators take, rules pass on to functions."""
+"""Python numbers, and numbers of other classes such as NumPy's: operators accept them, and rules pass them on."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
 
@@ -108,7 +108,7 @@ class TracedNamespace:
         """Whether the library's own arrays take lists as indices."""
         try:
             self.base.ones(2, dtype=self.base.float32)[[0, 1]]
-        except Exception:  # whatever the library says of it
+        except Exception:  # regardless of the library's own answer
             return False
         return True
 
@@ -258,7 +258,7 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
 
 
 def _without_dtype(base: Any) -> Callable[..., Any]:
-    """Make `sum(dtype=)` of a sum that need not take it, as MLX's doesn't: the array is converted first."""
+    """Make `sum(dtype=)` from a sum that may lack the option, as MLX's does: convert the array first."""
 
     def total(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         x = x if dtype is None else base.astype(x, dtype)

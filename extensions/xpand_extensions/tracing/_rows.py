@@ -1,8 +1,8 @@
 """Reads and writes of table rows at a flat index; all indexing with integers reduces to them.
 
 A table has the shape `(count, width)`, an index the shape `(n,)`, and the values for its rows `(n, width)`; an index
-equal to `count` stands for a row that is dropped, where `dropped` says that there may be such. Of the library's own
-arrays each operation is what the library does best.
+equal to `count` stands for a row that is dropped, where `dropped` says that there may be such. On the library's own
+arrays, each operation uses the library's fastest function.
 """
 
 from typing import Any

@@ -22,7 +22,7 @@ class Saving(NamedTuple):
 
 
 def saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Saving:
-    """Split a function by a policy; `wanted` tells for each argument whether its cotangent is needed."""
+    """Split a function by a policy; `wanted` holds for each argument whether its cotangent is needed."""
     found: Saving = body.made(("saving", wanted, policy), lambda: _saving_of(body, wanted, policy))
     return found
 

@@ -23,7 +23,7 @@ from ._simplify import without_unused
 from ._tape import Tape, recorded
 
 FEW_STEPS: Final = 32
-"""The carry of each of fewer steps is saved. A batch computes all of them, also after the end of a loop."""
+"""Scans of fewer steps save each carry. A batch computes all of them, also after the end of a loop."""
 
 
 class Step(NamedTuple):

@@ -24,7 +24,7 @@ def simplified(graph: Graph) -> Graph:
 
 
 def without_unused(graph: Graph) -> Graph:
-    """Leave out the operations and constants that no output depends on."""
+    """Remove the operations and constants that no output depends on."""
     used = {x for x in graph.outputs if isinstance(x, Variable)}
     equations = []
     for equation in reversed(graph.equations):

@@ -79,7 +79,7 @@ def _staged(namespace: Any, equation: Equation, avals: Sequence[Any]) -> tuple[E
 
 
 def _check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) -> None:
-    """Check that functions of arrays of lower levels, or `own` ones, returned such: others were captured."""
+    """Check that functions of arrays of lower levels, or of `own` ones, did not return captured arrays."""
     if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
         raise TypeError(
             f"{op.name}: a function uses an array from outside that `{trace.what}` traces; hand it over as one of "
@@ -156,7 +156,7 @@ def implicit_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, An
     given = [bare(x) for x in args[rows:]]
     if any(map(trace.owns, given)):
         raise trace.nonlinear(op)
-    if not system.results:  # they are known by solving, and here are shapes alone
+    if not system.results:  # they are known after solving; here only shapes are known
         _staged(namespace, system, list(map(aval_of, args)))
     columns, others = system.results[: system.size[0]], system.results[system.size[0] :]
     pullback, pushforward = _linear(namespace, system, given, columns)

@@ -77,7 +77,7 @@ class Staging(Trace):
         return found
 
     def combined(self, op: Op, inputs: list[Any]) -> tuple[list[Any], bool]:
-        """Convert variables that stand for numbers to the data type of the arrays; tell whether there are no arrays."""
+        """Convert variables of numbers to the data type of the arrays; return whether there are no arrays."""
         first = 1 if op.name == "where" else 0  # the data type of the condition doesn't count
         arrays = [x for x in inputs[first:] if isinstance(x, Variable)]
         strong = [x.dtype for x in arrays if x not in self.weak]
@@ -110,8 +110,8 @@ class Staging(Trace):
             x = snapshot(bare(x))
         if not hasattr(x, "dtype"):
             return x
-        # By what the array holds now, since it may be written into. It is kept with the variable, so that no identity
-        # is taken by another.
+        # Identified by its current content, since it may be written into. The content is stored with the variable, so
+        # that its id is not reused.
         key = (id(x._trace), id(x._value), id(x._extra)) if isinstance(x, TracedArray) else id(x)
         found = self.constants.get(key)
         if found is None:
@@ -191,7 +191,7 @@ def stage(
     with Staging(what, namespace, is_choice) as trace:
         inputs = [trace.variable(aval) for aval in avals]
         trace.weak.update(inputs[i]._value for i in weak)
-        # Others than the inputs, since what the function sets elements of becomes another array.
+        # Not the inputs themselves: an array whose elements the function sets becomes another array.
         outs, aux = function(*(namespace.array(trace, x._value) for x in inputs))
         return trace.graph(inputs, outs), aux
 

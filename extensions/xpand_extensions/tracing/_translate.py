@@ -68,7 +68,7 @@ class Dtypes:
         Raises:
             TypeError: It has none.
         """
-        # By equality: a data type may be given as something that is equal to it, such as NumPy's classes.
+        # Compared by equality: a data type may be given as an equal object, such as NumPy's classes.
         found = next((mine for theirs, mine in self.found if theirs == dtype), None)
         if found is None:
             raise TypeError(f"graph: {library_name(self.target)} has no data type {dtype}, which the graph uses")

@@ -37,7 +37,7 @@ def while_loop(
     parts = body.parted(len(of_body), _is_collective) if _has_collectives(body) else None
     if parts is not None:  # these have the axis, whether they take a step or not
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
-    # What every step passes on as it is is a constant of the loop: it stays the same for all lanes of a map.
+    # Values that each step passes on unchanged are constants of the loop: they stay unmapped under a map.
     inputs = body.graph.inputs[len(of_body) :]
     fixed = [i for i, (x, out) in enumerate(zip(inputs, body.graph.outputs)) if x is out]
     if not fixed or len(fixed) == len(inputs):

@@ -35,12 +35,12 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
 
 
 def lifted(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give the arrays that have no batch axis one of length 1, where others have one."""
+    """Give arrays without a batch axis one of length 1 if others have one."""
     return [x if is_mapped else xp.expand_dims(x, axis=0) for is_mapped, x in zip(mapped, arrays)]
 
 
 def spread_over_batch(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give the arrays that have no batch axis one, of the same lanes throughout."""
+    """Give arrays without a batch axis one, and repeat them for all lanes."""
     size = next(x.shape[0] for is_mapped, x in zip(mapped, arrays) if is_mapped)
     return [
         x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
@@ -49,7 +49,7 @@ def spread_over_batch(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) ->
 
 
 def flattened(xp: Any, x: Any, batched: bool = False) -> Any:
-    """Make one axis of all, the batch axis excepted."""
+    """Flatten all axes except the batch axis."""
     return xp.reshape(x, (x.shape[0], math.prod(x.shape[1:])) if batched else (math.prod(x.shape),))
 
 
@@ -58,7 +58,7 @@ Function = Callable[..., Any]
 
 
 class Axes:
-    """The axes of an operation: its signature, and what a signature can't say."""
+    """The axes of an operation: its signature, and facts that a signature can't express."""
 
     __slots__ = (
         "call",
@@ -159,7 +159,7 @@ def in_order(
 
 
 def is_flat(axes: Axes, signature: Signature, params: Params) -> bool:
-    """Return whether all elements are in one line."""
+    """Return whether the operation flattens its array."""
     if not axes.flat:
         return False
     named = signature.arguments[0].named
@@ -171,9 +171,8 @@ _ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "clip", "where"))
 
 
 def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
-    """Find the data type of a function's result: that of the function on an example, remembered.
-
-    The example has single elements, or, where the function acts element by element, none, of which nothing can warn.
+    """Find the data type of a function's result by calling it with an example, and cache it. The example has one
+    element, or none for elementwise functions, so that nothing can warn.
     """
     key = (name, tuple([_kind(x) for x in args]), tuple(map(repr, params.items())))
     found = namespace.dtypes_of_results.get(key)
@@ -197,7 +196,7 @@ def _kind(x: Any) -> Any:
 
 
 def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[Any, ...]:
-    """Find the data types of the results of a function of matrices: those for matrices of one element, remembered."""
+    """Find the data types of the results of a function of matrices by matrices with one element, and cache them."""
     key = (name, *((type(x.dtype), x.dtype) for x in avals))
     found: tuple[Any, ...] | None = namespace.dtypes_of_results.get(key)
     if found is None:
@@ -209,7 +208,7 @@ def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[A
 
 
 def of_example(name: str) -> Callable[..., Any]:
-    """Say that the data type is that of an example; of the parameters only `dtype` has a say."""
+    """State that the data type is that of an example; the only parameter that affects it is `dtype`."""
 
     def dtype(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
         given = {"dtype": params["dtype"]} if params.get("dtype") is not None else {}
@@ -219,11 +218,11 @@ def of_example(name: str) -> Callable[..., Any]:
 
 
 def same(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
-    """Say that the result has the data type of the first array."""
+    """State that the result has the data type of the first array."""
     return avals[0].dtype
 
 
 def promoted(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
-    """Say that the result has the data type that those of the arrays promote to."""
+    """State that the result has the data type to which the arrays promote."""
     dtypes = [x.dtype for x in avals if isinstance(x, Aval)]
     return dtypes[0] if len(dtypes) == 1 else namespace.base.result_type(*dtypes)

@@ -16,17 +16,17 @@ from ._derived_shapes import check_letters, shapes_of
 
 
 class _Plan(NamedTuple):
-    """How the operation is done on batches of certain shapes."""
+    """The plan for an operation on batches of certain shapes."""
 
     params: Params
     """The static parameters, with the axes behind the batch axis."""
     layout: Layout
     ndims: tuple[int, ...]
-    """To how many axes behind the batch axis arrays are lengthened; none if they stay."""
+    """For each array, the number of axes after the batch axis that it is extended to; empty if they stay."""
     shape: tuple[int, ...] | None
-    """The shape of a result of elements that are put in one line; None if they aren't."""
+    """The shape of a flattened result; None if the operation does not flatten."""
     has_axis: bool
-    """Whether there is an axis to reduce. Not all functions reduce none."""
+    """Whether there is an axis to reduce. Some functions can't reduce over none."""
 
 
 def batching_rule(name: str, axes: Axes) -> Function:
@@ -95,7 +95,7 @@ def _planned(
     params: Params,
     by_name: bool,
 ) -> _Plan:
-    """Plan how an operation is done on batches."""
+    """Plan an operation on batches."""
     check_letters(name, signature, shapes)
     shape = None
     if is_flat(axes, signature, params):
@@ -138,7 +138,7 @@ def _of_same_shape(
     flags: Sequence[bool],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[Any]:
-    """Broadcast the leading axes of all arrays, but for those that a parameter names."""
+    """Broadcast the leading axes of all arrays, except those that a parameter names."""
     size = next(x.shape[0] for x, is_mapped in zip(arrays, flags) if is_mapped)
     counts = [len(signature.argument(i).letters) for i in range(len(arrays))]
     leads = [(1,) * (layout.ndim - len(shape) + n) + shape[: len(shape) - n] for shape, n in zip(shapes, counts)]

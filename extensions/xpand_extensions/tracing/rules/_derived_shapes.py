@@ -163,7 +163,7 @@ def _lengths(signature: Signature, layout: Layout, shapes: Sequence[tuple[int, .
 
 
 def check_letters(name: str, signature: Signature, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise `ValueError` where an array has too few axes, or those with one letter differ."""
+    """Raise `ValueError` if an array has too few axes, or axes with one letter differ in size."""
     for i, shape in enumerate(shapes):
         argument = signature.argument(i)
         letters = argument.letters

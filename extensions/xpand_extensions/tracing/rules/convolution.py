@@ -1,7 +1,7 @@
 """Rules of convolutions, which are linear in the input and in the kernel.
 
-Transposed in the input, a convolution is a transposed convolution with the same kernel. In the kernel it is the
-convolution of the input with the cotangent, channels and batch exchanged; or, where there are few taps, one product of
+The transpose in the input is a transposed convolution with the same kernel. The transpose in the kernel is the
+convolution of the input with the cotangent, with channels and batch exchanged; for few taps it is one product of
 matrices for each.
 """
 
@@ -81,13 +81,13 @@ def _kernel_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any)
 
 
 def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
-    """Sum over batch and points what each tap meets of the input, times the convolution's cotangent."""
+    """For each tap, sum over batch and points the input elements that it multiplies, times the cotangent."""
     if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
         return _zeros(xp, ct, kernel)
     n = len(what.strides)
     taps = _taps(kernel, n)
     if kernel.ndim > n + 2 and kernel.shape[0] > 1:
-        # Each lane has a kernel of its own: as groups of channels of one lane.
+        # Lanes with different kernels become groups of channels of one lane.
         x, ct = (xp.reshape(each, (1, each.shape[0] * each.shape[1], *each.shape[2:])) for each in (x, ct))
         what = what._replace(groups=kernel.shape[0] * what.groups)
     into = kernel.shape[kernel.ndim - n - 1]
@@ -191,9 +191,8 @@ def _batched_transpose(xp: Any, mapped: Any, x: Any, kernel: Any, feature_groups
 def _batched(
     xp: Any, facade: Any, given: int, mapped: Any, x: Any, kernel: Any, groups: int, options: dict[str, Any]
 ) -> Any:
-    """Convolve the batch elements as further lanes of the convolution's own batch, or as channels.
-
-    `given` is the axis of the kernel, before its taps, of the channels of the result.
+    """Convolve the batch elements as more elements of the convolution's own batch, or as channels. `given` is the axis
+    of the kernel with the channels of the result.
     """
     n = len(options["strides"])
     own = kernel.ndim - mapped["kernel"] == n + 3
@@ -205,7 +204,7 @@ def _batched(
         return xp.reshape(found, (lanes, batch, *found.shape[1:]))
     lanes = kernel.shape[0]
     if own:
-        # A kernel for each lane of each batch.
+        # Each lane of each batch has its own kernel.
         x = x if mapped["x"] else xp.broadcast_to(x, (lanes, *x.shape))
         batch = x.shape[1]
         kernel = xp.broadcast_to(kernel, (lanes, batch, *kernel.shape[2:]))
@@ -217,7 +216,7 @@ def _batched(
         found = native(facade, x, _merged(xp, kernel), feature_groups=lanes * groups, **options)
         found = xp.reshape(found, (batch, lanes, kernel.shape[1 + given] * (groups if given else 1), *found.shape[2:]))
         return xp.moveaxis(found, 1, 0)
-    # All meet the same input: more channels of the result, in each group.
+    # All lanes have the same input: they become more channels of the result, in each group.
     out, into, *taps = kernel.shape[1:]
     if given:
         kernel = xp.reshape(xp.moveaxis(kernel, 0, 1), (out, lanes * into, *taps))
@@ -226,7 +225,7 @@ def _batched(
         kernel = xp.reshape(kernel, (lanes * out, into, *taps))
     found = native(facade, x, kernel, feature_groups=groups, **options)
     batch, channels, *spatial = found.shape
-    # Of the kernel's sizes, since there may be no lanes to divide by.
+    # Computed from the kernel's sizes: the number of lanes may be 0.
     share = into if given else out // groups
     found = xp.reshape(found, (batch, groups, lanes, share, *spatial))
     return xp.reshape(xp.moveaxis(found, 2, 0), (lanes, batch, groups * share, *spatial))

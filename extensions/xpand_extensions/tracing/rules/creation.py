@@ -9,7 +9,7 @@ from .._core import Aval
 
 
 def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dict[str, Any]) -> Callable[..., Any]:
-    """Make the rule for a shape: the data type is that of a result with as few elements as can be."""
+    """Make the rule for a shape: the data type is that of a result with as few elements as possible."""
 
     def rule(namespace: Any, *, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = SIGNATURES[name].bind(*args, **kwargs)

@@ -18,7 +18,7 @@ def _where(xp: Any, condition: Any, x: Any, y: Any) -> Any:
 
 
 def _share(xp: Any, out: Any, mine: Any, other: Any) -> Any:
-    """Tell where a maximum or minimum is one of its arguments: 1, a half where both are equal, or 0."""
+    """Return 1 where a maximum or minimum is one of its arguments, 1/2 where both are equal, and 0 elsewhere."""
     is_mine = xp.astype(xp.equal(out, mine), out.dtype)
     return is_mine / (1 + xp.astype(xp.equal(out, other), out.dtype))
 
@@ -30,14 +30,14 @@ _CHOSEN: Final = (
 
 
 def _slope_of_abs(xp: Any, out: Any, x: Any) -> Any:
-    """Tell the derivative of the absolute value: at zero the one on its right, of complex numbers zero there."""
-    if x.dtype != out.dtype:  # complex: of its product with a tangent the real part is what fits the result
+    """Return the derivative of the absolute value: at zero the right-hand one, or 0 for complex numbers."""
+    if x.dtype != out.dtype:  # complex: the real part of its product with a tangent is the tangent of the result
         return xp.conj(xp.sign(x))
     return xp.where(x >= 0, xp.ones_like(x), -1)
 
 
 def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    """Push a tangent through the direction of a complex number: what is across it, over its length."""
+    """Push a tangent through the direction of a complex number: its perpendicular part divided by the length."""
     if not xp.isdtype(x.dtype, "complex floating"):
         return None
     size = xp.abs(x)
@@ -49,7 +49,7 @@ def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
 def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x2, "dtype"):
         return 2 * x1 if x2 == 2 else x2 * xp.pow(x1, x2 - 1) if x2 != 0 else xp.zeros_like(x1)
-    # The exponent stays: where it is 0, the factor is 0, but its own derivative in the exponent is 1 / x1.
+    # The exponent stays a factor: at 0 the product is 0, but its derivative in the exponent is 1 / x1.
     undefined = (x2 == 0) & ~(xp.abs(x1) >= xp.finfo(x1.dtype).smallest_normal)
     return xp.where(undefined, 0, x2 * xp.pow(xp.where(undefined, xp.ones_like(x1), x1), x2 - 1))
 
@@ -63,7 +63,7 @@ def _power_of_exponent(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
 
 
 def _is_negative(xp: Any, x: Any) -> Any:
-    """Tell where the real part is negative, or NaN."""
+    """Return where the real part is negative or NaN."""
     return ~((xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x) >= 0)
 
 
@@ -159,7 +159,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "minimum": _CHOSEN,
     "multiply": (scale(lambda xp, z, x, y: y), scale(lambda xp, z, x, y: x)),
     "negative": (-1,),
-    "nextafter": (1, None),  # it follows the first argument, to within an ulp
+    "nextafter": (1, None),  # it moves with the first argument, up to an ulp
     "positive": (1,),
     "pow": (_f(_power_of_base), _f(_power_of_exponent)),
     "real": (LINEAR,),
@@ -179,7 +179,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
 }
 
 TRANSPOSES: Final[dict[str, Any]] = {
-    "astype": (lambda xp, ct, x, dtype, **params: ct,),  # the caller brings it to the argument's data type
+    "astype": (lambda xp, ct, x, dtype, **params: ct,),  # the caller converts it to the argument's data type
     "conj": (lambda xp, ct, x: xp.conj(ct),),
     "imag": (lambda xp, ct, x: xp.astype(ct, x.dtype) * -1j,),
     "real": (lambda xp, ct, x: xp.astype(ct, x.dtype),),

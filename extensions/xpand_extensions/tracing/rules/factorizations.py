@@ -1,7 +1,7 @@
 """Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; least squares.
 
-Eigenvectors and singular vectors are determined but for a factor each; what the derivatives assume of it is what JAX's
-do: its change is such that the vector's is orthogonal to the vector.
+Eigenvectors and singular vectors are unique up to a factor. As in JAX, derivatives choose the change of this factor
+such that the change of a vector is orthogonal to the vector.
 """
 
 from typing import Any, Final, NamedTuple
@@ -52,7 +52,7 @@ def _diagonal(xp: Any, x: Any) -> Any:
 
 
 def _inverse_gaps(xp: Any, differences: Any) -> Any:
-    """Return inverses off the diagonal, where zeros become NaN; zeros on it."""
+    """Return the inverses off the diagonal, NaN for zeros, and zeros on the diagonal."""
     one = identity(xp, differences, differences.shape[-1])
     instead = xp.where(one == 1, one, xp.full_like(one, float("nan")))
     return 1 / xp.where(differences == 0, instead, differences) - one
@@ -66,7 +66,7 @@ def _never_zero(xp: Any, x: Any) -> Any:
 
 
 def _cholesky(xp: Any, t: Any, out: Any, x: Any, upper: bool = False) -> Any:
-    """Push a tangent through factors; of matrices that aren't Hermitian, that of the Hermitian part.
+    """Push a tangent through factors; for matrices that aren't Hermitian, use the Hermitian part.
 
     (I. Murray, arXiv:1602.07527.)
     """
@@ -94,7 +94,7 @@ def _real(xp: Any, x: Any) -> Any:
 def _eig(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     """Push a tangent through eigenvalues and eigenvectors.
 
-    LAPACK makes each vector one of length 1 whose largest element is real, which says how its factor changes.
+    LAPACK scales each vector to length 1, with a real largest element, which determines how its factor changes.
     """
     (t,), (values, vectors) = tangents, out
     inner = xp.linalg.solve(vectors, xp.matmul(xp.astype(t, vectors.dtype), vectors))
@@ -131,7 +131,7 @@ def _qr(xp: Any, tangents: Any, out: Any, x: Any, mode: str = "reduced") -> Any:
 
 
 def _reduced_qr(xp: Any, t: Any, q: Any, r: Any) -> tuple[Any, Any]:
-    """Push a tangent through factors, of which the second is square.
+    """Push a tangent through factors, the second of which is square.
 
     (S. F. Walter, L. Lehmann, R. Lamour, Optim. Methods Softw. 27 (2012) 597.)
     """
@@ -172,7 +172,7 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
         angle = xp.imag(_diagonal(xp, inner)) / xp.where(s == 0, xp.ones_like(s), s)
         turn = xp.astype(xp.where(s == 0, xp.zeros_like(s), angle), x.dtype)[..., None, :]
         change_u = change_u + turn * (1j * u)
-    # What of the tangent is outside of the spaces of the vectors
+    # The part of the tangent outside of the spaces of the vectors
     if rows > columns:
         change_u = change_u + (of_v - xp.matmul(u, inner)) / _never_zero(xp, row)
     if columns > rows:
@@ -237,7 +237,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.svd": joint(_svd),
 }
 
-# The values alone have no vectors, which their derivatives need.
+# Derivatives of the values need the vectors.
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "linalg.eigvals": lambda xp, x: xp.linalg.eig(x).eigenvalues,
     "linalg.eigvalsh": lambda xp, x: xp.linalg.eigh(x).eigenvalues,

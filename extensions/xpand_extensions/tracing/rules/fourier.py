@@ -1,7 +1,7 @@
 """Rules of Fourier transforms, which are linear.
 
-The matrix of a transform is symmetric: transposed, it is the same transform, between arrays that are cut or filled with
-zeros on the other side.
+The matrix of a transform is symmetric, so the transpose is the same transform; arrays are cut or filled with zeros on
+the other side.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def _transposed_along_all(name: str) -> Callable[..., Any]:
 
 
 def _weights(xp: Any, like: Any, n: int, axis: int, twice: float) -> Any:
-    """Make the factors of the terms of half a spectrum that stand for two of the whole; of the others it is 1."""
+    """Make the factors of half a spectrum: 2 for terms that stand for two of the whole spectrum, and 1 for others."""
     size = n // 2 + 1
     index = xp.arange(size, dtype=index_dtype(xp, device_of(like)), device=device_of(like))
     single = xp.logical_or(index == 0, 2 * index == n)
@@ -122,7 +122,7 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 
 
 def _length(name: str, size: int, n: Any) -> int:
-    """Tell how long an axis is after a transform."""
+    """Return the length of an axis after a transform."""
     inverse = name in ("irfft", "hfft")
     n = n if n is not None else 2 * (size - 1) if inverse else size
     if n < 1:

@@ -24,7 +24,7 @@ def _no_derivative(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) 
 
 def _no_derivative_of_effects(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> Any:
     if not params["declared"]:
-        return ()  # it returns nothing that could have one
+        return ()  # it returns nothing that could have a derivative
     raise UnsupportedError(
         "io_callback: a function of the host has no derivative; take its arguments out of differentiation with "
         "`stop_gradient`, or give the function around it one with `custom_jvp` or `custom_vjp`"

@@ -34,23 +34,23 @@ def _zeros(xp: Any, ct: Any, x: Any, shape: Sequence[int] | None = None) -> Any:
 
 
 def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
-    """Put what was selected back to where it was, and add up what was selected several times."""
+    """Put selected elements back to their positions, and add up those that were selected several times."""
     if not arrays and any(part is None for part in key):
-        # What is set has no axes that `None` made.
+        # The values that are set have no axes from `None`.
         key = tuple(part for part in key if part is not None) or (Ellipsis,)
         ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if all(part is Ellipsis or part == slice(None) for part in key):
             return ct
     if all(is_mask(xp, array) for array in arrays):
         zeros = _zeros(xp, ct, x)
-        if None in key and not arrays:  # which not every library sets elements at
+        if None in key and not arrays:  # not every library sets elements at these
             key = tuple([part for part in key if part is not None])
             ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if hasattr(xp, "operations"):
             return put(xp, zeros, ct, key, arrays)
-        if 0 in ct.shape:  # Dask sets no elements where there are none
+        if 0 in ct.shape:  # Dask cannot set elements of an empty array
             return zeros
-        if is_lazy(xp):  # whose own assignment sets other elements where a slice goes backwards
+        if is_lazy(xp):  # its own assignment sets the wrong elements if a slice goes backwards
             return put(xp, zeros, ct, key, arrays)
         zeros[put_together(key, arrays)] = ct
         return zeros
@@ -63,7 +63,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
 
 
 def _untaken(xp: Any, ct: Any, x: Any, index: Any, axis: int) -> Any:
-    """Add what was taken at one axis of indices, along an axis, to where it was."""
+    """Add elements that were taken along an axis to their positions."""
     size, rest = x.shape[axis], (*x.shape[:axis], *x.shape[axis + 1 :])
     if not axis:
         values = xp.reshape(ct, (index.shape[0], math.prod(rest)))
@@ -112,14 +112,14 @@ def _take_along_axis_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: in
 
 
 def _zeroed(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
-    """Set to zero what was set."""
+    """Set the elements that were set to zero."""
     return put(xp, ct, _zeros(xp, ct, value, ()), key, arrays)
 
 
 def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
-    """Select what was set: of several values for one element the one that stayed."""
+    """Select the values that were set; if an element got several, the last one."""
     if not value.shape and len(arrays) == 1 and is_rows(key) and is_mask(xp, arrays[0]):
-        # The same for all positions, so that it doesn't matter how many there are.
+        # Equal for all positions, so that their number doesn't matter.
         mask = xp.reshape(arrays[0], (*arrays[0].shape, *(1,) * (len(ct.shape) - len(arrays[0].shape))))
         return plain_sum(xp, xp.where(mask, ct, xp.zeros_like(ct)))
     found = get(xp, ct, key, arrays)
@@ -130,7 +130,7 @@ def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[
         )
         writer = put(xp, xp.full(tuple(x.shape), -1, dtype=number.dtype, device=device_of(x)), number, key, arrays)
         found = xp.where(get(xp, writer, key, arrays) == number, found, xp.zeros_like(found))
-    # The caller adds up over the axes that the value was broadcast along, but it may have axes of length 1 too many.
+    # The caller sums over the axes along which the value was broadcast. Leading axes of length 1 are added here.
     more = len(value.shape) - len(found.shape)
     return xp.reshape(found, ((1,) * more + tuple(found.shape))) if more > 0 else found
 
@@ -189,7 +189,7 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
 
 
 def _aligned(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give lanes of fewer axes some after the batch axis, so that the arrays broadcast together."""
+    """Add axes after the batch axis to arrays with fewer axes, so that the arrays broadcast."""
     ndim = max(x.ndim - is_mapped for x, is_mapped in zip(arrays, mapped))
     return [
         xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])) if is_mapped else x
@@ -293,11 +293,11 @@ SHAPES: Final[dict[str, Any]] = {
 }
 
 
-# What interpreters do where a rule would know too little
+# Handled by interpreters, because a rule would know too little
 
 
 def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Write down masks whose values are known as the indices of the positions where they hold."""
+    """Replace masks whose values are known by the indices of their true positions."""
     x, *arrays = map(bare, args)
     key, base = params["key"], trace.namespace.base
     if any(is_mask(base, array) for array in arrays):
@@ -309,7 +309,7 @@ def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, 
 
 
 def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Write down repeats whose values are known as taking elements at indices."""
+    """Replace repeats whose values are known by taking elements at indices."""
     x, repeats = args
     base, axis = trace.namespace.base, params["axis"]
     repeats = bare(repeats)
@@ -323,7 +323,7 @@ def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, A
 
 
 def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:
-    """Return the cotangent of `x` for integers as a key: it is added up in the time of an element, not of the array."""
+    """Return the cotangent of `x` for a key of integers. Adding it takes the time of an element, not of the array."""
     key, base = node.params["key"], namespace.base
     if not key or type(key[0]) is not int or isinstance(ct, TracedArray) or is_lazy(base):
         return None
@@ -335,7 +335,7 @@ def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:
 
 
 def _batch_of_setitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Set elements at arrays by way of `scatter.at`."""
+    """Set elements at arrays through `scatter.at`."""
     return op.decompose(args, params) if len(args) > 2 else trace.by_rule(op, args, params)
 
 

@@ -1,6 +1,6 @@
 """Rules of interpolation: batches and shapes.
 
-Derivatives differentiate the generic implementation: rules of their own took as long when measured.
+Derivatives differentiate the generic implementation: separate rules took as long when measured.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from .scatter import native
 
 def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolation: str) -> Any:
     if not mapped["grid"]:
-        # More positions in the same grids.
+        # Lanes become more positions in the same grids.
         positions = xp.moveaxis(coordinates, 0, 1)
         return xp.moveaxis(native(interpolation.grid_sample, grid, positions, extrapolation=extrapolation), 1, 0)
     lanes, batch, *_, channels = grid.shape
     if not mapped["coordinates"]:
-        # More channels at the same positions.
+        # Lanes become more channels at the same positions.
         grid = xp.moveaxis(grid, 0, -2)
         grid = xp.reshape(grid, (*grid.shape[:-2], lanes * channels))
         found = native(interpolation.grid_sample, grid, coordinates, extrapolation=extrapolation)
@@ -47,7 +47,7 @@ def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **op
 
 
 def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Interpolate all lanes at once, where they have the same points, and positions or values are the same."""
+    """Interpolate all lanes together if they have the same points, and the same positions or values."""
     mapped = {name for name, x in zip(params["template"].names, args) if trace.owns(x)}
     is_vectorized = mapped == {"x"} or mapped == {"values"}
     return trace.by_rule(op, args, params) if is_vectorized else op.decompose(args, params)

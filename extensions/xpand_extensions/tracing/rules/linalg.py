@@ -1,7 +1,7 @@
 """Rules of functions of matrices: determinants, inverses, systems, norms, and what `factorizations` decomposes.
 
-Derivatives are written with products of matrices and solutions of systems, which are linear in the tangent, so that
-reverse mode comes of transposing those.
+Derivatives use products of matrices and solutions of systems that are linear in the tangent, so that reverse mode
+transposes them.
 """
 
 from typing import Any, Final, NamedTuple
@@ -32,7 +32,7 @@ def _det(xp: Any, t: Any, out: Any, x: Any) -> Any:
 
 
 def _cofactors(xp: Any, x: Any, det: Any) -> Any:
-    """Return the derivatives of determinants in each element: polynomials, which singular matrices have too."""
+    """Return the derivatives of determinants in each element. They are polynomials, also for singular matrices."""
     size = x.shape[-1]
     if size < 2:
         return xp.ones_like(x)
@@ -49,15 +49,15 @@ def _cofactors(xp: Any, x: Any, det: Any) -> Any:
 
 
 def _inverse_transposed(xp: Any, x: Any, is_singular: Any) -> Any:
-    """Return inverses, transposed; something finite for singular matrices."""
+    """Return transposed inverses; arbitrary finite values for singular matrices."""
     return xp.matrix_transpose(xp.linalg.inv(xp.where(is_singular, identity(xp, x, x.shape[-1]), x)))
 
 
 def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
-    """Return cofactors by singular values: a product of all but one of them along each pair of directions."""
+    """Return cofactors by singular values: along each singular direction the product of all other values."""
     size = x.shape[-1]
     one = identity(xp, x, size)
-    # In the place of others one whose singular values differ, so that derivatives are finite.
+    # Replace the others by a matrix with different singular values, so that derivatives are finite.
     ramp = xp.astype(xp.arange(1, size + 1, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)
     u, s, vh = xp.linalg.svd(xp.where(is_singular, x, ramp * one))
     is_own = xp.eye(size, dtype=s.dtype, device=device_of(x)) == 1
@@ -92,7 +92,7 @@ def _inv(xp: Any, t: Any, out: Any, x: Any) -> Any:
 
 
 def _pinv(xp: Any, t: Any, out: Any, x: Any, rtol: Any = None) -> Any:
-    """Push a tangent through pseudo-inverses of a rank that stays.
+    """Push a tangent through pseudo-inverses of constant rank.
 
     (G. H. Golub, V. Pereyra, SIAM J. Numer. Anal. 10 (1973) 413.)
     """
@@ -117,7 +117,7 @@ def _solve_transposed(xp: Any, ct: Any, x1: Any, x2: Any) -> Any:
 
 
 def _matrix_power(xp: Any, x: Any, n: int) -> Any:
-    """Multiply squares of squares."""
+    """Compute a power by repeated squaring."""
     if n == 0:
         return xp.broadcast_to(identity(xp, x, x.shape[-1]), tuple(x.shape))
     if n < 0:
@@ -173,7 +173,7 @@ def _vector_norm(xp: Any, x: Any, axis: Any = None, keepdims: bool = False, ord:
 
 
 def _root(xp: Any, total: Any, ord: float) -> Any:
-    """Compute a root with derivative 0 at 0: that of a norm of zeros, where JAX's is NaN."""
+    """Compute a root with derivative 0 at 0, for norms of zeros. JAX's derivative is NaN there."""
     zero = total == 0
     total = xp.where(zero, xp.ones_like(total), total)
     return xp.where(zero, xp.zeros_like(total), xp.sqrt(total) if ord == 2 else total ** (1.0 / ord))
@@ -224,7 +224,7 @@ def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     if not is_mapped2 and ndim2 == 1:
         return xp.linalg.solve(x1, x2)
     if not is_mapped1 and ndim1 == 2 and ndim2 <= 2:
-        # One matrix: all right-hand sides are columns of another.
+        # One matrix for all lanes: their right-hand sides become columns.
         columns = xp.moveaxis(x2, 0, -1)
         found = xp.linalg.solve(x1, xp.reshape(columns, (columns.shape[0], -1)))
         return xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)

@@ -1,4 +1,4 @@
-"""Rules of padding: linear in the array and in what it is padded with."""
+"""Rules of padding, which is linear in the array and in the padding values."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,7 +12,7 @@ from .._core import Aval
 
 
 def _of_constants(tangents: Any) -> Any:
-    """Put zeros in place of numbers and of arrays that have no tangent."""
+    """Replace numbers, and arrays without a tangent, by zeros."""
     if isinstance(tangents, (tuple, list)):
         return tuple([_of_constants(t) for t in tangents])
     return tangents if hasattr(tangents, "dtype") else 0
@@ -31,7 +31,7 @@ def _padded(
 _BY_TANGENTS: Final = joint(_padded)
 
 DERIVATIVES: Final[dict[str, Any]] = {
-    # A ramp asks whether its ends are finite, which tangents don't tell: the generic implementation is traced.
+    # Ramps depend on whether their ends are finite, which tangents don't show: the generic implementation is traced.
     "padding.pad": lambda static: None if static["mode"] == "linear_ramp" else _BY_TANGENTS,
 }
 
@@ -57,12 +57,12 @@ def _batched_pad(
 
 
 def _with_batch(values: Any) -> Any:
-    """Put what the batch axis would be padded with, were it padded, before the values for the others."""
+    """Put padding values for the batch axis, which isn't padded, before those for other axes."""
     return ((0, 0), *values) if isinstance(values, tuple) else values
 
 
 def _batch_of_pad(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Pad all lanes at once, where they are padded with the same."""
+    """Pad all lanes together if their padding values are the same."""
     names = params["template"].names
     same = all(name == "x" or not trace.owns(value) for name, value in zip(names, args))
     return trace.by_rule(op, args, params) if same else op.decompose(args, params)

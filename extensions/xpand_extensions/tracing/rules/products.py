@@ -1,6 +1,6 @@
 """Rules of products of matrices and tensors.
 
-Transposed, a product is one with the other factor, which isn't conjugated.
+The transpose of a product is a product with the other factor, which isn't conjugated.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ def is_complex(xp: Any, x: Any) -> bool:
 
 
 def conjugate(xp: Any, x: Any) -> Any:
-    """Conjugate what is complex."""
+    """Conjugate complex arrays; return real ones unchanged."""
     return xp.conj(x) if is_complex(xp, x) else x
 
 
 def device_of(*arrays: Any) -> Any:
-    """Tell the device of the first array, or of what is known of one, that has one."""
+    """Return the device of the first concrete or abstract array that has one."""
     return next((x.device for x in arrays if getattr(x, "device", None) is not None), None)
 
 
 def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Give the batch elements axes of length 1 before theirs, until they have `ndim`."""
+    """Add axes of length 1 after the batch axis, until there are `ndim` others."""
     missing = ndim + 1 - x.ndim
     return xp.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if is_mapped and missing > 0 else x
 
@@ -101,7 +101,7 @@ def _tensordot_first(xp: Any, ct: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
     summed1, summed2 = _summed(axes, x1.ndim, x2.ndim)
     free1, free2 = _free(x1.ndim, summed1), _free(x2.ndim, summed2)
     found = xp.tensordot(ct, x2, axes=(tuple(range(len(free1), ct.ndim)), tuple(free2)))
-    # Its last axes are those summed over, in the order they have in the other array.
+    # Its last axes are those summed over, in the other array's order.
     return _ordered(xp, found, [*free1, *(summed1[summed2.index(axis)] for axis in sorted(summed2))])
 
 
@@ -113,7 +113,7 @@ def _tensordot_second(xp: Any, ct: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
 
 
 def _ordered(xp: Any, x: Any, positions: list[int]) -> Any:
-    """Put each axis in its place."""
+    """Move each axis to its position."""
     order = tuple(positions.index(axis) for axis in range(len(positions)))
     return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
 

@@ -1,6 +1,6 @@
-"""Rules of random numbers: those of a batch of keys are made in one call, each key's in a row.
+"""Rules of random numbers: a batch of keys is one call that makes a row for each key.
 
-Samplers of many keys take a batch as further rows: each key, and what it makes, is one. Uniform numbers between bounds
+Samplers of many keys take a batch as more rows: one for each key and its numbers. Uniform numbers between bounds
 that differ among the lanes use the generic implementation, and so do derivatives in the bounds.
 """
 
@@ -11,7 +11,7 @@ from ._derived import Axes, same
 
 
 def _batch_of_uniform(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Make the numbers of all keys at once, where the bounds are the same."""
+    """Make the numbers of all keys in one call if the bounds are the same."""
     mapped = [name for name, x in zip(params["template"].names, args) if trace.owns(x)]
     return trace.by_rule(op, args, params) if mapped == ["key"] else op.decompose(args, params)
 

@@ -1,4 +1,4 @@
-"""Rules of reductions and of what runs along an axis."""
+"""Rules of reductions and of cumulative functions."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 
 def spread_out(xp: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """Give a reduced array the axes it was reduced over again, of length 1."""
+    """Add the reduced axes again, with length 1."""
     if keepdims:
         return y
     axes = axes_of("reduction", axis, len(x.shape))
@@ -30,7 +30,7 @@ def _count(x: Any, axis: Any) -> int:
 
 
 def _nan_for_zero(xp: Any, x: Any) -> Any:
-    """Replace zeros by NaN: a division by them then gives what it gives in JAX, without a warning."""
+    """Replace zeros by NaN: dividing by them then gives the same as in JAX, without a warning."""
     return xp.where(xp.equal(x, xp.zeros_like(x)), xp.full_like(x, math.nan), x)
 
 
@@ -46,7 +46,7 @@ def _mean_transposed(xp: Any, ct: Any, x: Any, axis: Any = None, keepdims: bool 
 
 
 def _extremum(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Push a tangent through a maximum or minimum: the mean over the elements that are it; NaN is equal to none."""
+    """Push a tangent through a maximum or minimum: the mean over elements equal to it. NaN equals none."""
     is_it = xp.astype(xp.equal(x, spread_out(xp, out, x, axis, keepdims)), x.dtype)
     count = xp.sum(is_it, axis=axis, keepdims=keepdims)
     return xp.sum(t * is_it, axis=axis, keepdims=keepdims) / _nan_for_zero(xp, count)
@@ -55,7 +55,7 @@ def _extremum(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: boo
 def _variance(
     xp: Any, t: Any, out: Any, x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
-    # The mean's own tangent falls out: distances from the mean add up to nothing.
+    # The mean's own tangent cancels: distances from the mean sum to zero.
     distance = xp.subtract(x, xp.mean(x, axis=axis, keepdims=True))
     part = xp.real(t * xp.conj(distance)) if xp.isdtype(x.dtype, "complex floating") else t * distance
     left = _count(x, axis) - correction
@@ -76,17 +76,17 @@ def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: boo
     )
 
 
-# What runs along an axis
+# Cumulative functions
 
 
 def scanned(function: Function, x: Any, axis: int) -> Any:
-    """Combine elements from the first to each in turn, in the order in which JAX does it."""
+    """Combine all elements up to each one, in JAX's order."""
     scan = for_any_library("control_flow.associative_scan")
     return scan(lambda a, b: (function(a[0], b[0]),), (x,), axis=axis)[0]
 
 
 def _line_axis(function: str, axis: int | None, ndim: int) -> int:
-    """Return the axis of a cumulative function, which may be omitted where there is one only."""
+    """Return the axis of a cumulative function, which may be omitted for arrays with one axis."""
     if axis is None and ndim > 1:
         raise ValueError(f"{function}: x has {ndim} axes; with more than one, name the axis: axis=0")
     return 0 if axis is None else axis_of(function, axis, ndim)
@@ -107,7 +107,7 @@ def _sums_transposed(
 
 
 def _products(xp: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Multiply in pairs, so that the derivative is right behind a zero."""
+    """Multiply in pairs, so that the derivative is right after a zero."""
     position = _line_axis("cumulative_prod", axis, x.ndim)
     x = x if dtype is None else xp.astype(x, dtype)
     x = x if x.ndim else xp.reshape(x, (1,))
@@ -171,7 +171,7 @@ _COMBINED: Final = {
 
 
 def nonempty(name: str) -> Function:
-    """Make the check of a reduction that has no result of no elements."""
+    """Make the check of a reduction that is undefined for no elements."""
 
     def check(lengths: Any, **params: Any) -> None:
         if 0 in lengths["axis"]:
@@ -181,7 +181,7 @@ def nonempty(name: str) -> Function:
 
 
 def initial(lengths: Any, include_initial: bool = False, **params: Any) -> dict[str, int]:
-    """Return how long the axis of a cumulative function is."""
+    """Return the length of the axis of a cumulative function."""
     return {"k": lengths["axis"][0] + include_initial}
 
 

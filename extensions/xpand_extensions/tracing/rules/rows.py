@@ -14,7 +14,7 @@ _NAMES: Final = ("rows.set", "rows.add", "rows.multiply", "rows.min", "rows.max"
 
 
 def _multiplied(xp: Any, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-    """Multiply by way of products within runs of equal indices, whose derivatives are right where values are zero."""
+    """Multiply by products within runs of equal indices, whose derivatives are right for zeros."""
     if 0 in values.shape or 0 in table.shape:
         return table
     table = xp.wrap(table)
@@ -25,7 +25,7 @@ def _multiplied(xp: Any, table: Any, values: Any, index: Any, *, dropped: bool, 
 def _extremum(
     xp: Any, tangents: Any, out: Any, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool
 ) -> Any:
-    """Push tangents through a minimum or maximum: the mean over all that are it."""
+    """Push tangents through a minimum or maximum: the mean over all values equal to it."""
     options = {"dropped": dropped, "unique": unique}
     of_table = xp.astype(xp.equal(table, out), out.dtype)
     of_values = xp.astype(xp.equal(values, read_rows(xp, out, index, dropped=dropped)), out.dtype)
@@ -50,7 +50,7 @@ def _read(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, *, drop
 
 
 def _read_last(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-    """Read what was set: where several values were for one row, it is the last one's."""
+    """Read the values that were set; if a row got several, the last one."""
     found = read_rows(xp, ct, index, dropped=dropped)
     if unique:
         return found
@@ -88,7 +88,7 @@ def _batched(name: str) -> Callable[..., Any]:
         ]
         count, width = spread[0].shape[1:]
         if not mapped[2]:
-            # The same rows of all lanes: the lanes are columns.
+            # All lanes have the same rows: lanes become columns.
             wide = [xp.reshape(xp.moveaxis(x, 0, 1), (x.shape[1], lanes * width)) for x in spread]
             found = write_rows(xp, operation, wide[0], wide[1], index, dropped=dropped, unique=unique)
             return xp.moveaxis(xp.reshape(found, (count, lanes, width)), 1, 0)
@@ -101,7 +101,7 @@ def _batched(name: str) -> Callable[..., Any]:
 
 
 def numbered(xp: Any, index: Any, count: int, dropped: bool) -> Any:
-    """Number the rows of all batch elements, where the index of each of them is `(lanes, n)`: flat."""
+    """Flatten an index `(lanes, n)` of rows into one index for the rows of all batch elements."""
     lanes = index.shape[0]
     first = xp.reshape(xp.arange(lanes, dtype=index.dtype, device=getattr(index, "device", None)) * count, (-1, 1))
     found = index + first

@@ -12,7 +12,7 @@ from ._derived import Axes, dtype_of_result, flattened, spread_over_batch
 
 
 def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Take the elements in their order; among ties JAX's, which of descending values is the ascending one reversed."""
+    """Take the elements in sorted order. Ties are in JAX's order: descending is the reverse of ascending."""
     order = xp.argsort(x, axis=axis, stable=stable)
     return xp.take_along_axis(x, xp.flip(order, axis=axis) if descending else order, axis=axis)
 
@@ -21,7 +21,7 @@ def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: b
 
 
 def searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
-    """Find positions among the batch elements: one search for all where the sorted values are the same for all."""
+    """Find positions in a batch: with one search if all lanes have the same sorted values."""
     lanes, of_values, of_sorter = mapped
     ndim = x1.ndim - lanes
     if not lanes and not of_sorter and ndim == 1:

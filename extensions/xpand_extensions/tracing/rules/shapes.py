@@ -94,7 +94,7 @@ def _rolled_back(xp: Any, ct: Any, x: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _tile_sizes(shape: Sequence[int], repetitions: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Bring the sizes of an array and the repetitions to one number of axes."""
+    """Give the shape of an array and the repetitions the same number of axes."""
     times = sizes_of(repetitions)
     ndim = max(len(shape), len(times))
     return (1,) * (ndim - len(shape)) + tuple(shape), (1,) * (ndim - len(times)) + times
@@ -107,7 +107,7 @@ def _untiled(xp: Any, ct: Any, x: Any, repetitions: Any) -> Any:
 
 
 def _unrepeated(xp: Any, ct: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Add up what was repeated."""
+    """Sum the copies of each repeated element."""
     shape = tuple(x.shape) if axis is not None else (math.prod(x.shape),)
     axis = 0 if axis is None else axis_of("repeat", axis, len(shape))
     size = shape[axis]
@@ -156,7 +156,7 @@ def _batched_broadcast_to(xp: Any, mapped: Any, x: Any, shape: Any) -> Any:
 
 
 def broadcast_to_shape(function: str, shape: tuple[int, ...], target: tuple[int, ...]) -> None:
-    """Raise `ValueError` where a shape doesn't broadcast to another."""
+    """Raise `ValueError` if a shape doesn't broadcast to another."""
     if broadcast(shape, target) != target:
         raise ValueError(f"{function}: shape {shape} doesn't broadcast to {target}")
 

@@ -1,7 +1,7 @@
 """Rules of sparse products on parts.
 
-They are linear in the values and in what is multiplied; their transposes are the product at positions, and the
-transposed product. So all derivatives stay on the pattern.
+They are linear in the values and in the other factor; their transposes are the product at positions, and the transposed
+product. So all derivatives stay on the pattern.
 """
 
 from typing import Any, Final
@@ -30,7 +30,7 @@ class _Product:
         return self.facade(values, *(rest.pop(key) for key in self.pattern), x, **rest)
 
     def positions(self, nse: int, **rest: Any) -> tuple[Any, Any]:
-        """Return the position of each entry in the matrix that multiplies."""
+        """Return the row and column of each entry in the matrix."""
         first, second = (rest[key] for key in self.pattern)
         if self.name == "coo_matmul":
             return first, second

@@ -1,6 +1,6 @@
 """Rules of the special functions: values are the library's own, derivatives in closed form where these lose no digits.
 
-Where they would, by cancellation, the derivative is that of the generic implementation, pushed forward through it.
+Where cancellation would lose digits, the derivative is that of the generic implementation, in forward mode.
 """
 
 import inspect
@@ -22,7 +22,7 @@ _DENSITY: Final = math.sqrt(0.5 / math.pi)
 
 
 def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
-    """Make the factor of an argument: the derivative of a function made of the standard alone, or of a generic one."""
+    """Make the factor of an argument: the derivative of a generic function, or of one in terms of the standard."""
     function = for_any_library(f"special.{function}") if isinstance(function, str) else function
     names = tuple(inspect.signature(function).parameters)
 
@@ -42,13 +42,13 @@ def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
 
 
 def _gauss(xp: Any, x: Any, rate: float) -> Any:
-    """Compute exp(-rate x²), for a rate of 1/2 or above; beyond 40 it is 0, and no square overflows."""
+    """Compute exp(-rate x²), for a rate of 1/2 or above. Beyond x = 40 it is 0, so that no square overflows."""
     x = xp.clip(x, -40.0, 40.0)
     return xp.exp(-rate * (x * x))
 
 
 def _density_over_ndtr(xp: Any, out: Any, x: Any) -> Any:
-    """Compute the derivative of log_ndtr: for x far below 0 not by the quotient, of which both parts vanish."""
+    """Compute the derivative of log_ndtr. Far below 0 both parts of the usual quotient vanish; avoid it there."""
     below = x <= -0.75
     ordinary = below & (x > -math.inf)
     far = math.sqrt(2.0 / math.pi) / erfcx(xp.where(ordinary, -x, 1.0) * math.sqrt(0.5))
@@ -78,7 +78,7 @@ def _of_polygamma(xp: Any, out: Any, n: int, x: Any) -> Any:
 
 
 def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
-    """Put 1/2 in place of arrays where a condition doesn't hold."""
+    """Replace elements by 1/2 where a condition doesn't hold."""
     return [xp.where(condition, x, 0.5) for x in arrays]
 
 
@@ -90,7 +90,7 @@ def _of_gammainc(xp: Any, out: Any, a: Any, x: Any) -> Any:
 
 
 def _at_zero(xp: Any, order: Any, x: Any, of_one: Any, change: Any, of_two: Any) -> Any:
-    """Compute the derivative, where x is 0, of a function whose lowest power of x is the order."""
+    """Compute the derivative at x = 0 of a function whose lowest power of x is the order."""
     smooth = xp.where(order == 1.0, of_one + change * x, xp.where(order == 2.0, of_two * x, 0.0))
     return xp.where(order < 1.0, math.inf, smooth)
 
@@ -115,17 +115,17 @@ def _of_cbrt(xp: Any, out: Any, x: Any) -> Any:
 
 
 def _of_logit(xp: Any, out: Any, x: Any) -> Any:
-    x = xp.clip(x, -1e9, 1e9)  # beyond 0 and 1 nothing matters, but squares overflow
+    x = xp.clip(x, -1e9, 1e9)  # the derivative is only used between 0 and 1, and squares overflow
     y = x * (1.0 - x)
     return xp.where(y == 0.0, math.inf, 1.0 / xp.where(y == 0.0, 1.0, y))
 
 
 def _of_entr(xp: Any, out: Any, x: Any) -> Any:
-    return -special.xlogy(xp.ones_like(x), x) - 1.0  # which doesn't warn of 0
+    return -special.xlogy(xp.ones_like(x), x) - 1.0  # does not warn for 0
 
 
 def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
-    """Make the factors of x and y in x times a logarithm of y that ends at `least`: 0 for x = 0 and y at an end."""
+    """Make the factors of x and y in x times a logarithm of y >= `least`: 0 for x = 0 and y at the end."""
     function = getattr(special, name)
 
     def of_x(xp: Any, out: Any, x: Any, y: Any) -> Any:
@@ -142,14 +142,14 @@ def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
 
 
 def _shares(xp: Any, out: Any, x: Any, axis: Any, keepdims: bool, b: Any) -> Any:
-    """Compute exp(x) over the sum of b exp(x): 0 where that sum is 0, and 0 next to infinities, which share."""
+    """Compute exp(x) / sum(b exp(x)): 0 where the sum is 0. Infinities share 1, and others get 0."""
     if not keepdims:
         for i in sorted(axis):
             out = xp.expand_dims(out, axis=i)
     finite = xp.isfinite(out)
     infinite = xp.where(x == math.inf, xp.zeros_like(x), -math.inf)
     terms = xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), infinite))
-    # Their sum is 1 but for infinities and the rounding of a large logarithm.
+    # Their sum is 1, except for infinities and the rounding of a large logarithm.
     total = xp.sum(terms if b is None else xp.multiply(terms, b), axis=axis, keepdims=True)
     return terms / xp.where(total > 0.0, total, 1.0)
 
@@ -198,7 +198,7 @@ _OF_X: Final[dict[str, factor]] = {
     "logit": _f(_of_logit),
     "ndtr": _f(lambda xp, y, x: _DENSITY * _gauss(xp, x, 0.5)),
     "ndtri": _f(lambda xp, y, x: 1.0 / _DENSITY * xp.exp(0.5 * (y * y))),
-    "rsqrt": _f(lambda xp, y, x: -0.5 * (y / x)),  # infinity by zero, of which nothing warns
+    "rsqrt": _f(lambda xp, y, x: -0.5 * (y / x)),  # infinity divided by zero, for which nothing warns
     "sigmoid": _f(lambda xp, y, x: y * (1.0 - y)),
     "sinc": _pushed("sinc", "x"),
     "softplus": _f(lambda xp, y, x: special.sigmoid(x)),

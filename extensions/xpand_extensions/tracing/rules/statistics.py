@@ -1,6 +1,6 @@
 """Rules of the facades for statistics, sorting and histograms.
 
-Those that aren't here are made, in their generic implementation, of operations that all have rules.
+The generic implementations of others use only operations that have rules.
 """
 
 import math
@@ -36,7 +36,7 @@ def _chosen(xp: Any, tangents: Any, out: Any, x: Any, k: int, axis: int, largest
 
 
 def _scan(name: str, combine: str) -> Function:
-    """Combine in the order in which JAX does it, so that elements that are equal have the same shares."""
+    """Combine in JAX's order, so that equal elements have the same shares."""
 
     def rule(xp: Any, x: Any, axis: int, include_initial: bool = False) -> Any:
         return with_initial(scanned(getattr(xp, combine), x, axis), name, axis, include_initial)
@@ -45,7 +45,7 @@ def _scan(name: str, combine: str) -> Function:
 
 
 def _sums_of_exponentials(xp: Any, x: Any, axis: int, include_initial: bool = False) -> Any:
-    # NumPy warns of NaN among exponentials: as in the generic version.
+    # NumPy warns for NaN among exponentials: avoided as in the generic version.
     nan = xp.isnan(x)
     total = scanned(xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
     seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, device_of(x))), axis=axis) > 0

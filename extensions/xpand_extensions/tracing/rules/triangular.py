@@ -22,7 +22,7 @@ def _triangle(
     conjugate: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    """Return what a triangular system reads of a matrix."""
+    """Return the part of a matrix that a triangular system reads."""
     t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
     t = xp.matrix_transpose(t) if transpose else t
     return xp.conj(t) if conjugate and is_complex(xp, t) else t
@@ -58,7 +58,7 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
             return solved(a, b, left_side=left_side, **options)
         b = b[..., None] if left_side else b[..., None, :]
     if not of_a and ndim_a == 2 and ndim_b <= 2:
-        # One matrix: all right-hand sides are columns of another.
+        # One matrix for all lanes: their right-hand sides become columns.
         rows = xp.matrix_transpose(b) if left_side else b
         side = xp.reshape(rows, (-1, rows.shape[-1]))
         side = solved(a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options)

@@ -1,4 +1,4 @@
-"""Rules of windows: sums are linear, and an extreme is the element that it was taken from."""
+"""Rules of windows: sums are linear, and an extreme is one of the elements."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -45,12 +45,12 @@ def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) 
 
 
 def _touches(each: Pass) -> bool:
-    """Return whether the windows lie side by side, so that no element is in two of them."""
+    """Return whether windows don't overlap."""
     return each.stride == each.size and each.dilation == 1
 
 
 def _sum_transposed(xp: Any, ct: Any, x: Any, **where: Any) -> Any:
-    """Add up for each element what the windows have that it is in: windows that slide over the windows."""
+    """Sum, for each element, the values of the windows that contain it, by windows that slide over the windows."""
     if 0 in ct.shape or 0 in x.shape:
         return _zeros(xp, ct, x)
     widths, interior = [(0, 0)] * x.ndim, [0] * x.ndim
@@ -103,7 +103,7 @@ def _mean(
     for each in passes(window_shape, **where):
         number = inside(xp, each, x.shape[each.axis], getattr(x, "device", None))
         number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(len(x.shape))]))
-        # A window of nothing has nothing to be divided.
+        # Empty windows have nothing to divide.
         total = total / xp.astype(xp.maximum(number, xp.ones_like(number)), out.dtype)
     return total
 
@@ -112,7 +112,7 @@ def _mean(
 
 
 def _extreme(largest: bool) -> contribution:
-    """Make the rule of minima or maxima: the first of equal elements is the one that is taken."""
+    """Make the rule of minima or maxima; of equal elements the first is taken."""
 
     def rule(xp: Any, t: Any, out: Any, x: Any, padding: Any, **where: Any) -> Any:
         if 0 in x.shape or 0 in out.shape:
@@ -131,7 +131,7 @@ def _extreme(largest: bool) -> contribution:
 
 
 def _scattered(largest: bool) -> Callable[..., Any]:
-    """Make what scattering to extremes comes to: where they are doesn't depend on anything differentiably."""
+    """Make the rule of scattering to extremes, whose positions have no derivative."""
 
     def rule(
         xp: Any, x: Any, source: Any, initial: Any, window_shape: Any, axis: Any, strides: Any, padding: Any
@@ -147,7 +147,7 @@ def _scattered(largest: bool) -> Callable[..., Any]:
 
 
 def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Any:
-    """Add up for each element the positions that it has in windows, one axis after the other."""
+    """Sum, for each element, its copies in all windows, one axis after the other."""
     if 0 in ct.shape:
         return _zeros(xp, ct, x)
     for k, window, stride, dilation in reversed(list(zip(axis, window_shape, strides, window_dilation))):
@@ -158,9 +158,9 @@ def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, str
             ct = xp.reshape(ct, (*ct.shape[:k], length * window, *ct.shape[k + 2 :]))
             ct = _padded(ct, [*before, (0, size - length * window), *[(0, 0)] * (ct.ndim - k - 1)], [0] * ct.ndim)
             continue
-        # All first elements in one row, all second ones in the next: with rows so much longer than the result as the
-        # elements of a window are apart, written one after the other, and cut to the result's length, each lies in the
-        # column of the element that it is.
+        # Put all first elements of windows in one row, all second ones in the next. The rows are longer than the result
+        # by the distance between a window's elements. Flattened, and cut to the result's length, each element is then
+        # in its own column.
         ct = xp.moveaxis(ct, -1, k)
         row = size + dilation
         widths = [*before, (0, 0), (0, row - (length - 1) * stride - 1), *[(0, 0)] * (ct.ndim - k - 2)]
@@ -205,7 +205,7 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
             source = source if mapped["source"] else xp.broadcast_to(source, (lanes, *source.shape))
             axis = tuple([k + 1 for k in axis])
         total = native(facade, x, source, 0, window_shape, axis=axis, **options)
-        if mapped["initial"] is True:  # of a number it is that number
+        if mapped["initial"] is True:  # a number's is that number
             ndim = total.ndim if mapped["x"] or mapped["source"] else total.ndim + 1
             initial = xp.reshape(initial, (-1, *(1,) * (ndim - 1)))
         return xp.add(total, xp.astype(initial, total.dtype) if hasattr(initial, "dtype") else initial)
