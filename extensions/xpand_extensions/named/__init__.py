@@ -13,20 +13,24 @@ NamedArray({'batch': 2}, array([  6., 150.]))
 """
 
 from . import (
+    _at,
     _axis,
+    _axiswise,
     _binary,
     _by_name,
-    _collectives,
-    _converted as _converted,
-    _created,
+    _creation,
     _derivatives,
     _einops,
+    _index,
     _mapping,
+    _others,
+    _products,
+    _rearrange,
     _reduced,
     _refs,
-    _searched,
+    _shapes,
     _sharding,
-    _structured,
+    _slices,
     _unary,
     _xarray,
     convolution,
@@ -45,21 +49,24 @@ from . import (
     typing,
 )
 from ._array import NamedArray, named
-from ._at import NamedAt
+from ._at import *  # noqa: F403
 from ._axis import *  # noqa: F403
+from ._axiswise import *  # noqa: F403
 from ._binary import *  # noqa: F403
 from ._by_name import *  # noqa: F403
-from ._collectives import *  # noqa: F403
-from ._created import *  # noqa: F403
+from ._creation import *  # noqa: F403
 from ._derivatives import *  # noqa: F403
 from ._einops import *  # noqa: F403
-from ._index import dblock, ds, dslice
+from ._index import *  # noqa: F403
 from ._mapping import *  # noqa: F403
+from ._others import *  # noqa: F403
+from ._products import *  # noqa: F403
+from ._rearrange import *  # noqa: F403
 from ._reduced import *  # noqa: F403
 from ._refs import *  # noqa: F403
-from ._searched import *  # noqa: F403
+from ._shapes import *  # noqa: F403
 from ._sharding import *  # noqa: F403
-from ._structured import *  # noqa: F403
+from ._slices import *  # noqa: F403
 from ._unary import *  # noqa: F403
 from ._xarray import *  # noqa: F403
 from .poly import (
@@ -78,11 +85,7 @@ from .poly import (
 
 __all__ = [
     "NamedArray",
-    "NamedAt",
     "convolution",
-    "dblock",
-    "ds",
-    "dslice",
     "fft",
     "interpolation",
     "linalg",
@@ -98,19 +101,24 @@ __all__ = [
     "tree",
     "typing",
 ]
+__all__ += _at.__all__
 __all__ += _axis.__all__
+__all__ += _axiswise.__all__
 __all__ += _binary.__all__
 __all__ += _by_name.__all__
-__all__ += _collectives.__all__
+__all__ += _creation.__all__
 __all__ += _derivatives.__all__
 __all__ += _einops.__all__
+__all__ += _index.__all__
 __all__ += _mapping.__all__
-__all__ += _created.__all__
+__all__ += _others.__all__
+__all__ += _products.__all__
+__all__ += _rearrange.__all__
 __all__ += _reduced.__all__
 __all__ += _refs.__all__
-__all__ += _searched.__all__
+__all__ += _shapes.__all__
 __all__ += _sharding.__all__
-__all__ += _structured.__all__
+__all__ += _slices.__all__
 __all__ += _unary.__all__
 __all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
-from xpand.extend import Array, DType, describe, is_array
+from xpand import trees
+from xpand.extend import Array, DType, describe, imported_libraries, is_array
 
+from .._dispatch import import_if_present, plugin_package
 from .._display import as_html
 from . import _axis
 from ._axis import Axis, AxisSelection
 from ._calls import call
 from ._methods import Methods, Operators
-from ._trees import register_nodes
 
 _MAX_NAMES: Final = 4096
 _NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
@@ -75,7 +76,7 @@ class NamedArray(Methods, Operators):
                     f"NamedArray: axis {name!r} has size {size}, and the array's axis at its position has {actual}; "
                     f"given are {_axis.written(pairs)} for shape {tuple(shape)}"
                 )
-        register_nodes(NamedArray, flatten, unflatten)
+        _register_nodes()
         self.array = array
         self.names = interned(names)
 
@@ -286,6 +287,27 @@ def unflatten(names: tuple[str, ...], children: Any) -> NamedArray:
     """Return the node of static data and children, which may be anything."""
     (array,) = children
     return make(array, names)
+
+
+_registered: Final[set[str]] = set()
+
+
+def _register_nodes() -> None:
+    """Make named arrays nodes of trees, with each library that has been imported since the last call.
+
+    A library without a module `_named` in its plug-in package has no trees of its own.
+    """
+    for library in ("optree", *imported_libraries()):
+        if library in _registered:
+            continue
+        _registered.add(library)
+        if library == "optree":
+            trees.register(NamedArray, flatten, unflatten)
+            continue
+        package = plugin_package(library)
+        module = None if package is None else import_if_present(f"{package}._named")
+        if module is not None:
+            module.register_nodes(NamedArray, flatten, unflatten)
 
 
 def no_axis(function: str, x: NamedArray, name: str, size: int | None = None) -> ValueError:

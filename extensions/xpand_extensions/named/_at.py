@@ -12,6 +12,8 @@ from ._index import Picked, dslice, entries, pick
 from ._plans import array_of, check_named, position
 from ._shapes import permuted
 
+__all__ = ["NamedAt", "updated_slice"]
+
 
 class NamedAt:
     """An array at an index by name, with the updates that it takes: `x.at[{"a": 0}].add(1.0)`.
@@ -134,7 +136,19 @@ def _at(x: NamedArray) -> NamedAt:
 
 
 @operation
-def _updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArray) -> NamedArray:
+def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArray) -> NamedArray:
+    """Return an array in which a part has been replaced.
+
+    Args:
+        array: A named array.
+        start: Where the part starts along axes, 0 along others: integers, or arrays, named or not.
+        update: The new part, whose sizes are those of the part.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")
+    >>> updated_slice(x, {"a": 1}, NamedArray(np.asarray([7, 8]), "a"))
+    NamedArray({'a': 4}, array([1, 7, 8, 4]))
+    """
     check_named("updated_slice", "array", array)
     check_named("updated_slice", "update", update)
     parts: dict[Any, Any] = {}

@@ -1,10 +1,10 @@
 """Operations along one axis, by their axis signatures: one line of a table each."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import Array, checks
+from xpand.extend import Array, DType, checks
 
 from .._plans import Memory
 from . import _axis
@@ -13,6 +13,21 @@ from ._axis import AxisSelector
 from ._calls import call, operation
 from ._plans import Positional, check_named, check_rank, derived, position
 from ._shapes import permuted
+
+__all__ = [
+    "argsort",
+    "cumprod",
+    "cumsum",
+    "nancumprod",
+    "nancumsum",
+    "packbits",
+    "sort",
+    "top_k",
+    "trace",
+    "tril",
+    "triu",
+    "unpackbits",
+]
 
 
 class Along(NamedTuple):
@@ -73,13 +88,71 @@ def _along(name: str, line: Along) -> Callable[..., NamedArray]:
 for _name, _line in ALONG.items():
     setattr(call, _name, _along(_name, _line))
 
+
+def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
+    """Compute the sums of the elements up to each along an axis.
+
+    >>> import numpy as np
+    >>> cumsum(NamedArray(np.asarray([1, 2, 3]), "a"), "a")
+    NamedArray({'a': 3}, array([1, 3, 6]))
+    """
+    return call.cumsum(a, axis, dtype=dtype)
+
+
+def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
+    """Compute the products of the elements up to each along an axis."""
+    return call.cumprod(a, axis, dtype=dtype)
+
+
+def nancumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
+    """Compute the sums up to each element along an axis, in which NaN counts as 0."""
+    return call.nancumsum(a, axis, dtype=dtype)
+
+
+def nancumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
+    """Compute the products up to each element along an axis, in which NaN counts as 1."""
+    return call.nancumprod(a, axis, dtype=dtype)
+
+
+def sort(a: NamedArray, axis: AxisSelector) -> NamedArray:
+    """Sort along an axis, in ascending order."""
+    return call.sort(a, axis)
+
+
+def packbits(a: NamedArray, axis: AxisSelector, *, bitorder: Literal["big", "little"] = "big") -> NamedArray:
+    """Pack eight elements along an axis into the bits of one byte, which is 1 where an element isn't zero."""
+    return call.packbits(a, axis, bitorder=bitorder)
+
+
+def unpackbits(
+    a: NamedArray, axis: AxisSelector, *, count: int | None = None, bitorder: Literal["big", "little"] = "big"
+) -> NamedArray:
+    """Unpack the bits of bytes along an axis, the first `count` or all of them."""
+    return call.unpackbits(a, axis, count=count, bitorder=bitorder)
+
+
 _TOP_K: Final = Positional("sorting.top_k")
 
 
 @operation
-def _top_k(
+def top_k(
     arr: NamedArray, axis: AxisSelector, k: int, new_axis: AxisSelector | None = None
 ) -> tuple[NamedArray, NamedArray]:
+    """Return the `k` largest elements along an axis, the largest first, and their positions.
+
+    Args:
+        arr: A named array of real numbers.
+        axis: The axis.
+        k: How many.
+        new_axis: The axis of size `k` that takes its place. By default, it has the same name.
+
+    Raises:
+        ValueError: There is no such axis, or `k` is not from 0 to its size.
+
+    >>> import numpy as np
+    >>> top_k(NamedArray(np.asarray([1, 3, 2]), "a"), "a", 2, "best")[1]
+    NamedArray({'best': 2}, array([1, 2]))
+    """
     check_named("top_k", "arr", arr)
     i = position("top_k", arr, axis)
     check_rank("top_k", arr)
@@ -144,7 +217,14 @@ _ORDER: Final = Positional("argsort")
 
 
 @operation
-def _argsort(a: Any, axis: Any = None, *, stable: bool = False) -> Any:
+def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -> Any:
+    """Return the positions that sort an array along an axis.
+
+    Args:
+        a: A named array.
+        axis: The axis; None: the elements are one line, and the result is an array without names.
+        stable: Whether equal elements keep their order.
+    """
     if axis is not None:
         return _ARGSORT(a, axis, stable=stable)
     check_named("argsort", "a", a)
@@ -153,8 +233,25 @@ def _argsort(a: Any, axis: Any = None, *, stable: bool = False) -> Any:
 
 
 @operation
-def _trace(array: Any, axis1: Any, axis2: Any, offset: int = 0, dtype: Any = None) -> NamedArray:
+def trace(
+    array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, offset: int = 0, dtype: DType | None = None
+) -> NamedArray:
+    """Sum the diagonal of two axes, or one `offset` elements to its right.
+
+    Raises:
+        ValueError: There is no such axis, or both are the same.
+    """
     if isinstance(dtype, str):
         dtype = getattr(array_namespace(array.array), dtype)
     found: NamedArray = _TRACE(array, axis1, axis2, offset=offset, dtype=dtype)
     return found
+
+
+def tril(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
+    """Set the elements above the diagonal of two axes, or the one `k` elements to its right, to zero."""
+    return call.tril(array, axis1, axis2, k=k)
+
+
+def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
+    """Set the elements below the diagonal of two axes, or the one `k` elements to its right, to zero."""
+    return call.triu(array, axis1, axis2, k=k)

@@ -1,4 +1,8 @@
-"""New arrays, of the default namespace or of that of another array."""
+"""New named arrays.
+
+They are of the library of their arguments; of numbers, of the library `xp`, by default that of `default_namespace`.
+`shape` and `axis` give the axes with their sizes. Source: Haliax's functions of the same names.
+"""
 
 import math
 from typing import Any, Final
@@ -7,11 +11,25 @@ from xpand import array_namespace
 from xpand.extend import Array, Device, DType, Namespace, device_of, is_array, namespace_or_default
 from xpand.inspection import nbytes
 
+from ..convert import to_numpy
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import AxisSelector, AxisSpec
 from ._calls import call, operation
 from ._plans import array_of, check_named, check_rank, floating
+
+__all__ = [
+    "arange",
+    "full",
+    "full_like",
+    "geomspace",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
 
 
 def _dtype(xp: Namespace, dtype: DType | str | None) -> DType | None:
@@ -31,10 +49,7 @@ def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace
     return namespace_or_default(xp, function), device
 
 
-@operation
-def _full(
-    shape: AxisSpec, fill_value: Any, dtype: Any = None, *, xp: Any = None, device: Any = None, function: str = "full"
-) -> NamedArray:
+def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any, device: Any) -> NamedArray:
     names, sizes = _spec(function, shape)
     if isinstance(fill_value, NamedArray):
         found: NamedArray = call.broadcast_to(fill_value, shape)
@@ -48,8 +63,7 @@ def _full(
     return make(getattr(xp, function)(sizes, dtype=_dtype(xp, dtype), device=device), names)
 
 
-@operation
-def _full_like(a: NamedArray, fill_value: Any, dtype: Any = None, *, function: str = "full_like") -> NamedArray:
+def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> NamedArray:
     check_named(function, "a", a)
     xp = array_namespace(a.array)
     dtype = a.array.dtype if dtype is None else _dtype(xp, dtype)
@@ -61,10 +75,77 @@ def _full_like(a: NamedArray, fill_value: Any, dtype: Any = None, *, function: s
     return make(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
 
 
-@operation
-def _arange(
-    axis: AxisSpec, *, start: Any = 0, step: Any = 1, dtype: Any = None, xp: Any = None, device: Any = None
+def zeros(
+    shape: AxisSpec,
+    dtype: DType | str | None = None,
+    *,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
 ) -> NamedArray:
+    """Return an array of zeros.
+
+    >>> zeros({"a": 2}, xp="numpy")
+    NamedArray({'a': 2}, array([0., 0.]))
+    """
+    return _filled("zeros", shape, 0, dtype, xp, device)
+
+
+def ones(
+    shape: AxisSpec,
+    dtype: DType | str | None = None,
+    *,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
+) -> NamedArray:
+    """Return an array of ones."""
+    return _filled("ones", shape, 1, dtype, xp, device)
+
+
+def full(
+    shape: AxisSpec,
+    fill_value: Any,
+    dtype: DType | str | None = None,
+    *,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
+) -> NamedArray:
+    """Return an array of one value: a number, or an array without axes; a named array is repeated."""
+    return _filled("full", shape, fill_value, dtype, xp, device)
+
+
+def zeros_like(a: NamedArray, dtype: DType | str | None = None) -> NamedArray:
+    """Return zeros with the axes, the data type and the device of an array."""
+    return _filled_like("zeros_like", a, 0, dtype)
+
+
+def ones_like(a: NamedArray, dtype: DType | str | None = None) -> NamedArray:
+    """Return ones with the axes, the data type and the device of an array."""
+    return _filled_like("ones_like", a, 1, dtype)
+
+
+@operation
+def full_like(a: NamedArray, fill_value: Any, dtype: DType | str | None = None) -> NamedArray:
+    """Return one value with the axes, the data type and the device of an array."""
+    return _filled_like("full_like", a, fill_value, dtype)
+
+
+def arange(
+    axis: AxisSpec,
+    *,
+    start: Any = 0,
+    step: Any = 1,
+    dtype: DType | str | None = None,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
+) -> NamedArray:
+    """Return numbers at equal distances: `start`, `start + step`, …, in the order of the axes where there are several.
+
+    `start` and `step` are numbers, or arrays without axes, also traced ones.
+
+    >>> arange({"a": 2, "b": 2}, xp="numpy")
+    NamedArray({'a': 2, 'b': 2}, array([[0, 1],
+           [2, 3]]))
+    """
     names, sizes = _spec("arange", axis)
     start, step = array_of(start), array_of(step)
     xp, device = _place("arange", xp, device, start, step)
@@ -110,20 +191,35 @@ def _typed(xp: Namespace, x: Array, dtype: Any, names: tuple[str, ...]) -> Named
     return make(x if dtype is None else xp.astype(x, _dtype(xp, dtype)), names)
 
 
-@operation
-def _linspace(
-    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool, dtype: Any, xp: Any, device: Any
+def linspace(
+    axis: AxisSelector,
+    *,
+    start: Any,
+    stop: Any,
+    endpoint: bool = True,
+    dtype: DType | str | None = None,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
 ) -> NamedArray:
+    """Return numbers at equal distances between two; of an axis without a size 50."""
     names, size = _one("linspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("linspace", xp, device, start, stop)
     return _typed(xp, _spaced(xp, device, start, stop, size, endpoint, dtype), dtype, names)
 
 
-@operation
-def _logspace(
-    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool, base: float, dtype: Any, xp: Any, device: Any
+def logspace(
+    axis: AxisSelector,
+    *,
+    start: Any,
+    stop: Any,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: DType | str | None = None,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
 ) -> NamedArray:
+    """Return the powers of a base whose exponents are at equal distances between two."""
     names, size = _one("logspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("logspace", xp, device, start, stop)
@@ -131,10 +227,17 @@ def _logspace(
     return _typed(xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
 
 
-@operation
-def _geomspace(
-    axis: AxisSelector, *, start: Any, stop: Any, endpoint: bool, dtype: Any, xp: Any, device: Any
+def geomspace(
+    axis: AxisSelector,
+    *,
+    start: Any,
+    stop: Any,
+    endpoint: bool = True,
+    dtype: DType | str | None = None,
+    xp: Namespace | str | None = None,
+    device: Device | None = None,
 ) -> NamedArray:
+    """Return numbers with equal ratios between two of one sign."""
     names, size = _one("geomspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("geomspace", xp, device, start, stop)
@@ -176,3 +279,16 @@ def _item(x: NamedArray) -> Any:
     if xp.isdtype(one.dtype, "integral"):
         return int(one)
     return complex(one) if xp.isdtype(one.dtype, "complex floating") else float(one)
+
+
+@operation
+def _tolist(x: NamedArray) -> Any:
+    check_rank("tolist", x)
+    return to_numpy(x.array).tolist()
+
+
+@operation
+def _tobytes(x: NamedArray, order: str = "C") -> bytes:
+    check_rank("tobytes", x)
+    found: bytes = to_numpy(x.array).tobytes(order)
+    return found

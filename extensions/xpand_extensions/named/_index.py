@@ -17,6 +17,8 @@ from ._calls import call, operation
 from ._plans import aligned, check_named, check_rank, position, rest_of, union
 from ._shapes import permuted
 
+__all__ = ["dblock", "ds", "dslice", "index", "take"]
+
 _whole: Final = slice(None)
 
 
@@ -86,8 +88,8 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 @operation
-def _getitem(x: NamedArray, index: Any) -> NamedArray:
-    found = index if type(index) is dict else entries("index", index)
+def _getitem(x: NamedArray, given: Any) -> NamedArray:
+    found = given if type(given) is dict else entries("index", given)
     # Positions and slices with Python numbers are the most frequent: they need no plan.
     names, array = x.names, x.array
     shape = array.shape
@@ -109,7 +111,7 @@ def _getitem(x: NamedArray, index: Any) -> NamedArray:
         else:
             # Without axes left, libraries such as NumPy return a number unless there are dots.
             return make(array[(*parts, ...)] if not rest else array[tuple(parts)], rest)
-    return _index(x, found)
+    return index(x, found)
 
 
 class Picked(NamedTuple):
@@ -133,7 +135,30 @@ class Picked(NamedTuple):
 
 
 @operation
-def _index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
+def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
+    """Select along axes, as `array[slices]` does.
+
+    Args:
+        array: A named array.
+        slices: For each axis an integer, which removes it; a slice, or a `dslice`; a named array of integers, whose
+            axes take its place; a list or an array of integers with one axis, which keeps its name; or a mask of one
+            axis.
+
+    Axes of indices that the array has, too, run along: `x[{"token": best}]` with `best` over "batch" selects a token
+    for each batch element. The new axes take the place of the first axis that they select from.
+
+    Raises:
+        TypeError: An index that is none.
+        ValueError: There is no such axis, or one would be there twice.
+        IndexError: A position out of bounds, where it is known.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.asarray([[1, 2, 3], [4, 5, 6]]), ("a", "b"))
+    >>> index(x, {"a": 0, "b": [1, 2]})
+    NamedArray({'b': 2}, array([2, 3]))
+    >>> x["b", NamedArray(np.asarray([2, 0]), "a")]
+    NamedArray({'a': 2}, array([3, 4]))
+    """
     check_named("index", "array", array)
     picked = pick("index", array, slices)
     x = permuted(array, picked.names).array
@@ -273,63 +298,7 @@ def _positions(function: str, x: NamedArray, name: str, given: Any) -> NamedArra
 
 
 @operation
-def _take(array: NamedArray, axis: AxisSelector, index: Any) -> NamedArray:
+def take(array: NamedArray, axis: AxisSelector, index: Any) -> NamedArray:
+    """Select along an axis, by an integer or by an array, whose axes take its place: see `index`."""
     check_named("take", "array", array)
-    return _index(array, {axis: index})
-
-
-@operation
-def _slice(array: NamedArray, *args: Any, **kwargs: Any) -> NamedArray:
-    check_named("slice", "array", array)
-    first = args[0] if args else kwargs.get("axis", kwargs.get("start"))
-    if isinstance(first, Mapping):
-        return _several_slices(array, *args, **kwargs)
-    return _one_slice(array, *args, **kwargs)
-
-
-def _one_slice(
-    array: NamedArray,
-    axis: AxisSelector,
-    new_axis: AxisSelector | None = None,
-    start: Any = 0,
-    length: int | None = None,
-) -> NamedArray:
-    i = position("slice", array, axis)
-    name, size = array.names[i], array.array.shape[i]
-    new_name, new_size = (name, None) if new_axis is None else _axis.selector("slice", new_axis)
-    if length is None:
-        length = new_size
-    elif new_size is not None and new_size != length:
-        raise ValueError(f"slice: length is {length}, and new_axis {new_name!r} has size {new_size}")
-    if length is None:
-        if not isinstance(start, int):
-            raise ValueError("slice: length is needed where start is an array")
-        length = size - start
-    return _sliced(array, {name: dslice(start, Axis(new_name, length))})
-
-
-def _several_slices(array: NamedArray, start: Mapping[Any, Any], length: Mapping[Any, Any] | None = None) -> NamedArray:
-    lengths = {array.names[position("slice", array, axis)]: size for axis, size in (length or {}).items()}
-    parts = {}
-    for axis, first in start.items():
-        i = position("slice", array, axis)
-        name = array.names[i]
-        if name not in lengths:
-            if not isinstance(first, int):
-                raise ValueError(f"slice: the length of axis {name!r} is needed where its start is an array")
-            lengths[name] = array.array.shape[i] - first
-        parts[name] = dslice(first, lengths[name])
-    if extra := [name for name in lengths if name not in parts]:
-        raise ValueError(f"slice: length has the axes {extra}, which start lacks")
-    return _sliced(array, parts)
-
-
-def _sliced(array: NamedArray, parts: dict[str, dslice]) -> NamedArray:
-    for name, part in parts.items():
-        size = array.shape[name]
-        if isinstance(part.start, int) and not 0 <= part.start <= part.start + part.size <= size:
-            raise IndexError(
-                f"slice: positions {part.start} to {part.start + part.size} don't lie within axis {name!r} of size "
-                f"{size}"
-            )
-    return _index(array, parts)
+    return _getitem(array, {axis: index})

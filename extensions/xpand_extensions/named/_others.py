@@ -1,7 +1,7 @@
 """Comparisons, searches, counts and padding by name."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from xpand import array_namespace, comparison
 from xpand.extend import describe, is_array
@@ -10,9 +10,22 @@ from .. import histograms, indexing, padding, sorting
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import Axis
-from ._calls import operation
+from ._calls import call, operation
 from ._elementwise import elementwise
 from ._plans import aligned, array_of, check_named, check_rank, namespace_of, position
+
+__all__ = [
+    "allclose",
+    "array_equal",
+    "array_equiv",
+    "bincount",
+    "clip",
+    "isclose",
+    "nonzero",
+    "pad",
+    "searchsorted",
+    "where",
+]
 
 
 def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
@@ -30,7 +43,26 @@ _choose = elementwise("where", _where_by_position)
 
 
 @operation
-def _where(condition: Any, x: Any = None, y: Any = None, fill_value: int | None = None, new_axis: Any = None) -> Any:
+def where(
+    condition: Any, x: Any = None, y: Any = None, fill_value: int | None = None, new_axis: Axis | None = None
+) -> Any:
+    """Choose between the elements of two arrays, which broadcast by name; or return the positions of true elements.
+
+    Args:
+        condition: Booleans.
+        x: The elements where the condition is true.
+        y: The elements where it is false. Without both, the positions are returned, as by `nonzero`.
+        fill_value: The position for each that is missing.
+        new_axis: The axis of the positions.
+
+    Raises:
+        ValueError: One of `x` and `y` alone, or neither without `fill_value` and `new_axis`.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.asarray([-1, 2]), "a")
+    >>> where(x > 0, x, 0)
+    NamedArray({'a': 2}, array([0, 2]))
+    """
     if (x is None) != (y is None):
         raise ValueError("where: takes both x and y, or neither")
     if x is not None:
@@ -39,11 +71,18 @@ def _where(condition: Any, x: Any = None, y: Any = None, fill_value: int | None 
         return _choose(condition, x, y)
     if fill_value is None or new_axis is None:
         raise ValueError("where: a condition alone needs fill_value, and new_axis with a size")
-    return _nonzero(condition, size=new_axis, fill_value=fill_value)
+    return nonzero(condition, size=new_axis, fill_value=fill_value)
 
 
 @operation
-def _nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[NamedArray, ...]:
+def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[NamedArray, ...]:
+    """Return the positions of elements that are not zero, an array for each axis.
+
+    Args:
+        array: A named array.
+        size: The axis of the results: the first positions, or all and then `fill_value` for each that is missing.
+        fill_value: An integer.
+    """
     check_named("nonzero", "array", array)
     check_rank("nonzero", array)
     (axis,) = _axis.specified("nonzero", size)
@@ -62,18 +101,27 @@ def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | No
 
 
 @operation
-def _allclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    """Return whether two arrays that broadcast by name are equal within tolerances: an array without names or axes."""
     return comparison.allclose(*aligned("allclose", (a, b))[1], rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @operation
-def _array_equal(a: Any, b: Any) -> Any:
+def array_equal(a: Any, b: Any) -> Any:
+    """Return whether two arrays have the same axes, in any order, and equal elements. May be traced or lazy.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.asarray([[1, 2], [3, 4]]), ("a", "b"))
+    >>> array_equal(x, x.rearrange(("b", "a")))
+    True
+    """
     found = _compared("array_equal", a, b, equal_axes=True)
     return False if found is None else _all_equal(*found)
 
 
 @operation
-def _array_equiv(a: Any, b: Any) -> Any:
+def array_equiv(a: Any, b: Any) -> Any:
+    """Return whether two arrays broadcast by name to equal elements: a boolean, or a traced or lazy one."""
     found = _compared("array_equiv", a, b, equal_axes=False)
     return False if found is None else _all_equal(*found)
 
@@ -86,7 +134,7 @@ def _all_equal(a: Any, b: Any) -> Any:
 
 
 @operation
-def _pad(
+def pad(
     array: NamedArray,
     pad_width: Mapping[Any, tuple[int, int]],
     *,
@@ -94,6 +142,22 @@ def _pad(
     constant_values: Any = 0,
     **kwargs: Any,
 ) -> NamedArray:
+    """Extend an array at the ends of axes.
+
+    Args:
+        array: A named array.
+        pad_width: For each axis to extend, the numbers of elements before and after.
+        mode: The kind of elements, as for `padding.pad`.
+        constant_values: The new elements, for the mode "constant".
+        **kwargs: Further arguments of `padding.pad`.
+
+    Raises:
+        ValueError: There is no such axis.
+
+    >>> import numpy as np
+    >>> pad(NamedArray(np.asarray([1, 2]), "a"), {"a": (1, 0)})
+    NamedArray({'a': 3}, array([0, 1, 2]))
+    """
     check_named("pad", "array", array)
     check_rank("pad", array)
     if not isinstance(pad_width, Mapping):
@@ -110,7 +174,21 @@ def _pad(
 
 
 @operation
-def _searchsorted(a: NamedArray, v: Any, *, side: str = "left", sorter: Any = None, method: str = "scan") -> NamedArray:
+def searchsorted(
+    a: NamedArray, v: Any, *, side: Literal["left", "right"] = "left", sorter: Any = None, method: str = "scan"
+) -> NamedArray:
+    """Return the positions at which values are to be inserted into sorted ones to keep their order.
+
+    Args:
+        a: Sorted values, of one axis.
+        v: The values, whose axes the result has.
+        side: Whether the first ("left") or last ("right") position is returned where values are equal.
+        sorter: The positions that sort `a`.
+        method: JAX's name of an algorithm, for code that passes one. Each library uses its own.
+
+    Raises:
+        ValueError: `a` has several axes.
+    """
     check_named("searchsorted", "a", a)
     if len(a.names) != 1:
         raise ValueError(f"searchsorted: a must have one axis, got {_axis.written(a.shape.items())}")
@@ -121,12 +199,21 @@ def _searchsorted(a: NamedArray, v: Any, *, side: str = "left", sorter: Any = No
         values = xp.asarray(values, dtype=a.array.dtype)
     elif not isinstance(v, NamedArray) and len(values.shape):
         raise TypeError(f"searchsorted: v must be a NamedArray or a number, got {describe(v)}")
-    found = sorting.searchsorted(a.array, values, side=side, sorter=array_of(sorter))  # type: ignore[arg-type]
+    found = sorting.searchsorted(a.array, values, side=side, sorter=array_of(sorter))
     return make(found, v.names if isinstance(v, NamedArray) else ())
 
 
 @operation
-def _bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int = 0) -> NamedArray:
+def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int = 0) -> NamedArray:
+    """Count how often each integer occurs among all elements, or add up the weights of its occurrences.
+
+    Args:
+        x: Integers from 0 to below the size of `Counts`. Others raise an `IndexError` where they are known, and don't
+            count otherwise.
+        Counts: The axis of the result.
+        weights: The weights, which broadcast to `x` by name.
+        minlength: Must not exceed the size of `Counts`, which is the length.
+    """
     check_named("bincount", "x", x)
     check_rank("bincount", x)
     (axis,) = _axis.specified("bincount", Counts)
@@ -144,3 +231,13 @@ def _bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: in
     elif is_array(weights) and len(weights.shape):
         weights = xp.reshape(weights, (-1,))
     return make(histograms.bincount(count, weights=weights, length=axis.size), interned((axis.name,)))
+
+
+def clip(array: Any, a_min: Any, a_max: Any) -> Any:
+    """Limit values from below and above, by numbers or arrays that broadcast by name; None: no limit."""
+    return call.clip(array, a_min, a_max)
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    """Tell where two arrays are equal within tolerances: abs(a - b) <= atol + rtol * abs(b)."""
+    return call.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)

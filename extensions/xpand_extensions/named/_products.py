@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import Array, describe
+from xpand.extend import Array, DType, describe
 
 from .._plans import Memory
 from ..linalg import einsum as positional_einsum
@@ -14,8 +14,9 @@ from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelector
 from ._calls import operation
-from ._orders import completed, entries
 from ._plans import check_rank, different_sizes, hashable
+
+__all__ = ["dot", "einsum"]
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -106,22 +107,44 @@ def _by_dot_general(
 
 
 @operation
-def _dot(
-    *args: Any,
+def dot(
+    *arrays: Any,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DType | None = None,
     out_axes: Any = None,
     dot_general: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> NamedArray:
+    """Multiply arrays and sum over axes; the other axes that they share run along.
+
+    Args:
+        *arrays: Named arrays.
+        precision: The precision of the products of matrices, as `precision.matmul_precision` takes it.
+        preferred_element_type: The data type in which to multiply and sum, and of the result.
+        out_axes: The order of the result's axes, where `...` stands for those not listed. By default they have the
+            order in which they come in the arrays.
+        dot_general: A function with the signature of `jax.lax.dot_general`, to use for the products of two arrays, on
+            any library.
+        **kwargs: `axis`, the axes to sum over, which at least one array must have; None: all; `()`: none. It may also
+            be the first argument.
+
+    Raises:
+        TypeError: No array, or one without names; `axis` is missing.
+        ValueError: No array has the axis, or two have it with different sizes.
+
+    >>> import numpy as np
+    >>> x, y = NamedArray(np.ones((2, 3)), ("a", "b")), NamedArray(np.ones((3, 4)), ("b", "c"))
+    >>> dot(x, y, axis="b").shape, dot(x, y, axis="b", out_axes=("c", ...)).shape
+    ({'a': 2, 'c': 4}, {'c': 4, 'a': 2})
+    """
     if "axis" in kwargs:
-        axis, arrays = kwargs.pop("axis"), args
+        axis = kwargs.pop("axis")
     else:
         # The older form has the axis in front, or, as a method, after the array.
-        place = next((i for i, x in enumerate(args) if not isinstance(x, NamedArray)), None)
+        place = next((i for i, x in enumerate(arrays) if not isinstance(x, NamedArray)), None)
         if place is None:
             raise TypeError("dot: axis is missing; pass axis=None to sum over all axes")
-        axis, arrays = args[place], (*args[:place], *args[place + 1 :])
+        axis, arrays = arrays[place], (*arrays[:place], *arrays[place + 1 :])
     if kwargs:
         raise TypeError(f"dot: unknown arguments {', '.join(kwargs)}")
     if not arrays:
@@ -160,7 +183,9 @@ def _planned_dot(arrays: Sequence[NamedArray], several: Sequence[tuple[str, ...]
         summed = tuple([name for name, _ in found])
     names = tuple([name for name in sizes if name not in summed])
     if out is not None:
-        names = completed("dot", names, [each if each is Ellipsis else each[0] for each in entries("dot", out)])
+        names = _axis.completed(
+            "dot", names, [each if each is Ellipsis else each[0] for each in _axis.entries("dot", out)]
+        )
     return _product("dot", several, names, names)
 
 
@@ -169,7 +194,7 @@ def _matmul(x1: Any, x2: Any) -> NamedArray:
     if not isinstance(x1, NamedArray) or not isinstance(x2, NamedArray):
         raise TypeError("@: takes two named arrays; name the axes with `named(array, axes)`")
     shared = [name for name in x1.names if name in x2.names]
-    return _dot(x1, x2, axis=tuple(shared))
+    return dot(x1, x2, axis=tuple(shared))
 
 
 # --- einsum ----------------------------------------------------------------------------------------------------------
@@ -197,14 +222,37 @@ def _words(equation: str, text: str, start: int) -> list[Any]:
 
 
 @operation
-def _einsum(
+def einsum(
     equation: str,
+    /,
     *arrays: NamedArray,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DType | None = None,
     _dot_general: Callable[..., Any] | None = None,
     **axis_aliases: AxisSelector,
 ) -> NamedArray:
+    """Sum products of arrays, as Einstein's notation with names says.
+
+    Args:
+        equation: One of three forms. `"h w d, d w h -> h w"` lists the axes of each array in order.
+            `"{H W D} -> H W"` finds axes by name: those in braces that the result lacks are summed over, all others
+            remain. `"-> H W"` sums over all axes but these. `...` stands for the axes not listed; without it they come
+            first.
+        *arrays: Named arrays.
+        precision: As for `dot`.
+        preferred_element_type: As for `dot`.
+        _dot_general: As for `dot`.
+        **axis_aliases: The axes that names in the equation stand for.
+
+    Raises:
+        TypeError: No array, or one without names.
+        ValueError: An equation that can't be read or doesn't fit the arrays.
+
+    >>> import numpy as np
+    >>> x, y = NamedArray(np.ones((2, 3)), ("a", "b")), NamedArray(np.ones((3, 4)), ("b", "c"))
+    >>> einsum("i j, j k -> k i", x, y).shape, einsum("{b} -> ", x, y).shape, einsum("-> c", x, y).shape
+    ({'c': 4, 'a': 2}, {'a': 2, 'c': 4}, {'c': 4})
+    """
     if not isinstance(equation, str):
         raise TypeError(f"einsum: equation must be a string, got {describe(equation)}")
     if not arrays:
@@ -270,7 +318,7 @@ def _unordered(
         remaining = [name for name in sizes if name in wanted or Ellipsis in wanted]
     if Ellipsis not in wanted:
         wanted = [Ellipsis, *wanted]
-    names = completed("einsum", tuple(remaining), wanted)
+    names = _axis.completed("einsum", tuple(remaining), wanted)
     return _product("einsum", [x.names for x in arrays], names, names)
 
 

@@ -13,11 +13,12 @@ from xpand.extend import describe
 from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, interned, make, no_axis
-from ._axis import Axis
+from ._axis import Axis, AxisSelector
 from ._calls import operation
-from ._orders import completed, entries
 from ._plans import check_named, check_rank, hashable
 from ._shapes import permuted
+
+__all__ = ["rearrange"]
 
 
 class Group(NamedTuple):
@@ -50,7 +51,32 @@ _TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<dots>\.\.\.|…)|(?P
 
 
 @operation
-def _rearrange(array: NamedArray, *args: Any, **bindings: Any) -> NamedArray:
+def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> NamedArray:
+    """Order, merge and split axes.
+
+    Args:
+        array: A named array.
+        *args: A sequence of axes, where `...` stands for the rest; or a string. One that starts with a brace finds
+            axes by name, and may omit some, `"{H W} -> ... W H"`; any other lists all axes in their order,
+            `"B H W -> B (E: H W)"`. `(E: H W)` is one axis `E` for two: before the arrow it is split, after it the two
+            are merged.
+        **bindings: For names in the string: sizes of the parts of axes that are split, names of axes, or both as
+            `Axis`.
+
+    Returns:
+        The array, by at most two reshapes and a transpose: none where it isn't needed.
+
+    Raises:
+        TypeError: Something else than a string or a sequence of axes.
+        ValueError: An unknown, missing or repeated axis, sizes that don't fit, a string that can't be read.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.zeros((8, 4, 6)), ("B", "H", "W"))
+    >>> rearrange(x, ("W", ..., "B")).shape
+    {'W': 6, 'H': 4, 'B': 8}
+    >>> rearrange(x, "{B (H: h1 H) (W: w1 W)} -> (B: B h1 w1) ... H W", H=2, W=3).shape
+    {'B': 32, 'H': 2, 'W': 3}
+    """
     check_named("rearrange", "array", array)
     if len(args) != 1:
         raise TypeError(
@@ -67,12 +93,14 @@ def _rearrange(array: NamedArray, *args: Any, **bindings: Any) -> NamedArray:
         check_rank("rearrange", array)
         if not isinstance(axes, Sequence):
             raise TypeError(f"rearrange: takes a string or a sequence of axes, got {describe(axes)}")
-        found = entries("rearrange", axes)
+        found = _axis.entries("rearrange", axes)
         own = array.shape
         for each in found:
             if each is not Ellipsis and (each[0] not in own or each[1] not in (None, own[each[0]])):
                 raise no_axis("rearrange", array, *each)
-        names = interned(completed("rearrange", array.names, [each if each is Ellipsis else each[0] for each in found]))
+        names = interned(
+            _axis.completed("rearrange", array.names, [each if each is Ellipsis else each[0] for each in found])
+        )
         if all(each is Ellipsis or each[1] is None for each in found):
             _ORDERS.add(key, names)
     return permuted(array, names)

@@ -14,6 +14,20 @@ from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import operation
 from ._plans import check_named, check_rank, different_sizes, position, rest_of, selected, step, stepped
 
+__all__ = [
+    "broadcast_axis",
+    "broadcast_to",
+    "concatenate",
+    "flatten",
+    "flatten_axes",
+    "ravel",
+    "rename",
+    "split",
+    "stack",
+    "unbind",
+    "unflatten_axis",
+]
+
 _PERMUTATIONS: Final = Memory()
 
 
@@ -50,7 +64,16 @@ def ungrouped(array: Array, groups: Sequence[tuple[str, ...]], sizes: Mapping[st
 
 
 @operation
-def _rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray:
+def rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray:
+    """Rename axes, from the keys of a dictionary to its values.
+
+    Raises:
+        ValueError: There is no such axis, a name would be there twice, or an `Axis` has another size.
+
+    >>> import numpy as np
+    >>> rename(NamedArray(np.zeros((2, 3)), ("a", "b")), {"a": "c"}).shape
+    {'c': 2, 'b': 3}
+    """
     check_named("rename", "array", array)
     if not isinstance(renames, Mapping):
         raise TypeError("rename: renames must be a dictionary from axes to new names")
@@ -69,7 +92,23 @@ def _rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArra
 
 
 @operation
-def _broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_extra_axes: bool = True) -> NamedArray:
+def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_extra_axes: bool = True) -> NamedArray:
+    """Repeat an array, or a number, so that it has certain axes.
+
+    Args:
+        a: A named array or a number.
+        axes: The axes of the result, with sizes.
+        ensure_order: Whether the axes of the result have that order. Otherwise those of the array keep theirs, with the
+            new ones in front.
+        enforce_no_extra_axes: Whether axes of the array that `axes` lacks are an error. Otherwise they come first.
+
+    Raises:
+        ValueError: Extra axes, or an axis of another size.
+
+    >>> import numpy as np
+    >>> broadcast_to(NamedArray(np.zeros(3), "b"), {"a": 2, "b": 3}).shape
+    {'a': 2, 'b': 3}
+    """
     target = _axis.specified("broadcast_to", axes)
     if not isinstance(a, NamedArray):
         a = make(a if is_array(a) else default_namespace().asarray(a), ())
@@ -102,12 +141,31 @@ def _broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_
 
 
 @operation
-def _broadcast_axis(a: Any, axis: AxisSpec) -> NamedArray:
-    return _broadcast_to(a, axis, True, False)
+def broadcast_axis(a: NamedArray, axis: AxisSpec) -> NamedArray:
+    """Add the axes that an array lacks, as `broadcast_to` does without extra axes being an error."""
+    return broadcast_to(a, axis, True, False)
 
 
 @operation
-def _flatten_axes(array: Any, old_axes: Any, new_axis: Any = None) -> Any:
+def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None) -> Any:
+    """Merge axes into one, which takes the place of the first of them in the array.
+
+    Args:
+        array: A named array; or axes with sizes, for which the result is such axes.
+        old_axes: The axes to merge, the last of which varies fastest. It may be omitted for a specification of axes
+            all of which are merged.
+        new_axis: The new axis.
+
+    Raises:
+        ValueError: There is no such axis, or the new axis has another size than the merged ones together.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.zeros((2, 3, 4)), ("a", "b", "c"))
+    >>> flatten_axes(x, ("a", "b"), "d").shape
+    {'d': 6, 'c': 4}
+    >>> flatten_axes(x.axes, "e")
+    Axis(name='e', size=24)
+    """
     if not isinstance(array, NamedArray):
         return _merged(array, old_axes, new_axis)
     names = selected("flatten_axes", array, old_axes)
@@ -170,7 +228,16 @@ def _merged(axes: AxisSpec, old_axes: Any, new_axis: Any) -> Any:
 
 
 @operation
-def _unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -> NamedArray:
+def unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -> NamedArray:
+    """Make several axes of one, the last of which varies fastest.
+
+    Raises:
+        ValueError: The sizes of the new axes don't multiply to that of the axis.
+
+    >>> import numpy as np
+    >>> unflatten_axis(NamedArray(np.zeros(6), "a"), "a", {"b": 2, "c": 3}).shape
+    {'b': 2, 'c': 3}
+    """
     check_named("unflatten_axis", "array", array)
     i = position("unflatten_axis", array, axis)
     new = _axis.specified("unflatten_axis", new_axes)
@@ -190,10 +257,11 @@ def _unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -
 
 
 @operation
-def _ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
+def ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
+    """Merge all axes into one."""
     check_named("ravel", "array", array)
     if array.names:
-        return _flatten_axes(array, array.names, new_axis_name)
+        return flatten_axes(array, array.names, new_axis_name)
     name, size = _axis.selector("ravel", new_axis_name)
     if size not in (None, 1):
         raise ValueError(f"ravel: axis {name!r} has size {size}, and an array without axes has one element")
@@ -201,8 +269,9 @@ def _ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
 
 
 @operation
-def _flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
-    return _ravel(array, new_axis_name)
+def flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
+    """Merge all axes into one, as `ravel` does."""
+    return ravel(array, new_axis_name)
 
 
 def _part(x: Array, i: int, start: int, stop: int) -> Array:
@@ -210,7 +279,16 @@ def _part(x: Array, i: int, start: int, stop: int) -> Array:
 
 
 @operation
-def _split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
+def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
+    """Cut an array along an axis into parts, each with one of the new axes in its place.
+
+    Raises:
+        ValueError: The sizes of the new axes don't add up to that of the axis.
+
+    >>> import numpy as np
+    >>> [x.shape for x in split(NamedArray(np.zeros(3), "a"), "a", [Axis("b", 1), Axis("c", 2)])]
+    [{'b': 1}, {'c': 2}]
+    """
     check_named("split", "a", a)
     i = position("split", a, axis)
     new = [_axis.specified("split", each)[0] for each in new_axes]
@@ -229,7 +307,8 @@ def _split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[
 
 
 @operation
-def _unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
+def unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
+    """Return the parts of an array at each position along an axis, without that axis."""
     check_named("unbind", "array", array)
     i = position("unbind", array, axis)
     names = rest_of(array.names, (array.names[i],))
@@ -261,7 +340,17 @@ def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None
 
 
 @operation
-def _concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
+def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
+    """Join arrays along an axis that all have. Their other axes are brought into the order of the first.
+
+    Raises:
+        ValueError: No array, different axes, or a size that isn't the sum of the arrays'.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.zeros((2, 3)), ("a", "b"))
+    >>> concatenate("a", [x, x.rearrange(("b", "a"))]).shape
+    {'a': 4, 'b': 3}
+    """
     name, size = _axis.selector("concatenate", axis)
     found = _ordered("concatenate", arrays, but=name)
     i = position("concatenate", found[0], name)
@@ -274,7 +363,16 @@ def _concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray
 
 
 @operation
-def _stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
+def stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
+    """Join arrays along a new axis, which is the first of the result.
+
+    Raises:
+        ValueError: No array, different axes, or an `Axis` whose size isn't the number of arrays.
+
+    >>> import numpy as np
+    >>> stack("s", [NamedArray(np.zeros(3), "a")] * 2).shape
+    {'s': 2, 'a': 3}
+    """
     name, size = _axis.selector("stack", axis)
     found = _ordered("stack", arrays)
     if size is not None and size != len(found):
