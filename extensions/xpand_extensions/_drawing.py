@@ -92,7 +92,7 @@ def _pictures(drawing: Drawing, within: str) -> Iterator[tuple[float, float, lis
 def _picture(nodes: Sequence[Node]) -> tuple[float, float, list[str]]:
     """Return width, height and elements of one program."""
     layers, chains = _layers(nodes)
-    widths = [_width(node) for node in nodes]
+    widths = [max(_CHARACTER * len(node.label), _CHARACTER * len(node.types) * 10 / 12) + 24 for node in nodes]
     centres = _centres(layers, chains, widths)
     sizes = {point: widths[point] if point < len(nodes) else 0.0 for layer in layers for point in layer}
     left = min((centres[point] - sizes[point] / 2 for point in centres), default=0.0)
@@ -118,10 +118,6 @@ def _picture(nodes: Sequence[Node]) -> tuple[float, float, list[str]]:
                 f'<text x="{x:.1f}" y="{y + 28:g}" font-size="10" fill-opacity="0.75">{escape(node.types)}</text>'
             )
     return right - left, len(layers) * _LAYER - (_LAYER - _HEIGHT), lines
-
-
-def _width(node: Node) -> float:
-    return max(_CHARACTER * len(node.label), _CHARACTER * len(node.types) * 10 / 12) + 24
 
 
 def _layers(nodes: Sequence[Node]) -> tuple[list[list[int]], list[tuple[int, int]]]:

@@ -260,8 +260,4 @@ def _stand_in(xp: Namespace, x: Any, like: Array) -> Array:
     if not hasattr(x, "dtype"):
         return as_array("linear_transpose: primals holds", x, like)
     name = getattr(x.dtype, "name", None) or getattr(x.dtype, "__name__", None) or str(x.dtype).rpartition(".")[2]
-    return _zeros(xp, x.shape, getattr(xp, name), checks.device_of(like))
-
-
-def _zeros(xp: Namespace, shape: Any, dtype: Any, device: Any) -> Array:
-    return xp.zeros(tuple(shape), dtype=dtype, device=device)
+    return xp.zeros(tuple(x.shape), dtype=getattr(xp, name), device=checks.device_of(like))

@@ -274,10 +274,6 @@ def flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     return ravel(array, new_axis_name)
 
 
-def _part(x: Array, i: int, start: int, stop: int) -> Array:
-    return x[(slice(None),) * i + (slice(start, stop), ...)]
-
-
 @operation
 def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
     """Cut an array along an axis into parts, each with one of the new axes in its place.
@@ -301,7 +297,7 @@ def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[N
     for each in new:
         names = (*a.names[:i], each.name, *a.names[i + 1 :])
         _axis.different("split", names)
-        found.append(make(_part(a.array, i, start, start + each.size), interned(names)))
+        found.append(make(a.array[(slice(None),) * i + (slice(start, start + each.size), ...)], interned(names)))
         start += each.size
     return found
 

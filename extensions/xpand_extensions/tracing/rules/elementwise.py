@@ -97,10 +97,6 @@ def _softmax(xp: Any, out: Any, x: Any) -> Any:
     return xp.exp(xp.where(same, 0, x) - xp.where(same, 0, out))
 
 
-def _sign_factor(xp: Any, out: Any, x: Any, y: Any) -> Any:
-    return xp.where(xp.equal(x >= 0, xp.signbit(out)), -1, xp.ones_like(out))
-
-
 def _of_clipped(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
     raised = x if low is None else xp.maximum(x, low)
     found = 1 if low is None else _share(xp, raised, x, low)
@@ -136,7 +132,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "atanh": (_f(lambda xp, y, x: 1 / ((1 - x) * (1 + x))),),
     "clip": (_f(_of_clipped), _f(_of_low), _f(_of_high)),  # the minimum of a maximum, at ties too
     "conj": (LINEAR,),
-    "copysign": (_f(_sign_factor), None),
+    "copysign": (_f(lambda xp, out, x, y: xp.where(xp.equal(x >= 0, xp.signbit(out)), -1, xp.ones_like(out))), None),
     "cos": (_f(lambda xp, y, x: -xp.sin(x)),),
     "cosh": (_f(lambda xp, y, x: xp.sinh(x)),),
     "divide": (

@@ -27,10 +27,6 @@ def identity(xp: Any, like: Any, size: int) -> Any:
 # Determinants
 
 
-def _det(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    return xp.sum(t * _cofactors(xp, x, out), axis=(-2, -1))
-
-
 def _cofactors(xp: Any, x: Any, det: Any) -> Any:
     """Return the derivatives of determinants in each element. They are polynomials, also for singular matrices."""
     size = x.shape[-1]
@@ -85,10 +81,6 @@ class SlogdetResult(NamedTuple):
 
 
 # Inverses and systems
-
-
-def _inv(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    return -xp.matmul(xp.matmul(out, t), out)
 
 
 def _pinv(xp: Any, t: Any, out: Any, x: Any, rtol: Any = None) -> Any:
@@ -193,9 +185,9 @@ def _matrix_norm(xp: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> A
 
 
 DERIVATIVES: Final[dict[str, Any]] = {
-    "linalg.det": (contribution(_det),),
+    "linalg.det": (contribution(lambda xp, t, out, x: xp.sum(t * _cofactors(xp, x, out), axis=(-2, -1))),),
     "linalg.diagonal": (LINEAR,),
-    "linalg.inv": (contribution(_inv),),
+    "linalg.inv": (contribution(lambda xp, t, out, x: -xp.matmul(xp.matmul(out, t), out)),),
     "linalg.pinv": (contribution(_pinv), None),
     "linalg.slogdet": joint(_slogdet),
     "linalg.solve": (contribution(_solve_matrix), LINEAR),

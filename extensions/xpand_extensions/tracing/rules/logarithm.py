@@ -7,10 +7,6 @@ from .._indexing import applied, block
 from ._derived import Axes
 
 
-def _along(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    return applied(xp, "linalg.logm_along", (x, t), {})
-
-
 def _further_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
     """Push a tangent of the matrix through the derivative along another."""
     size, zeros = x.shape[-1], xp.zeros_like(x)
@@ -23,7 +19,7 @@ def _transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
 
 
 DERIVATIVES: Final[dict[str, Any]] = {
-    "linalg.logm": {"x": contribution(_along)},
+    "linalg.logm": {"x": contribution(lambda xp, t, out, x: applied(xp, "linalg.logm_along", (x, t), {}))},
     "linalg.logm_along": (contribution(_further_along), LINEAR),
 }
 

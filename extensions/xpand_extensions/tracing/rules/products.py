@@ -140,14 +140,6 @@ def _vecdot_first(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
     return conjugate(xp, found) if is_complex(xp, x1) else found
 
 
-def _vecdot_second(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
-    return _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)
-
-
-def _outer_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
-    return x1[..., :, None] * x2[..., None, :]
-
-
 DERIVATIVES: Final[dict[str, Any]] = dict.fromkeys(
     ["linalg.cross", "linalg.outer", "matmul", "tensordot", "vecdot"], (LINEAR, LINEAR)
 )
@@ -163,11 +155,11 @@ TRANSPOSES: Final[dict[str, Any]] = {
     ),
     "matmul": (_matmul_first, _matmul_second),
     "tensordot": (_tensordot_first, _tensordot_second),
-    "vecdot": (_vecdot_first, _vecdot_second),
+    "vecdot": (_vecdot_first, lambda xp, ct, x1, x2, axis=-1: _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)),
 }
 
 BATCHING: Final[dict[str, Any]] = {
-    "linalg.outer": _outer_lanes,
+    "linalg.outer": lambda xp, mapped, x1, x2: x1[..., :, None] * x2[..., None, :],
     "matmul": _matmul_lanes,
     "tensordot": _tensordot_lanes,
 }
