@@ -19,14 +19,8 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "hvp": "`jvp(grad(f), (x,), (v,))`",
         "remat": "`autodiff.checkpoint`",
     },
-    "control_flow": {
-        "if_else": "`control_flow.cond`",
-        "while": "`control_flow.while_loop`",
-    },
-    "jit": {
-        "compile": "`jit.jit`",
-        "make_jaxpr": "`jit.make_graph`",
-    },
+    "control_flow": {"if_else": "`control_flow.cond`", "while": "`control_flow.while_loop`"},
+    "jit": {"compile": "`jit.jit`", "make_jaxpr": "`jit.make_graph`"},
     "linalg": {
         **dict.fromkeys(
             ("cholesky", "cross", "det", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power"),

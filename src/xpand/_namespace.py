@@ -330,8 +330,7 @@ def namespace(name: str) -> Namespace:
             # NumPy has no extra: xpand depends on it. A vendored copy may lack it.
             package = "numpy" if library.name == "numpy" else f"'xpand[{library.name}]'"
             raise ModuleNotFoundError(
-                f"namespace: {library.name!r} is not installed; `pip install {package}` brings it",
-                name=library.name,
+                f"namespace: {library.name!r} is not installed; `pip install {package}` brings it", name=library.name
             ) from error
     if all(part.isidentifier() for part in name.split(".")) and find_spec(name.partition(".")[0]) is not None:
         module = import_module(name)

@@ -10,15 +10,7 @@ from .typing import Array, ArrayLike, Namespace, Scalar
 __all__ = ["allclose", "array_equal", "isclose"]
 
 
-def isclose(
-    a: ArrayLike,
-    b: ArrayLike,
-    /,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
-    equal_nan: bool = False,
-) -> Array:
+def isclose(a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
     """Tell element by element whether `abs(a - b) <= atol + rtol * abs(b)`.
 
     Args:
@@ -46,13 +38,7 @@ def isclose(
 
 
 def allclose(
-    a: ArrayLike,
-    b: ArrayLike,
-    /,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
-    equal_nan: bool = False,
+    a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Array:
     """Return whether all elements of two arrays are close, as `isclose` says: one boolean, an array of shape ().
 

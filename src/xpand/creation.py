@@ -154,13 +154,7 @@ def diag_indices(
 
 
 def tril_indices(
-    n: int,
-    /,
-    *,
-    offset: int = 0,
-    m: int | None = None,
-    device: Device | None = None,
-    xp: Namespace | None = None,
+    n: int, /, *, offset: int = 0, m: int | None = None, device: Device | None = None, xp: Namespace | None = None
 ) -> tuple[Array, Array]:
     """Return the indices of the lower triangle of a matrix, row by row.
 
@@ -188,13 +182,7 @@ def tril_indices(
 
 
 def triu_indices(
-    n: int,
-    /,
-    *,
-    offset: int = 0,
-    m: int | None = None,
-    device: Device | None = None,
-    xp: Namespace | None = None,
+    n: int, /, *, offset: int = 0, m: int | None = None, device: Device | None = None, xp: Namespace | None = None
 ) -> tuple[Array, Array]:
     """Return the indices of the upper triangle of a matrix, row by row.
 

@@ -34,10 +34,7 @@ Structure: TypeAlias = optree.PyTreeSpec
 
 
 def register(
-    cls: type,
-    flatten: Callable[[Any], tuple[Iterable[Tree], Any]],
-    unflatten: Callable[[Any, Iterable[Tree]], Any],
-    /,
+    cls: type, flatten: Callable[[Any], tuple[Iterable[Tree], Any]], unflatten: Callable[[Any, Iterable[Tree]], Any], /
 ) -> None:
     """Make the instances of a class nodes of trees, here and in optree.
 

@@ -21,12 +21,7 @@ class DeviceFacts(NamedTuple):
 
 def host_facts() -> DeviceFacts:
     """Ask the operating system about the processor and its memory."""
-    return DeviceFacts(
-        host.processor_name(),
-        host.processor_count(),
-        host.total_memory(),
-        host.free_memory(),
-    )
+    return DeviceFacts(host.processor_name(), host.processor_count(), host.total_memory(), host.free_memory())
 
 
 @dataclass(frozen=True)

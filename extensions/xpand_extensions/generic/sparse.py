@@ -16,42 +16,21 @@ from .._dtypes import plain_sum
 
 
 def csr_matmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
+    values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, plan: CSRPlan | None = None
 ) -> Array:
     rows = csr_rows(indptr, nse=values.shape[-1])
     return coo_matmul(values, rows, indices, x, shape=shape, rows_are_sorted=True)
 
 
 def csr_rmatmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
+    values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, plan: CSRPlan | None = None
 ) -> Array:
     rows = csr_rows(indptr, nse=values.shape[-1])
     return coo_matmul(values, indices, rows, x, shape=shape[::-1])
 
 
 def coo_matmul(
-    values: Array,
-    rows: Array,
-    columns: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    rows_are_sorted: bool = False,
+    values: Array, rows: Array, columns: Array, x: Array, /, *, shape: Shape, rows_are_sorted: bool = False
 ) -> Array:
     xp, (m, n) = array_namespace(values, rows, columns, x), shape
     is_vector = x.ndim == 1
@@ -146,13 +125,7 @@ def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 
 def csr_assembly(
-    rows: Array,
-    columns: Array,
-    /,
-    *,
-    shape: Shape,
-    sum_duplicates: bool = True,
-    size: int | None = None,
+    rows: Array, columns: Array, /, *, shape: Shape, sum_duplicates: bool = True, size: int | None = None
 ) -> CSRAssembly:
     xp, (m, n), (nse,) = array_namespace(rows, columns), shape, rows.shape
     dtype, device = rows.dtype, checks.device_of(rows)

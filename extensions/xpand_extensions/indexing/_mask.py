@@ -11,13 +11,7 @@ from ._take import check_scalar
 
 @pluggable
 def boolean_mask(
-    x: Array,
-    mask: Array,
-    /,
-    *,
-    axis: int = 0,
-    size: int | None = None,
-    fill_value: ArrayLike | None = None,
+    x: Array, mask: Array, /, *, axis: int = 0, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
     """Select the slices where a mask holds.
 

@@ -54,13 +54,7 @@ def take(
 
 @pluggable
 def take_along_axis(
-    x: Array,
-    indices: Array,
-    /,
-    *,
-    axis: int = -1,
-    mode: Mode | None = None,
-    fill_value: ArrayLike | None = None,
+    x: Array, indices: Array, /, *, axis: int = -1, mode: Mode | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
     """Take elements along an axis, by an index for each element of the result.
 

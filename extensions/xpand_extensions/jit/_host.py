@@ -181,13 +181,7 @@ def prepared(
 
 @clean_tracebacks
 def lazy_apply(
-    func: Callable[..., Any],
-    /,
-    *args: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    as_numpy: bool = False,
-    **kwargs: Any,
+    func: Callable[..., Any], /, *args: Any, shape: Any = None, dtype: Any = None, as_numpy: bool = False, **kwargs: Any
 ) -> Any:
     """Call a function that needs concrete arrays, now or when their values are available.
 

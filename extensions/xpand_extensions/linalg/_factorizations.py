@@ -79,14 +79,7 @@ def triangular_solve(
 
 
 def _check_triangular(
-    function: str,
-    a: Array,
-    b: Array,
-    lower: Any,
-    transpose: Any,
-    conjugate: Any,
-    unit_diagonal: Any,
-    left_side: Any,
+    function: str, a: Array, b: Array, lower: Any, transpose: Any, conjugate: Any, unit_diagonal: Any, left_side: Any
 ) -> tuple[checks.Conversion, dict[str, bool]]:
     """Check the arguments of `triangular_solve`; return the data type to convert to, and the options."""
     convert = checks.conversion(function, _arguments.FLOATING, a=a, b=b)

@@ -24,12 +24,7 @@ METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr", "lower", "upper")
 
 
 def factorize(
-    A: Array | Sparse,
-    /,
-    *,
-    method: str = "auto",
-    positive_definite: bool | None = None,
-    symmetric: bool | None = None,
+    A: Array | Sparse, /, *, method: str = "auto", positive_definite: bool | None = None, symmetric: bool | None = None
 ) -> Factorization:
     """Factor a matrix, or a stack of them, to solve systems.
 

@@ -255,11 +255,7 @@ def _applies(method: methods.Method, problem: arguments.LinearProblem, precondit
 
 
 def _iterative(
-    system: System,
-    problem: arguments.LinearProblem,
-    criterion: Criterion,
-    options: Options,
-    reports: bool,
+    system: System, problem: arguments.LinearProblem, criterion: Criterion, options: Options, reports: bool
 ) -> tuple[Array, ...]:
     """Return the fields of the result; with several stops, each has them as its first axis."""
     b, x0 = problem.b, problem.x0

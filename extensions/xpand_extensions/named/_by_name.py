@@ -44,11 +44,7 @@ class Layout(NamedTuple):
 
 
 def by_name(
-    function: Callable[..., Any],
-    core: Any = (),
-    out: Any = None,
-    *,
-    broadcasts: bool = False,
+    function: Callable[..., Any], core: Any = (), out: Any = None, *, broadcasts: bool = False
 ) -> Callable[..., Any]:
     """Lift a positional function to named arrays.
 

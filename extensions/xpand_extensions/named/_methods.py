@@ -110,23 +110,13 @@ class Methods:
         return call.sum(self, axis, where=where, dtype=dtype)
 
     def std(
-        self,
-        axis: AxisSelection | None = None,
-        *,
-        dtype: DType | None = None,
-        ddof: float = 0,
-        where: Any = None,
+        self, axis: AxisSelection | None = None, *, dtype: DType | None = None, ddof: float = 0, where: Any = None
     ) -> Self:
         """Reduce axes: see `named.std`."""
         return call.std(self, axis, where=where, ddof=ddof, dtype=dtype)
 
     def var(
-        self,
-        axis: AxisSelection | None = None,
-        dtype: DType | None = None,
-        ddof: float = 0,
-        *,
-        where: Any = None,
+        self, axis: AxisSelection | None = None, dtype: DType | None = None, ddof: float = 0, *, where: Any = None
     ) -> Self:
         """Reduce axes: see `named.var`."""
         return call.var(self, axis, where=where, ddof=ddof, dtype=dtype)

@@ -320,11 +320,7 @@ def _check_size(text: str, name: str | None, bound: Mapping[Any, tuple[str | Non
 
 
 def _sizes_of_parts(
-    text: str,
-    axis: str,
-    total: int,
-    parts: Sequence[str],
-    bound: Mapping[Any, tuple[str | None, int | None]],
+    text: str, axis: str, total: int, parts: Sequence[str], bound: Mapping[Any, tuple[str | None, int | None]]
 ) -> list[int]:
     """Return the sizes of the parts of an axis. One that is not given follows from the others."""
     sizes = [bound.get(part, (None, None))[1] for part in parts]

@@ -64,12 +64,7 @@ class _StopError(Exception):
 
 
 def minimize_on_host(
-    functions: Functions,
-    method: str,
-    start: Array,
-    box: Box,
-    limits: Limits,
-    callback: Callable[[Record], Any] | None,
+    functions: Functions, method: str, start: Array, box: Box, limits: Limits, callback: Callable[[Record], Any] | None
 ) -> tuple[Record, Record | None]:
     """Minimise by one of SciPy's methods, one problem after the other."""
     name = method.removeprefix("scipy-")

@@ -46,25 +46,10 @@ class Lane:
 class Recorder:
     """Records the calls in the context that it is set in."""
 
-    __slots__ = (
-        "frame",
-        "lanes",
-        "lock",
-        "profile",
-        "start_ns",
-        "stop_ns",
-        "subtract",
-        "synchronize",
-        "trace",
-    )
+    __slots__ = ("frame", "lanes", "lock", "profile", "start_ns", "stop_ns", "subtract", "synchronize", "trace")
 
     def __init__(
-        self,
-        frame: FrameType | None = None,
-        *,
-        trace: bool = False,
-        subtract: bool = True,
-        synchronize: bool = True,
+        self, frame: FrameType | None = None, *, trace: bool = False, subtract: bool = True, synchronize: bool = True
     ) -> None:
         """Record calls; with `trace`, their arguments and the user's functions from `frame` inwards."""
         self.frame, self.trace, self.subtract = frame, trace, subtract

@@ -102,13 +102,7 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
 
 
 def _dtype(
-    default: str,
-    kinds: frozenset[checks.Kind],
-    takes: str,
-    function: str,
-    xp: Namespace,
-    dtype: DType | None,
-    key: Key,
+    default: str, kinds: frozenset[checks.Kind], takes: str, function: str, xp: Namespace, dtype: DType | None, key: Key
 ) -> DType:
     """Check a data type; None: the default one of a kind.
 

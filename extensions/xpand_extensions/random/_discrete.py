@@ -13,13 +13,7 @@ from ._continuous import GUMBEL_MODES, GumbelMode
 
 @pluggable
 def categorical(
-    key: Key,
-    /,
-    logits: Array,
-    axis: int = -1,
-    shape: Any = None,
-    replace: bool = True,
-    mode: GumbelMode | None = None,
+    key: Key, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: GumbelMode | None = None
 ) -> Array:
     """Sample numbers of categories, given the logarithms of their probabilities.
 

@@ -22,12 +22,7 @@ from ._arguments import (
 
 @pluggable
 def uniform(
-    key: Key,
-    /,
-    shape: Any = (),
-    dtype: DType | None = None,
-    minval: Array | float = 0.0,
-    maxval: Array | float = 1.0,
+    key: Key, /, shape: Any = (), dtype: DType | None = None, minval: Array | float = 0.0, maxval: Array | float = 1.0
 ) -> Array:
     """Make random numbers between two bounds, each part of the interval equally likely.
 

@@ -193,13 +193,7 @@ _KINDS: Final = {
 
 
 def _check(
-    function: str,
-    values: Array,
-    segment_ids: Array,
-    num_segments: Any,
-    axis: Any,
-    indices_are_sorted: Any,
-    mode: Any,
+    function: str, values: Array, segment_ids: Array, num_segments: Any, axis: Any, indices_are_sorted: Any, mode: Any
 ) -> tuple[dict[str, Any]]:
     """Check the arguments of a segment reduction as far as no values decide; return the options in full."""
     xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)

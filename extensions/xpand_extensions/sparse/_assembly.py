@@ -27,13 +27,7 @@ class CSRAssembly(NamedTuple):
 
 @pluggable
 def csr_assembly(
-    rows: Array,
-    columns: Array,
-    /,
-    *,
-    shape: Shape,
-    sum_duplicates: bool = True,
-    size: int | None = None,
+    rows: Array, columns: Array, /, *, shape: Shape, sum_duplicates: bool = True, size: int | None = None
 ) -> CSRAssembly:
     """Work out how entries given by coordinates become a sparse matrix by rows (CSR).
 

@@ -276,13 +276,7 @@ def trimmed(a: Any) -> Any:
 
 
 def from_dense(
-    x: Array,
-    /,
-    format: Format = "csr",
-    *,
-    nse: int | None = None,
-    batch_ndim: int = 0,
-    dense_ndim: int = 0,
+    x: Array, /, format: Format = "csr", *, nse: int | None = None, batch_ndim: int = 0, dense_ndim: int = 0
 ) -> Sparse:
     """Make a container of an array: of the positions where it isn't zero, in order.
 

@@ -30,14 +30,7 @@ class CSRPlan(NamedTuple):
 
 @pluggable
 def csr_matmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
+    values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, plan: CSRPlan | None = None
 ) -> Array:
     """Multiply a sparse matrix by rows (CSR) with a vector or with dense matrices: `A @ x`.
 
@@ -77,14 +70,7 @@ def csr_matmul(
 
 @pluggable
 def csr_rmatmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
+    values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, plan: CSRPlan | None = None
 ) -> Array:
     """Multiply the transpose of a sparse matrix by rows (CSR) with a vector or with dense matrices: `A.T @ x`.
 
@@ -106,14 +92,7 @@ def csr_rmatmul(
 
 @pluggable
 def coo_matmul(
-    values: Array,
-    rows: Array,
-    columns: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    rows_are_sorted: bool = False,
+    values: Array, rows: Array, columns: Array, x: Array, /, *, shape: Shape, rows_are_sorted: bool = False
 ) -> Array:
     """Multiply a sparse matrix by coordinates (COO) with a vector or with dense matrices: `A @ x`.
 

@@ -175,10 +175,7 @@ def cov(
     _check("cov", x, rowvar)
     correction = number("cov", "correction", correction)
     observations = x.shape[-1] if rowvar or x.ndim == 1 else x.shape[-2]
-    for name, weights, kinds in (
-        ("fweights", fweights, checks.INTEGERS),
-        ("aweights", aweights, checks.REAL),
-    ):
+    for name, weights, kinds in (("fweights", fweights, checks.INTEGERS), ("aweights", aweights, checks.REAL)):
         if weights is not None:
             _check_weights(name, x, weights, kinds, observations)
     return cov.native(x, fweights, aweights)(

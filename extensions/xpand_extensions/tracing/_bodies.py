@@ -205,10 +205,7 @@ class Body:
 
         def function(*arrays: Array) -> tuple[Any, Any]:
             primals, given = arrays[:count], iter(arrays[count:])
-            run = lambda *x: (
-                tuple(y for y, each in zip(graph.run(*replaced(primals, chosen, x)), floats) if each),
-                (),
-            )
+            run = lambda *x: (tuple(y for y, each in zip(graph.run(*replaced(primals, chosen, x)), floats) if each), ())
             if not chosen:
                 return (), ()
             _, _, linear = linearize(graph.namespace, "vjp", run, [primals[i] for i in chosen])

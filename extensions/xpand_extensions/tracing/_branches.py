@@ -39,12 +39,7 @@ def cond(
 
 
 def cond_bodies(
-    namespace: Any,
-    index: Any,
-    bodies: Sequence[Body],
-    counts: tuple[int, ...],
-    args: Sequence[Any],
-    skips: bool,
+    namespace: Any, index: Any, bodies: Sequence[Body], counts: tuple[int, ...], args: Sequence[Any], skips: bool
 ) -> list[Any]:
     """Choose among bodies; each has its own constants, and all have the same operands."""
     op = namespace.operation("cond", _run_cond)

@@ -206,11 +206,7 @@ def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str,
         return tuple(pushed.graph.run(*of_body, *carry[:count], *inner, *carry[count:]))
 
     found = while_loop(
-        namespace,
-        lambda *carry: test.graph.run(*of_test, *carry[:count])[0],
-        step,
-        [*init, *along],
-        params["limit"],
+        namespace, lambda *carry: test.graph.run(*of_test, *carry[:count])[0], step, [*init, *along], params["limit"]
     )
     derivatives = iter(found[count:])
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found[:count], floats))

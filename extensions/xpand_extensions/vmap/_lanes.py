@@ -86,10 +86,7 @@ def pairs_of(perm: Any, size: int) -> list[tuple[int, int]]:
     ):
         raise TypeError(f"ppermute: perm must be a list of pairs (source, destination), got {perm!r}")
     pairs = [
-        (
-            checks.integer("ppermute", "a source", source),
-            checks.integer("ppermute", "a destination", destination),
-        )
+        (checks.integer("ppermute", "a source", source), checks.integer("ppermute", "a destination", destination))
         for source, destination in perm
     ]
     for what, positions in (("source", [s for s, _ in pairs]), ("destination", [d for _, d in pairs])):

@@ -178,10 +178,7 @@ def _pairs(function: str, padding: Any, number: int) -> Pairs:
             )
     return tuple(
         [
-            (
-                checks.integer(function, "padding", low, minimum=0),
-                checks.integer(function, "padding", high, minimum=0),
-            )
+            (checks.integer(function, "padding", low, minimum=0), checks.integer(function, "padding", high, minimum=0))
             for low, high in padding
         ]
     )

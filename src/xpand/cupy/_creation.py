@@ -36,13 +36,7 @@ def real(dtype: DType | None) -> DType:
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    copy: bool | None = None,
-    **kwargs: Any,
+    obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
     """Return an array of the values of `obj`; the other keywords are those of `cupy.array`."""
     if isinstance(obj, cp.ndarray):

@@ -71,12 +71,7 @@ def remainder(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) 
 
 
 def clip(
-    x: Array,
-    /,
-    min: Array | Scalar | None = None,
-    max: Array | Scalar | None = None,
-    *,
-    out: Array | None = None,
+    x: Array, /, min: Array | Scalar | None = None, max: Array | Scalar | None = None, *, out: Array | None = None
 ) -> Array:
     """Limit the values of `x` to the interval from `min` to `max`; the result has the data type of `x`.
 

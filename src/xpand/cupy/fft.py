@@ -11,14 +11,7 @@ from ..typing import Array, Device, DType
 from ._creation import on, real
 
 # CuPy keeps single precision, so that its one-dimensional transforms stand as they are.
-fft, ifft, rfft, irfft, hfft, ihfft = (
-    cp.fft.fft,
-    cp.fft.ifft,
-    cp.fft.rfft,
-    cp.fft.irfft,
-    cp.fft.hfft,
-    cp.fft.ihfft,
-)
+fft, ifft, rfft, irfft, hfft, ihfft = (cp.fft.fft, cp.fft.ifft, cp.fft.rfft, cp.fft.irfft, cp.fft.hfft, cp.fft.ihfft)
 fftshift, ifftshift = cp.fft.fftshift, cp.fft.ifftshift
 
 

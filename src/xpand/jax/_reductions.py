@@ -35,12 +35,7 @@ def _with_dtype_of(x: Array | int, other: Array | int) -> Array | int:
 
 
 def isin(
-    element: Array,
-    test_elements: Array,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
-    method: str = "auto",
+    element: Array, test_elements: Array, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Array:
     """Return whether each of `element` is among `test_elements`.
 

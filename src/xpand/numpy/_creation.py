@@ -16,13 +16,7 @@ _XP: Any = sys.modules[__package__]
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    copy: bool | None = None,
-    **kwargs: Any,
+    obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
     """Return an array of the values of `obj`.
 

@@ -57,13 +57,7 @@ def _prepend(value: int, result: Array, axis: int) -> Array:
 
 
 def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-    **kwargs: Any,
+    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
     """Return the sums of the elements up to each one, along an axis; `include_initial` puts a zero before them.
 
@@ -76,13 +70,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-    **kwargs: Any,
+    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
     """Return the products of the elements up to each one, along an axis; `include_initial` puts a one before them.
 

@@ -22,13 +22,7 @@ _XP: Any = sys.modules[__package__]
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    copy: bool | None = None,
-    **kwargs: Any,
+    obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
     """Return `obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
     if isinstance(obj, Tensor):
@@ -86,12 +80,7 @@ ones = _of_shape(torch.ones, "An array of ones.")
 
 
 def full(
-    shape: _Shape,
-    fill_value: complex,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    **kwargs: Any,
+    shape: _Shape, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
     """Return an array of the given shape, an int for one dimension, filled with a value."""
     if PRECISION.active and dtype is None:

@@ -28,28 +28,12 @@ __all__ = [
 ]
 
 
-def sort(
-    x: Array,
-    /,
-    *,
-    axis: int = -1,
-    descending: bool = False,
-    stable: bool = True,
-    **kwargs: Any,
-) -> Array:
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
     """Return a sorted copy; the order of equal elements is kept if `stable`."""
     return torch.sort(x, dim=axis, descending=descending, stable=stable, **kwargs)[0]
 
 
-def argsort(
-    x: Array,
-    /,
-    *,
-    axis: int = -1,
-    descending: bool = False,
-    stable: bool = True,
-    **kwargs: Any,
-) -> Array:
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
     """Return the indices that sort `x`; the order of equal elements is kept if `stable`."""
     return torch.argsort(x, dim=axis, descending=descending, stable=stable, **kwargs)
 

@@ -110,13 +110,7 @@ def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
     return result if out is None else out.copy_(result)
 
 
-def clip(
-    x: Array,
-    /,
-    min: float | Array | None = None,
-    max: float | Array | None = None,
-    **kwargs: Any,
-) -> Array:
+def clip(x: Array, /, min: float | Array | None = None, max: float | Array | None = None, **kwargs: Any) -> Array:
     """Return `x` limited to `min` and `max`, each a scalar, an array or None.
 
     Limits outside the range of an integer type limit nothing. NaN as a limit gives NaN: the standard's special cases.

@@ -55,8 +55,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = 
         "take_along_axis", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True
     )
     others = checks.broadcast(
-        (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
-        (*index.shape[:axis], 1, *index.shape[axis + 1 :]),
+        (*x.shape[:axis], 1, *x.shape[axis + 1 :]), (*index.shape[:axis], 1, *index.shape[axis + 1 :])
     )
     shape = (*others[:axis], index.shape[axis], *others[axis + 1 :])
     if 0 in shape:

@@ -169,9 +169,7 @@ def _moved(
     xp = array_namespace(x)
     x, fun, gradient = select(accepted, (x, fun, gradient), (state.x, state.fun, state.gradient))
     memory = select(
-        accepted,
-        directions.update(state.memory, x - state.x, gradient - state.gradient),
-        directions.reset(x, gradient),
+        accepted, directions.update(state.memory, x - state.x, gradient - state.gradient), directions.reset(x, gradient)
     )
     optimality = box.measure(x, gradient)
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
@@ -237,14 +235,7 @@ def _narrowed(trial: Trial, fun: Array, slope: Array, gradient: Array, is_short_
     bracketed = xp.isfinite(high)
     between = _between(low, low_fun, low_slope, xp.where(bracketed, high, low + 1.0), high_fun)
     return Trial(
-        xp.where(bracketed, between, longer),
-        low,
-        low_fun,
-        low_slope,
-        low_gradient,
-        high,
-        high_fun,
-        trial.number + 1,
+        xp.where(bracketed, between, longer), low, low_fun, low_slope, low_gradient, high, high_fun, trial.number + 1
     )
 
 

@@ -102,12 +102,7 @@ def _over_stacks(
     whole = _stacks_alike([_whole(x, core) for x, core in zip(arrays, cores)], cores)
     meta = tuple(np.empty_like(arrays[0]._meta, shape=(0,), dtype=dtype) for dtype in dtypes)
     return da.apply_gufunc(
-        function,
-        signature,
-        *whole,
-        output_sizes=sizes,
-        meta=meta if len(meta) > 1 else meta[0],
-        **options,
+        function, signature, *whole, output_sizes=sizes, meta=meta if len(meta) > 1 else meta[0], **options
     )
 
 

@@ -281,12 +281,7 @@ def scatter_nd(
 
 
 def _scatter(
-    x: Array,
-    index: Array,
-    values: Array | Scalar,
-    axes: int,
-    positions: tuple[int, ...],
-    operation: ScatterOperation,
+    x: Array, index: Array, values: Array | Scalar, axes: int, positions: tuple[int, ...], operation: ScatterOperation
 ) -> Array:
     """Update at a flat index, within bounds, into the first axes of a tensor."""
     after = tuple(x.shape[axes:])

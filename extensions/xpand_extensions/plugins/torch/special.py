@@ -38,10 +38,7 @@ def _may_write(x: Array) -> bool:
 
 
 def _corrected(
-    native: Callable[[Array], Array],
-    other: Callable[[Array], Array],
-    where: Callable[[Array], Array],
-    ordinary: float,
+    native: Callable[[Array], Array], other: Callable[[Array], Array], where: Callable[[Array], Array], ordinary: float
 ) -> Callable[[Array], Array]:
     """Combine two functions; `ordinary` is a number for which `where` is False.
 

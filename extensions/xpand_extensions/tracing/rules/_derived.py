@@ -60,17 +60,7 @@ Function = Callable[..., Any]
 class Axes:
     """The axes of an operation: its signature, and facts that a signature can't express."""
 
-    __slots__ = (
-        "call",
-        "check",
-        "combine",
-        "dtype",
-        "flat",
-        "positions",
-        "same_shape",
-        "signature",
-        "sizes",
-    )
+    __slots__ = ("call", "check", "combine", "dtype", "flat", "positions", "same_shape", "signature", "sizes")
 
     def __init__(
         self,

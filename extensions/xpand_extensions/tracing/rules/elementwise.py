@@ -23,10 +23,7 @@ def _share(xp: Any, out: Any, mine: Any, other: Any) -> Any:
     return is_mine / (1 + xp.astype(xp.equal(out, other), out.dtype))
 
 
-_CHOSEN: Final = (
-    factor(lambda xp, z, x, y: _share(xp, z, x, y)),
-    factor(lambda xp, z, x, y: _share(xp, z, y, x)),
-)
+_CHOSEN: Final = (factor(lambda xp, z, x, y: _share(xp, z, x, y)), factor(lambda xp, z, x, y: _share(xp, z, y, x)))
 
 
 def _slope_of_abs(xp: Any, out: Any, x: Any) -> Any:
@@ -125,20 +122,14 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "asinh": (_f(lambda xp, y, x: 1 / xp.sqrt(x * x + 1)),),
     "astype": (LINEAR,),
     "atan": (_f(lambda xp, y, x: 1 / (1 + x * x)),),
-    "atan2": (
-        _f(lambda xp, z, x, y: _over_square(xp, y, x, y)),
-        _f(lambda xp, z, x, y: _over_square(xp, -x, x, y)),
-    ),
+    "atan2": (_f(lambda xp, z, x, y: _over_square(xp, y, x, y)), _f(lambda xp, z, x, y: _over_square(xp, -x, x, y))),
     "atanh": (_f(lambda xp, y, x: 1 / ((1 - x) * (1 + x))),),
     "clip": (_f(_of_clipped), _f(_of_low), _f(_of_high)),  # the minimum of a maximum, at ties too
     "conj": (LINEAR,),
     "copysign": (_f(lambda xp, out, x, y: xp.where(xp.equal(x >= 0, xp.signbit(out)), -1, xp.ones_like(out))), None),
     "cos": (_f(lambda xp, y, x: -xp.sin(x)),),
     "cosh": (_f(lambda xp, y, x: xp.sinh(x)),),
-    "divide": (
-        scale(lambda xp, z, x, y: _reciprocal(y, xp)),
-        _f(lambda xp, z, x, y: -z / y),
-    ),
+    "divide": (scale(lambda xp, z, x, y: _reciprocal(y, xp)), _f(lambda xp, z, x, y: -z / y)),
     "exp": (_f(lambda xp, y, x: y),),
     "expm1": (_f(lambda xp, y, x: y + 1),),
     "hypot": (_f(lambda xp, z, x, y: _hypotenuse(xp, z, x)), _f(lambda xp, z, x, y: _hypotenuse(xp, z, y))),
@@ -147,10 +138,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "log10": (_f(lambda xp, y, x: 1 / (x * _LOG10)),),
     "log1p": (_f(lambda xp, y, x: 1 / (1 + x)),),
     "log2": (_f(lambda xp, y, x: 1 / (x * _LOG2)),),
-    "logaddexp": (
-        _f(lambda xp, z, x, y: _softmax(xp, z, x)),
-        _f(lambda xp, z, x, y: _softmax(xp, z, y)),
-    ),
+    "logaddexp": (_f(lambda xp, z, x, y: _softmax(xp, z, x)), _f(lambda xp, z, x, y: _softmax(xp, z, y))),
     "maximum": _CHOSEN,
     "minimum": _CHOSEN,
     "multiply": (scale(lambda xp, z, x, y: y), scale(lambda xp, z, x, y: x)),

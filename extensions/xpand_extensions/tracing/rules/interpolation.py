@@ -59,15 +59,9 @@ def _interp_shape(namespace: Any, x: Any, points: Any, values: Any, **options: A
     return Aval((*values.shape[:-1], *x.shape), dtype, device_of(x, points, values))
 
 
-BATCHING: Final[dict[str, Any]] = {
-    "interpolation.grid_sample": _batched_grid,
-    "interpolation.interp": _batched_interp,
-}
+BATCHING: Final[dict[str, Any]] = {"interpolation.grid_sample": _batched_grid, "interpolation.interp": _batched_interp}
 
-SHAPES: Final[dict[str, Any]] = {
-    "interpolation.grid_sample": _grid_shape,
-    "interpolation.interp": _interp_shape,
-}
+SHAPES: Final[dict[str, Any]] = {"interpolation.grid_sample": _grid_shape, "interpolation.interp": _interp_shape}
 
 OVERRIDES: Final[dict[str, Any]] = {"interpolation.interp": {"batch": _batch_of_interp}}
 

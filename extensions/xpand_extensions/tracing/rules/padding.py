@@ -32,19 +32,12 @@ _BY_TANGENTS: Final = joint(_padded)
 
 DERIVATIVES: Final[dict[str, Any]] = {
     # Ramps depend on whether their ends are finite, which tangents don't show: the generic implementation is traced.
-    "padding.pad": lambda static: None if static["mode"] == "linear_ramp" else _BY_TANGENTS,
+    "padding.pad": lambda static: None if static["mode"] == "linear_ramp" else _BY_TANGENTS
 }
 
 
 def _batched_pad(
-    xp: Any,
-    mapped: Any,
-    x: Any,
-    pad_width: Any,
-    constant_values: Any,
-    end_values: Any,
-    interior: Any,
-    **options: Any,
+    xp: Any, mapped: Any, x: Any, pad_width: Any, constant_values: Any, end_values: Any, interior: Any, **options: Any
 ) -> Any:
     return pad.native(x)(
         x,

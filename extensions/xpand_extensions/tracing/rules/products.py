@@ -149,10 +149,7 @@ TRANSPOSES: Final[dict[str, Any]] = {
         lambda xp, ct, x1, x2, axis=-1: xp.linalg.cross(*xp.broadcast_arrays(x2, ct), axis=axis),
         lambda xp, ct, x1, x2, axis=-1: xp.linalg.cross(*xp.broadcast_arrays(ct, x1), axis=axis),
     ),
-    "linalg.outer": (
-        lambda xp, ct, x1, x2: xp.matmul(ct, x2),
-        lambda xp, ct, x1, x2: xp.matmul(x1, ct),
-    ),
+    "linalg.outer": (lambda xp, ct, x1, x2: xp.matmul(ct, x2), lambda xp, ct, x1, x2: xp.matmul(x1, ct)),
     "matmul": (_matmul_first, _matmul_second),
     "tensordot": (_tensordot_first, _tensordot_second),
     "vecdot": (_vecdot_first, lambda xp, ct, x1, x2, axis=-1: _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)),

@@ -147,11 +147,7 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "sum": (_sum_transposed,),
 }
 
-DECOMPOSITIONS: Final[dict[str, Any]] = {
-    "cumulative_prod": _products,
-    "diff": _differences,
-    "prod": _product,
-}
+DECOMPOSITIONS: Final[dict[str, Any]] = {"cumulative_prod": _products, "diff": _differences, "prod": _product}
 
 CONSTANT: Final[dict[str, str]] = {
     **dict.fromkeys(["all", "any"], "its result is boolean"),
@@ -160,14 +156,7 @@ CONSTANT: Final[dict[str, str]] = {
 }
 
 
-_COMBINED: Final = {
-    "all": "all",
-    "any": "any",
-    "count_nonzero": "sum",
-    "mean": "mean",
-    "prod": "prod",
-    "sum": "sum",
-}
+_COMBINED: Final = {"all": "all", "any": "any", "count_nonzero": "sum", "mean": "mean", "prod": "prod", "sum": "sum"}
 
 
 def nonempty(name: str) -> Function:

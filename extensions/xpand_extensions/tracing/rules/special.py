@@ -209,30 +209,17 @@ _of_xlog1py = _product_with_log("xlog1py", -1.0)
 
 DERIVATIVES: Final[dict[str, Any]] = {
     **{f"special.{name}": {"x": entry} for name, entry in _OF_X.items()},
-    "special.betainc": {
-        "a": _pushed("betainc", "a"),
-        "b": _pushed("betainc", "b"),
-        "x": _f(_of_betainc),
-    },
-    "special.betaln": {
-        "a": _pushed("betaln", "a"),
-        "b": _pushed("betaln", "b"),
-    },
+    "special.betainc": {"a": _pushed("betainc", "a"), "b": _pushed("betainc", "b"), "x": _f(_of_betainc)},
+    "special.betaln": {"a": _pushed("betaln", "a"), "b": _pushed("betaln", "b")},
     "special.gammainc": {"a": _pushed("gammainc", "a"), "x": _f(_of_gammainc)},
-    "special.gammaincc": {
-        "a": _pushed("gammaincc", "a"),
-        "x": _f(lambda xp, y, a, x: -_of_gammainc(xp, y, a, x)),
-    },
+    "special.gammaincc": {"a": _pushed("gammaincc", "a"), "x": _f(lambda xp, y, a, x: -_of_gammainc(xp, y, a, x))},
     "special.log_softmax": {"x": contribution(_pushed_log_softmax)},
     "special.logsumexp": {"x": contribution(_pushed_logsumexp), "b": contribution(_pushed_weights)},
     "special.polygamma": {"x": _f(_of_polygamma)},
     "special.softmax": {"x": contribution(_pushed_softmax)},
     "special.xlog1py": {"x": _of_xlog1py[0], "y": _of_xlog1py[1]},
     "special.xlogy": {"x": _of_xlogy[0], "y": _of_xlogy[1]},
-    "special.zeta": {
-        "s": _pushed("zeta", "s"),
-        "q": _f(lambda xp, y, s, q: -s * special.zeta(s + 1.0, q)),
-    },
+    "special.zeta": {"s": _pushed("zeta", "s"), "q": _f(lambda xp, y, s, q: -s * special.zeta(s + 1.0, q))},
 }
 
 

@@ -15,12 +15,7 @@ def solved(a: Any, b: Any, **options: Any) -> Any:
 
 
 def _triangle(
-    xp: Any,
-    t: Any,
-    lower: bool = True,
-    transpose: bool = False,
-    conjugate: bool = False,
-    unit_diagonal: bool = False,
+    xp: Any, t: Any, lower: bool = True, transpose: bool = False, conjugate: bool = False, unit_diagonal: bool = False
 ) -> Any:
     """Return the part of a matrix that a triangular system reads."""
     t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
@@ -71,9 +66,7 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
-DERIVATIVES: Final[dict[str, Any]] = {
-    "linalg.triangular_solve": {"a": contribution(_of_matrix), "b": LINEAR},
-}
+DERIVATIVES: Final[dict[str, Any]] = {"linalg.triangular_solve": {"a": contribution(_of_matrix), "b": LINEAR}}
 
 TRANSPOSES: Final[dict[str, Any]] = {"linalg.triangular_solve": {"b": _transposed}}
 

@@ -213,9 +213,7 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
     return rule
 
 
-BATCHING: Final[dict[str, Any]] = {
-    **{f"windows.{name}": _batched_scatter(name) for name in _SCATTERS},
-}
+BATCHING: Final[dict[str, Any]] = {**{f"windows.{name}": _batched_scatter(name) for name in _SCATTERS}}
 
 
 SHAPES: Final[dict[str, Any]] = dict.fromkeys(

@@ -50,12 +50,7 @@ def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def _cumulate(
-    name: str,
-    x: Array,
-    axis: int | None,
-    dtype: DType | None,
-    include_initial: bool,
-    kwargs: dict[str, Any],
+    name: str, x: Array, axis: int | None, dtype: DType | None, include_initial: bool, kwargs: dict[str, Any]
 ) -> Array:
     """Accumulate along an axis by Dask's `cumsum` or `cumprod`, which passes totals from block to block."""
     if axis is None:
@@ -82,26 +77,14 @@ def _cumulate(
 
 
 def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-    **kwargs: Any,
+    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
     """Calculate the cumulative sum along an axis, preceded by 0 where `include_initial` is true."""
     return _cumulate("sum", x, axis, dtype, include_initial, kwargs)
 
 
 def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-    **kwargs: Any,
+    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
     """Calculate the cumulative product along an axis, preceded by 1 where `include_initial` is true."""
     return _cumulate("prod", x, axis, dtype, include_initial, kwargs)

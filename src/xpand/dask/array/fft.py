@@ -118,13 +118,7 @@ def irfftn(
 
 
 def fftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    chunks: Any = "auto",
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto"
 ) -> Array:
     """Return the frequencies of the terms of `fft`, for samples `d` apart."""
     check_device("fftfreq", device)
@@ -132,13 +126,7 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    chunks: Any = "auto",
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto"
 ) -> Array:
     """Return the frequencies of the terms of `rfft`, for samples `d` apart."""
     check_device("rfftfreq", device)

@@ -36,14 +36,7 @@ _OF_BCSR: Final = frozenset(map(np.dtype, ("int32", "int64", "float32", "float64
 
 
 def csr_matmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
+    values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, plan: CSRPlan | None = None
 ) -> Array:
     nse = values.shape[-1]
     rows: Array | None
@@ -69,14 +62,7 @@ def _csr_matmul(
 
 @partial(jax.jit, static_argnames=("shape",))
 def csr_rmatmul(
-    values: Array,
-    indices: Array,
-    indptr: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    plan: CSRPlan | None = None,
+    values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, plan: CSRPlan | None = None
 ) -> Array:
     rows = _rows(indptr, values.shape[-1]) if plan is None else plan.rows
     return _by_columns(lambda x, wide: _sum(values, x, indices, rows, shape[::-1], wide), x)
@@ -84,14 +70,7 @@ def csr_rmatmul(
 
 @partial(jax.jit, static_argnames=("shape", "rows_are_sorted"))
 def coo_matmul(
-    values: Array,
-    rows: Array,
-    columns: Array,
-    x: Array,
-    /,
-    *,
-    shape: Shape,
-    rows_are_sorted: bool = False,
+    values: Array, rows: Array, columns: Array, x: Array, /, *, shape: Shape, rows_are_sorted: bool = False
 ) -> Array:
     return _by_columns(lambda x, wide: _sum(values, x, rows, columns, shape, wide), x)
 
@@ -154,14 +133,7 @@ def _by_columns(multiply: Any, x: Array) -> Array:
 
 @partial(jax.custom_jvp, nondiff_argnums=(5, 6, 7))
 def _by_rows(
-    values: Array,
-    x: Array,
-    indices: Array,
-    indptr: Array,
-    rows: Array | None,
-    slots: int,
-    shape: Shape,
-    wide: bool,
+    values: Array, x: Array, indices: Array, indptr: Array, rows: Array | None, slots: int, shape: Shape, wide: bool
 ) -> Array:
     def ours(values: Array, x: Array, indices: Array, indptr: Array) -> Array:
         if slots:
@@ -264,13 +236,7 @@ _compiled = partial(jax.jit, static_argnames=("shape", "sum_duplicates", "size")
 
 
 def csr_assembly(
-    rows: Array,
-    columns: Array,
-    /,
-    *,
-    shape: Shape,
-    sum_duplicates: bool = True,
-    size: int | None = None,
+    rows: Array, columns: Array, /, *, shape: Shape, sum_duplicates: bool = True, size: int | None = None
 ) -> CSRAssembly:
     options: dict[str, Any] = {"shape": shape, "sum_duplicates": sum_duplicates, "size": size}
     if not (is_concrete(rows) and is_concrete(columns)):

@@ -21,11 +21,7 @@ from xpand_extensions.linear_solve._factors import Factors
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "general": {},
     # Less fill-in where the pattern is symmetric, and pivots may stay on the diagonal.
-    "symmetric": {
-        "permc_spec": "MMD_AT_PLUS_A",
-        "diag_pivot_thresh": 0.001,
-        "options": {"SymmetricMode": True},
-    },
+    "symmetric": {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.001, "options": {"SymmetricMode": True}},
     # A triangle is its own factor: nothing is to be exchanged, and nothing filled in.
     "triangle": {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}},
 }

@@ -9,13 +9,7 @@ from xpand_extensions.sparse._assembly import CSRAssembly, Shape
 
 
 def csr_assembly(
-    rows: Array,
-    columns: Array,
-    /,
-    *,
-    shape: Shape,
-    sum_duplicates: bool = True,
-    size: int | None = None,
+    rows: Array, columns: Array, /, *, shape: Shape, sum_duplicates: bool = True, size: int | None = None
 ) -> CSRAssembly:
     m, n = shape
     if size is not None or not len(rows) or not m * n or rows.max() >= m or columns.max() >= n:

@@ -246,12 +246,7 @@ def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
 
 
 def _between(
-    pred: Array,
-    true_fun: Function,
-    false_fun: Function,
-    operands: Arrays,
-    choose: Function,
-    any_lane: bool = False,
+    pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function, any_lane: bool = False
 ) -> Arrays:
     true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)))
     false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)))

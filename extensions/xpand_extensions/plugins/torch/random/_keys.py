@@ -216,12 +216,7 @@ _NORMAL: Final = {torch.float32: blocks.normal_single, torch.float64: blocks.nor
 
 
 def uniform(
-    key: Array,
-    /,
-    shape: Any = (),
-    dtype: DType | None = None,
-    minval: Array | float = 0.0,
-    maxval: Array | float = 1.0,
+    key: Array, /, shape: Any = (), dtype: DType | None = None, minval: Array | float = 0.0, maxval: Array | float = 1.0
 ) -> Array:
     if dtype in _UNIFORM and is_on_host(key):
         return _scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
