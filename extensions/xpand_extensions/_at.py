@@ -39,8 +39,10 @@ COMBINED: dict[Operation, Combination] = {
 
 
 class GenericAt(At):
-    """An array at an index, for any library that follows the standard. The array is treated as `(count, width)`, its
-    rows selected by one flat index, so that a library only defines how rows are read and written.
+    """An array at an index, for any library that follows the standard.
+
+    The array is treated as `(count, width)`, its rows selected by one flat index, so that a library only defines how
+    rows are read and written.
     """
 
     __slots__ = ()
@@ -259,8 +261,9 @@ def _over_axes(xp: Namespace, selection: Mask, ndim: int) -> Array:
 
 
 def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, values: Array) -> Array | None:
-    """Expand values for a mask's selection to the whole array, so that `where` can do the update. Return None if there
-    is one value for each true position of the mask, and their number can be checked.
+    """Expand values for a mask's selection to the whole array, so that `where` can do the update.
+
+    Return None if there is one value for each true position of the mask, and their number can be checked.
     """
     mask = selection.mask
     after = x.ndim - selection.axis - mask.ndim

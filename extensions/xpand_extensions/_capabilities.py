@@ -209,8 +209,9 @@ def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _parameters(function: Callable[..., Any]) -> str:
-    """Write the parameters of an implementation without annotations: names, kinds and defaults. `progress` is omitted:
-    facades report progress, and implementations don't know of it.
+    """Write the parameters of an implementation without annotations: names, kinds and defaults.
+
+    `progress` is omitted: facades report progress, and implementations don't know of it.
     """
     signature = inspect.signature(function)
     bare = [

@@ -71,9 +71,7 @@ def _is_own(function: Any) -> bool:
 
 
 def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]:
-    """List the wanted arrays that functions capture: in closure cells, default and bound arguments, objects of methods,
-    and their attributes.
-    """
+    """List the wanted arrays in functions' closure cells, default and bound arguments, objects and attributes."""
     return list({id(x): x for x in _reached(functions, {}) if checks.is_array(x) and is_wanted(x)}.values())
 
 

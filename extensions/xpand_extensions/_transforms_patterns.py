@@ -148,8 +148,9 @@ class Patterned:
 
 
 def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
-    """Convert the arrays of a tree to the namespace of traced arrays, if those have one. So a function finds the same
-    namespace for each of its arguments.
+    """Convert the arrays of a tree to the namespace of traced arrays, if those have one.
+
+    So a function finds the same namespace for each of its arguments.
     """
     # Look in the class: for modules, a missing attribute costs a microsecond.
     namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None

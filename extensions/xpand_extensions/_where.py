@@ -49,10 +49,11 @@ def clean_tracebacks(facade: F, /) -> F:
 
 
 def for_user(error: E) -> E:
-    """Remove xpand's frames from the traceback of an error to be re-raised, and note the user's line. Frames of
-    libraries that call xpand are removed too. The user's frames stay, and those of libraries that the user called; for
-    errors from such a library, a note names the user's line. The environment variable `XPAND_TRACEBACK=full` leaves the
-    error as it is.
+    """Remove xpand's frames from the traceback of an error to be re-raised, and note the user's line.
+
+    Frames of libraries that call xpand are removed too. The user's frames stay, and those of libraries that the user
+    called; for errors from such a library, a note names the user's line. The environment variable
+    `XPAND_TRACEBACK=full` leaves the error as it is.
     """
     if os.environ.get("XPAND_TRACEBACK") == "full":
         return error

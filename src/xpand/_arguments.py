@@ -1,5 +1,6 @@
-"""Checks of arguments, for the core and the facades. Each error names the function, the argument, the value given and
-the values accepted.
+"""Checks of arguments, for the core and the facades.
+
+Each error names the function, the argument, the value given and the values accepted.
 
 An argument is checked once, in the facade; implementations trust their arguments. A wrong type is a `TypeError`, a
 wrong value a `ValueError`, with the same message on every library.

@@ -112,8 +112,9 @@ def library_of(cls: type) -> str | None:
 
 
 def register_wrapper(cls: type, xp: Namespace) -> None:
-    """Register a class of arrays whose namespace also accepts arrays of another library. `xp.wraps(other)` tells which
-    library. Arrays of both together belong to this namespace.
+    """Register a class of arrays whose namespace also accepts arrays of another library.
+
+    `xp.wraps(other)` tells which library. Arrays of both together belong to this namespace.
     """
     _WRAPPERS[cls] = _BY_TYPE[cls] = xp
 

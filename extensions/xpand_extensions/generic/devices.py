@@ -10,8 +10,10 @@ from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
 
 def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
-    """List the namespace's devices. The standard does not define their kinds: they are assumed to be CPUs. Facts about
-    the processor are given for the CPU only.
+    """List the namespace's devices.
+
+    The standard does not define their kinds: they are assumed to be CPUs. Facts about the processor are given for the
+    CPU only.
     """
     namespace = namespace_or_default(xp, "devices")
     found: list[DeviceInfo] = []

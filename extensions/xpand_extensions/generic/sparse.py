@@ -156,8 +156,9 @@ def csr_assembly(
 
 
 def _up_to(x: Array, size: int) -> Array:
-    """Count for each of 0, …, size - 1 the numbers that are at most that. They must be sorted and nonnegative.
-    `searchsorted` is avoided: PyTorch warns for batches.
+    """Count for each of 0, …, size - 1 the numbers that are at most that.
+
+    They must be sorted and nonnegative. `searchsorted` is avoided: PyTorch warns for batches.
     """
     xp = array_namespace(x)
     ones = xp.ones_like(x)

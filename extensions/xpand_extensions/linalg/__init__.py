@@ -30,5 +30,5 @@ __all__ = [
     "triangular_solve",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -39,7 +39,7 @@ def conversion(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> Con
     dtype = checks.common_dtype(function, xp, **arrays)
     if any(x.dtype != dtype for x in arrays.values()):
         return partial(_converted, dtype)
-    # Arrays of one type are all traced, or none is.
+    # Arrays of one type are either all traced or all concrete.
     return _unchanged if len({type(x) for x in arrays.values()}) == 1 else in_one_namespace
 
 
@@ -57,7 +57,7 @@ def narrow(xp: Namespace, dtype: DType) -> bool:
 
 
 def computed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call an implementation; if the first array is a narrow one, in float32, with the results rounded."""
+    """Call an implementation. For a narrow first array, compute in float32 and round the results."""
     first: Any = args[0]
     dtype, xp = first.dtype, array_namespace(first)
     if not narrow(xp, dtype):
@@ -74,7 +74,7 @@ def _cast(xp: Namespace, x: Any, old: DType, new: DType) -> Any:
 
 
 def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tuple[int, int]:
-    """Check for one matrix or a stack of them, square ones if asked; return how many rows and columns they have.
+    """Check for a matrix or a stack of them, square if required; return the numbers of rows and columns.
 
     Raises:
         ValueError: The array has another shape.
@@ -130,7 +130,7 @@ def broadcast_stacks(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def flat(xp: Namespace, x: Array) -> Array:
-    """Write a stack of matrices with one axis for the stack."""
+    """Reshape a stack of matrices to have one axis for the stack."""
     return xp.reshape(x, (math.prod(x.shape[:-2]), *x.shape[-2:]))
 
 
@@ -190,11 +190,11 @@ class Columns(NamedTuple):
     array: Array
     """Shape `(..., m, k)`; `(m, k)` where there is one matrix A."""
     restore: Callable[[Array], Array]
-    """Give solutions, `(..., n, k)`, the layout of the right-hand sides."""
+    """Return solutions, `(..., n, k)`, in the layout of the right-hand sides."""
 
 
 def columns_of(b: Array, axis: int, *, is_one_matrix: bool) -> Columns:
-    """Write checked right-hand sides as columns; all columns of one matrix together."""
+    """Convert checked right-hand sides to columns; for one matrix, all together."""
     xp, shape = array_namespace(b), tuple(b.shape)
     if b.ndim == 1:
         return Columns(b[:, None], lambda x: x[..., 0])

@@ -73,12 +73,12 @@ def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -
     rtol = _tolerance("lstsq", rtol)
     xp = array_namespace(A, b)
     if rtol is None and checks.narrow(xp, A.dtype):
-        rtol = max(A.shape[-2:]) * float(xp.finfo(A.dtype).eps)  # not that of float32, in which it is computed
+        rtol = max(A.shape[-2:]) * float(xp.finfo(A.dtype).eps)  # not that of float32, which is used to compute
     columns = columns_of(b, axis, is_one_matrix=A.ndim == 2)
     found = checks.computed(least_squares.native(A, b), A, columns.array, rtol=rtol)
     residuals = found.residuals
     if columns.restore is not unchanged:
-        # They are one row, laid out like the vectors.
+        # One row, in the layout of the vectors.
         residuals = columns.restore(residuals[..., None, :])
         residuals = residuals[..., 0] if b.ndim == 1 or axis == -1 else residuals[..., 0, :]
     rank, s = found.rank, found.singular_values
@@ -114,7 +114,7 @@ def _tolerance(function: str, rtol: Any) -> float | None:
 
 
 def cutoff(xp: Namespace, a: Array, rtol: float | None) -> float:
-    """Say up to which part of the largest singular value the others count as zero."""
+    """Return the fraction of the largest singular value up to which others count as zero."""
     return float(max(a.shape[-2:]) * xp.finfo(a.dtype).eps) if rtol is None else rtol
 
 
@@ -126,9 +126,9 @@ class Finite(NamedTuple):
 
 
 def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Finite]:
-    """Put zeros for the matrices and columns that aren't finite; say which are.
+    """Replace matrices and columns that aren't finite by zeros; return which are finite.
 
-    Libraries raise for some, take for ever for others, and return NaN for the rest.
+    For others, libraries raise, never return, or return NaN.
     """
     a, b = checks.broadcast_stacks(xp, a, b)
     matrices = xp.all(xp.isfinite(a), axis=(-2, -1), keepdims=True)
@@ -151,7 +151,7 @@ def no_values(xp: Namespace, a: Array, b: Array, finite: Finite) -> LstsqResult:
 def lstsq_result(
     xp: Namespace, a: Array, b: Array, x: Array, s: Array, significant: Array, finite: Finite
 ) -> LstsqResult:
-    """Put the result together; `kept` says which singular values `s` are different from zero."""
+    """Make the result; `kept` marks the singular values `s` that are different from zero."""
     nan = float("nan")
     x = xp.where(finite.systems, x, xp.full_like(x, nan))
     residuals = _squares(xp, b - xp.matmul(a, x))

@@ -18,7 +18,7 @@ from .._optional import import_optional
 Shape: TypeAlias = tuple[int, ...]
 
 METHODS: Final = ("auto", "auto-hq", "optimal", "dp", "greedy", "branch-2", "branch-all", "random-greedy")
-"""How opt_einsum may look for the order."""
+"""The strategies by which opt_einsum finds the order."""
 
 _MAX_PLANS: Final = 4096
 _plans: dict[tuple[str, tuple[Shape, ...], bool | str], "Plan"] = {}
@@ -41,13 +41,13 @@ class Single:
 
 @dataclass(frozen=True)
 class Product:
-    """How a product of two arrays is one of matrices, or of broadcast arrays if no axes are summed over.
+    """A product of two arrays as one of matrices, or of broadcast arrays if no axes are summed over.
 
     A field is None if its step changes nothing.
     """
 
     orders: tuple[Shape | None, Shape | None]
-    """How the axes of the two are permuted first."""
+    """The permutations of the axes of both arrays."""
     shapes: tuple[Shape | None, Shape | None]
     """Their shapes after that."""
     is_summed: bool
@@ -55,17 +55,17 @@ class Product:
     shape: Shape | None
     """The shape of the product."""
     order: Shape | None
-    """How the axes of the product are permuted."""
+    """The permutation of the axes of the product."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A product of two operands, taken out of the list; the result is put at its end."""
+    """A product of two operands, which are removed from the list; the result is appended."""
 
     first: int
     second: int
     subscripts: str
-    """The product as a formula of its own, without ellipses or repeated labels."""
+    """The product as a separate formula, without ellipses or repeated labels."""
     axes: tuple[Shape, Shape]
     """The axes that are summed over, in both."""
     batch_axes: tuple[Shape, Shape]
@@ -79,7 +79,7 @@ class Pair:
         return product_of(*self.shapes, self.axes, self.batch_axes, self.order)
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared as an object: there is one for a formula and its shapes
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: each formula with its shapes has one
 class Plan:
     """All steps: first each operand by itself, then pairs."""
 
@@ -90,7 +90,7 @@ class Plan:
 
 
 def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
-    """Turn the interleaved form, arrays and lists of labels by turns, into the form with subscripts."""
+    """Convert the interleaved form, alternating arrays and lists of labels, to the form with subscripts."""
     if len(arguments) < 2 or not all(isinstance(x, (list, tuple)) for x in (*arguments[1::2], arguments[-1])):
         raise TypeError(
             f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(arguments[0])}; or pass arrays "
@@ -123,7 +123,7 @@ def _label(number: int) -> str:
 
 
 def plan_of(subscripts: str, shapes: tuple[Shape, ...], optimize: bool | str) -> Plan:
-    """Return the plan of an einsum; it is kept.
+    """Return the plan of an einsum, which is cached.
 
     Raises:
         ValueError: The formula is none, or does not fit the shapes.
@@ -139,7 +139,7 @@ def plan_of(subscripts: str, shapes: tuple[Shape, ...], optimize: bool | str) ->
 
 
 def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
-    """Write out the ellipses of a formula, and its output: one label for each axis."""
+    """Expand the ellipses of a formula, and its output: one label for each axis."""
     text = "".join(subscripts.split())
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -245,9 +245,9 @@ def _sizes(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
 
 
 def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: bool | str) -> list[tuple[int, int]]:
-    """Say which two operands meet in each step, as positions in the list, the smaller first."""
+    """Return the two operands of each step, as positions in the list, the smaller first."""
     if optimize is False or len(terms) <= 2:
-        # The result goes to the end of the list: it meets the next operand from the front.
+        # The result goes to the end of the list: the next operand comes from the front.
         return [(0, len(terms) - 1 - step) if step else (0, 1) for step in range(len(terms) - 1)]
     shapes = ",".join([" ".join([f"{sizes[label]}" for label in term]) for term in terms])
     return list(_path(f"{','.join(terms)}->{output}", shapes, "auto" if optimize is True else optimize))
@@ -255,9 +255,9 @@ def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: b
 
 @untraced
 def _path(formula: str, shapes: str, method: str) -> tuple[tuple[int, int], ...]:
-    """Ask opt_einsum for the order.
+    """Return opt_einsum's order. torch.compile calls this instead of tracing it.
 
-    torch.compile calls this instead of tracing it. The shapes are text, because sizes may be symbols there.
+    The shapes are text, because sizes may be symbols there.
     """
     opt_einsum = import_optional("opt_einsum", "einsum of three or more operands, unless optimize=False")
     each = [tuple(map(int, shape.split())) for shape in shapes.split(",")]
@@ -302,7 +302,7 @@ def product_of(
     stack, rows = [shape1[axis] for axis in batch1], [shape1[axis] for axis in free1]
     columns = [shape2[axis] for axis in free2]
     if not summed1:
-        # The axes of both are put into the order of the result, which is then not transposed.
+        # Both get the order of axes of the result, which need not be transposed then.
         sources = [*batch1, *free1, *[None] * len(free2)], [*batch2, *[None] * len(free1), *free2]
         result = range(len(sources[0])) if order is None else order
         order1, reshaped1 = _broadcast(shape1, [sources[0][axis] for axis in result])
@@ -327,10 +327,10 @@ def product_of(
 
 
 def _broadcast(shape: Shape, axes: Sequence[int | None]) -> tuple[Shape | None, Shape | None]:
-    """Say how an array is permuted and reshaped to have the given axes, of size one where there is None."""
+    """Return how an array is permuted and reshaped to have the given axes; None stands for size one."""
     order = tuple([axis for axis in axes if axis is not None])
     start = next((position for position, axis in enumerate(axes) if axis is not None), len(axes))
-    own = axes[start:]  # axes before these broadcast without being there
+    own = axes[start:]  # leading axes broadcast without being present
     reshaped = tuple([1 if axis is None else shape[axis] for axis in own])
     return _unless_sorted(order), None if len(order) == len(own) else reshaped
 

@@ -244,5 +244,5 @@ def _check_diagonal(function: str, x: Array, offset: Any, axis1: Any, axis2: Any
     if axis1 == axis2:
         raise ValueError(f"{function}: axis1 and axis2 must be two axes, got {axis1} for both")
     rows, columns = x.shape[axis1], x.shape[axis2]
-    # Past the array all diagonals are empty, and some libraries refuse them.
+    # All diagonals beyond the array are empty, and some libraries refuse them.
     return min(max(offset, -rows), columns), axis1, axis2

@@ -53,7 +53,7 @@ def _own(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tup
         tentative, coarse_candidate = _tentative(xp, a, candidate, strength)
         if tentative.shape[1] == 0 or tentative.shape[1] > _LEAST_COARSENING * a.shape[0]:
             break
-        # By the host's own sparse arrays: nothing here is differentiated.
+        # With the host's sparse arrays: nothing here is differentiated.
         weights = smoother(a)
         matrix, columns = sparse.to_native(a), sparse.to_native(tentative)
         up = columns - sparse.to_native(sparse.diags([weights])) @ (matrix @ columns)
@@ -92,7 +92,7 @@ def _connections(xp: Namespace, a: sparse.CSR, strength: float) -> tuple[Array, 
     first, second = rows[strong], columns[strong]
     ones = xp.ones(first.shape[0], dtype=xp.float64)
     one_way = sparse.to_native(sparse.COO(ones, (first, second), a.shape, check=False)).tocsr()
-    # In both directions, since the matrix may be not quite symmetric.
+    # In both directions, since the matrix may not be exactly symmetric.
     both = sparse.tocoo(_container(one_way + one_way.T.tocsr()))
     return both.coords[0], both.coords[1]
 
@@ -111,7 +111,7 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
     number = xp.arange(size, dtype=xp.int64)
     connected = xp.zeros(size, dtype=xp.int64)
     connected = scatter.at(connected)[rows].set(1) > 0
-    # An order without pattern, the same each time: multiplication by a unit modulo a prime.
+    # A pseudo-random order, the same each time: multiplication by a unit modulo a prime.
     order = xp.argsort((number * 1640531513 + 12345) % 2147483647, stable=True)
     rank = scatter.at(xp.zeros(size, dtype=xp.int64))[order].set(number + 1)
     # 0: not a root; up to `size`: undecided; above: a root.

@@ -45,12 +45,12 @@ def estimate(
 
 
 def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
-    """Make the right-hand sides that an estimate begins with: two columns."""
+    """Make the initial right-hand sides of an estimate: two columns."""
     size = sums.shape[-1]
     position = _positions(xp, sums)
     number = xp.astype(position, sums.dtype)
     even = xp.full_like(number, 1 / size)
-    # Signs that alternate, which cancellation in the first vector can't hide from.
+    # Alternating signs: detects cancellation in the first vector.
     alternating = xp.where(position % 2 == 0, xp.ones_like(number), -xp.ones_like(number)) * (
         1 + number / max(size - 1, 1)
     )
@@ -58,7 +58,7 @@ def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
 
 
 def _signs(xp: Namespace, x: Array) -> Array:
-    """Return numbers of absolute value 1 that conjugate each other's phase; 1 for zeros."""
+    """Return numbers of absolute value 1 with the conjugate phase; 1 for zeros."""
     size = xp.abs(x)
     one = xp.ones_like(x)
     is_zero = size == 0

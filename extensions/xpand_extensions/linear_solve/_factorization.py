@@ -91,7 +91,7 @@ class Factorization(_Fields):
         return library_name(array_namespace(self.condition))
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        """Solve for columns, `(..., n, k)`, of the stack of the matrices."""
+        """Solve for columns, `(..., n, k)`, in the stack of the matrices."""
         raise NotImplementedError
 
 
@@ -155,7 +155,7 @@ class SparseFactorization(Factorization):
 
 
 class SymmetricSparseFactorization(SparseFactorization):
-    """A sparse matrix known to be symmetric: pivots stay on the diagonal where they can."""
+    """A sparse matrix known to be symmetric: pivots stay on the diagonal if possible."""
 
     __slots__ = ()
     _kind = "symmetric"

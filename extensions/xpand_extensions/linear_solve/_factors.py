@@ -11,10 +11,10 @@ from ..linalg import _checks as checks
 from ._vectors import conj
 
 Factors: TypeAlias = tuple[Array, ...]
-"""The factors of a stack of matrices, and a verdict on each: the last two are the condition numbers and the statuses.
+"""The factors of a stack of matrices, and as the last two items their condition numbers and statuses.
 
-A matrix without factors has those of the identity. The condition number is an estimate, invariant to the scaling of
-rows; it is infinite or NaN without factors. The status is a `Status` code.
+A matrix that cannot be factored gets the factors of the identity. The condition number is an estimate, invariant to the
+scaling of rows; it is infinite or NaN without factors. The status is a `Status` code.
 """
 
 

@@ -158,7 +158,7 @@ class _Derivatives:
         self.is_first = False
 
     def look(self, found: Found, options: Options) -> None:
-        """Raise if a solution has not converged, where the option says so and its status is concrete."""
+        """Raise if a solution has not converged, its status is concrete, and the option is set."""
         status = found.status if len(options.stops) == 1 else found.status[-1, ...]
         if self.is_first or not options.throw or not is_concrete(status):
             return

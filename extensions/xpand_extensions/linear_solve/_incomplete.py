@@ -13,7 +13,7 @@ _ROUNDING = 4.0
 
 
 class _Pattern(NamedTuple):
-    """Where entries are, and which products of two go into which."""
+    """The positions of entries, and for each product of two entries the one that it is subtracted from."""
 
     rows: Array
     columns: Array
@@ -83,7 +83,7 @@ def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
 
 
 def _found(xp: Namespace, keys: Array, wanted: Array) -> tuple[Array, Array]:
-    """Return the positions of numbers among sorted ones, and which numbers are there."""
+    """Return the positions of numbers among sorted ones, and which numbers were found."""
     position = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(keys.shape[0] - 1, 0), dtype=xp.int64))
     return position, xp.take(keys, position) == wanted if keys.shape[0] else wanted < 0
 
@@ -100,7 +100,7 @@ def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:
 
 
 def _swept(xp: Namespace, values: Array, pattern: _Pattern) -> Array | None:
-    """Repeat what holds for the factors until nothing changes; None where that doesn't come about."""
+    """Iterate the equations of the factors until nothing changes; None if that does not happen."""
     below = pattern.rows > pattern.columns
     pivot_of = xp.take(pattern.diagonal, pattern.columns)
     one = xp.ones_like(values)

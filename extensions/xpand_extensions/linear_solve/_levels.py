@@ -85,7 +85,7 @@ def applies(part: COO) -> bool:
 
 def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
     """Order the unknowns of a triangular matrix, and determine its status as `factor_triangular` does."""
-    # For the values alone: a pattern that passes through JAX's jit becomes abstract.
+    # Only for the values: a pattern that passes through JAX's jit becomes abstract.
     constant = part.with_values(autodiff.stop_gradient(part.values))
     values, size = constant.values, part.shape[-1]
     xp, device = array_namespace(values), checks.device_of(values)

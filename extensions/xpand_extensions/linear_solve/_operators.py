@@ -158,7 +158,7 @@ def times(matrix: Any, x: Array) -> Array:
     if x.ndim == 1 and matrix.ndim == 2:
         return matrix @ x
     xp = array_namespace(x)
-    is_plain = isinstance(matrix, Sparse) or checks.is_array(matrix)  # and not a layout of a plug-in
+    is_plain = isinstance(matrix, Sparse) or checks.is_array(matrix)  # not a layout of a plug-in
     if is_plain and matrix.ndim > 2 and matrix.shape[-3] == 1 and x.ndim > 1:
         # One matrix for all vectors along the axis before the last: one product.
         return xp.matrix_transpose((matrix @ xp.matrix_transpose(x)[..., None, :, :])[..., 0, :, :])
@@ -186,7 +186,7 @@ def ready(tree: trees.Tree) -> trees.Tree:
 
     Matrices by rows get a plan; matrices in other formats are sorted by rows.
     """
-    # The matrix of a factorisation stays unchanged: it isn't multiplied with, and identifies the cached factors.
+    # The matrix of a factorisation stays unchanged: it is not used in products, and identifies the cached factors.
     return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
 
 

@@ -23,7 +23,7 @@ class Preconditioner:
     differentiated implicitly.
     """
 
-    # Not a tuple, which doesn't support weak references: `jax.jit(M)` needs one, and crashes the process without.
+    # Not a tuple, which doesn't support weak references: without one, `jax.jit(M)` crashes the process.
     __slots__ = ("__weakref__",)
 
     _trees: ClassVar[tuple[str, ...]] = ()

@@ -30,9 +30,10 @@ class SolveResult(NamedTuple):
     status: Array
     """The `Status` as integers."""
     history: Array | tuple[()] = ()
-    """With `record_history`, of an iterative method: the norm of the residual before the first step and after each, as
-    the method computes it, along a last axis, NaN after the last step; where values are abstract, with room for
-    `max_steps`. Otherwise an empty tuple, since `torch.func` takes no None among results."""
+    """With `record_history`, for iterative methods: the method's norm of the residual before the first step and after
+    each, along a last axis, NaN after the last step. Abstract histories have room for `max_steps`. Otherwise an empty
+    tuple, since `torch.func` accepts no None in results.
+    """
 
     @property
     def method(self) -> str:
@@ -71,8 +72,8 @@ _TEXTS: dict[type[SolveResult], str] = {}
 def result_of(method: str, *fields: Any) -> SolveResult:
     """Make the result of a method.
 
-    The method belongs to the class, not to the fields: so a result is a named tuple of arrays alone, which every
-    library knows as a tree.
+    The method belongs to the class, not to the fields: so a result is a named tuple of only arrays, a tree for every
+    library.
     """
     found = _CLASSES.get(method)
     if found is None:
@@ -82,7 +83,7 @@ def result_of(method: str, *fields: Any) -> SolveResult:
 
 
 def recorded(history: Array, steps: Array, values: Array) -> Array:
-    """Store values in a history, `(*batch, n)`, at numbers of steps of the same batch, `(*batch, k)`."""
+    """Store values in a history, `(*batch, n)`, at the given numbers of steps, `(*batch, k)`."""
     xp, shape = array_namespace(history, values), history.shape
     if history.ndim == 1:
         return at(history)[steps].set(values)

@@ -297,14 +297,14 @@ def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[
 
 
 def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
-    """Return what is missing, and how the systems ended, of singular ones that were made regular to be solved."""
+    """Return the residuals and statuses of singular systems that were made regular to be solved."""
     xp, rows = array_namespace(b), found.x.ndim - b.ndim
     products = [system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])] if rows else system.multiply(found.x)
     missing = autodiff.stop_gradient(b - (xp.stack(products) if rows else products))
     b, outside = autodiff.stop_gradient((b, outside))
     tolerance = xp.maximum(criterion.rtol * norm(b), criterion.atol)
     zero = xp.zeros_like(found.status)
-    # Where b has no part along it, what was named isn't the null space.
+    # If b has no component along the given vectors, they do not span the null space.
     verdict = xp.where(norm(outside) > tolerance, zero + int(Status.SINGULAR), zero + int(Status.BREAKDOWN))
     failed = (found.status == int(Status.CONVERGED)) & (norm(missing) > tolerance)
     return missing, xp.where(failed, verdict, found.status)
@@ -323,7 +323,7 @@ def _direct(
         flags = {"positive_definite": operator.positive_definite, "symmetric": operator.symmetric}
         factors = factorize(matrix, method=method.name, **flags)
         matrix, x, text = factors.matrix, factors.solve(given, axis=axis), factors.method
-    xp = array_namespace(b, x)  # a matrix may be traced where the right-hand side isn't
+    xp = array_namespace(b, x)  # a matrix may be traced if the right-hand side isn't
     x = xp.matrix_transpose(x) if is_columns else x
     constant, right = autodiff.stop_gradient((x, b))
     residual = right - times(of_vectors(autodiff.stop_gradient(matrix), problem.rows), constant)

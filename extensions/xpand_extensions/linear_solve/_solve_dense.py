@@ -1,4 +1,4 @@
-"""One dense system with concrete values, solved in one call of the library: checks and dispatch would take longer."""
+"""One dense system with concrete values, solved by one call of the library: general checks and dispatch take longer."""
 
 from typing import Any, Final
 

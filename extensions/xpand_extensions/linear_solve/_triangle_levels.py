@@ -1,4 +1,4 @@
-"""The order in which the unknowns of a sparse triangle can be solved for: many at once. Found once, on the host."""
+"""The order in which the unknowns of a sparse triangle can be solved for, many in parallel. Found once, on the host."""
 
 from typing import NamedTuple
 
@@ -6,21 +6,20 @@ from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Namespace
 
 _SHORT = 4
-"""A row of fewer entries is never cut."""
+"""A row with fewer entries is never cut."""
 
 
 class Schedule(NamedTuple):
-    """Steps of so many slots, each for one unknown, which waits for none of its own step.
+    """Steps with equal numbers of slots, each for one unknown that depends on none of the same step.
 
-    A row of many entries is cut into pieces, whose sums are unknowns too; so all slots have as many entries, and a few
-    long rows don't make all others long.
+    A row with many entries is cut into pieces, whose sums are unknowns too. So all slots have the same number of
+    entries, and a few long rows do not lengthen all others.
     """
 
     source: Array
-    """The position of the value of each entry of a slot, (steps, slots, entries); 0 is at `count`, -1 at `count + 1`.
-    """
+    """The position of each entry's value, (steps, slots, entries); 0 is at `count`, -1 at `count + 1`."""
     columns: Array
-    """The slot of the unknown that it is multiplied with, counted through all steps."""
+    """The slot of the unknown that it is multiplied by, numbered through all steps."""
     rows: Array
     """The row that is solved for in each slot, (steps, slots); the number of rows where there is none."""
     slots: Array
@@ -44,7 +43,7 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
     if not lower:  # counted from the last row
         rows, columns = size - 1 - rows, size - 1 - columns
     longest = max(_SHORT, 2 * -(-rows.shape[0] // size))
-    # The unknowns are the rows and then the pieces; `owner` and `stage` say when each can be looked at.
+    # The unknowns are the rows, followed by the pieces; `owner` and `stage` determine when each can be computed.
     owner, stage = xp.arange(size, dtype=xp.int64), xp.zeros(size, dtype=xp.int64)
     while True:
         by_row = xp.argsort(rows, stable=True)
@@ -63,7 +62,7 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
         rows, columns = xp.concat([rows, whole]), xp.concat([columns, more])
         source = xp.concat([source, xp.full_like(whole, count + 1)])
         owner = xp.concat([owner, xp.take(owner, whole)])
-        # A row comes after its pieces, which may have been cut from it before.
+        # A row comes after its pieces, which may have been split off earlier.
         before = xp.take(stage, whole)
         stage[whole] = before + 1
         stage = xp.concat([stage, before])
@@ -94,11 +93,11 @@ def _positions(xp: Namespace, rows: Array, count: int) -> tuple[Array, Array]:
 
 
 def _levels(xp: Namespace, rows: Array, columns: Array, owner: Array, stage: Array) -> Array:
-    """Return how many unknowns each must wait for, one after the other."""
+    """Return the number of steps that each unknown must wait for."""
     most = (int(xp.max(stage)) if stage.shape[0] else 0) + 1
     order = xp.argsort(xp.take(owner, rows) * most + xp.take(stage, rows), stable=True)
     level = [0] * owner.shape[0]
-    # One after the other, as they depend on each other: lists are faster here than arrays.
+    # Sequentially, since they depend on each other: lists are faster here than arrays.
     for row, column in zip(rows[order].tolist(), columns[order].tolist()):
         if level[column] >= level[row]:
             level[row] = level[column] + 1

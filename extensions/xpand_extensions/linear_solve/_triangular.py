@@ -122,7 +122,7 @@ def solve_triangular(
 
 
 def _no_zeros(found: Array) -> None:
-    """Raise where it is known that there is a zero on a diagonal."""
+    """Raise if a diagonal is known to contain a zero."""
     if is_concrete(found) and bool(array_namespace(found).any(found)):
         raise ValueError(
             "solve_triangular: A has a zero on the diagonal, or nothing kept there, and is singular; of a stack, "
@@ -157,6 +157,6 @@ def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
 
 
 def _extended(x: Array, more: Array) -> Array:
-    """Append the same to the last axis of all batch elements."""
+    """Append the same elements to the last axis of all batch elements."""
     xp = array_namespace(x, more)
     return xp.concat([x, xp.broadcast_to(more, (*x.shape[:-1], *more.shape))], axis=-1)

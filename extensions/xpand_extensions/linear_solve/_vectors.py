@@ -1,4 +1,4 @@
-"""Vectors that are trees of arrays, as one flat array: `(*batch, n)`, each system's vector along the last axis."""
+"""Trees of arrays as one flat array of vectors: `(*batch, n)`, each system's vector along the last axis."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,15 +35,15 @@ class Vectors:
         return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype, self.is_columns
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the vectors are of the same space, for caches of what has been compiled."""
+        """Return whether the vectors are of the same space, for caches of compiled programs."""
         return isinstance(other, Vectors) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        """Hash what two spaces are compared by."""
+        """Hash the attributes by which spaces are compared."""
         return hash(self._key())
 
     def flat(self, what: str, tree: trees.Tree) -> Array:
-        """Write a tree as a flat array, after a check that it is one of these vectors.
+        """Flatten a tree to one array, after checking that it is one of these vectors.
 
         Raises:
             TypeError: Another structure or data type.
@@ -73,7 +73,7 @@ class Vectors:
         return rows[0] if len(rows) == 1 else xp.concat(rows, axis=-1)
 
     def tree(self, x: Array, before: tuple[int, ...] = ()) -> trees.Tree:
-        """Write a flat array as a tree; `before` are sizes of axes before the batch."""
+        """Convert a flat array to a tree; `before` are the sizes of axes before the batch."""
         xp = array_namespace(x)
         if self.is_columns:
             return trees.unflatten(trees.structure(self.skeleton), [xp.matrix_transpose(x)])
@@ -86,13 +86,13 @@ class Vectors:
         return trees.unflatten(trees.structure(self.skeleton), arrays)
 
     def example(self, like: Array) -> trees.Tree:
-        """Make a vector, of zeros."""
+        """Make a vector of zeros."""
         xp = array_namespace(like)
         return self.tree(xp.zeros((*self.batch, self.size), dtype=self.dtype, device=checks.device_of(like)))
 
 
 def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> tuple[Array, Vectors]:
-    """Write a tree of arrays as a flat array, and say what its space is.
+    """Flatten a tree of arrays to one array, and return its space too.
 
     Raises:
         TypeError: Leaves that aren't arrays of one library and one floating-point data type.

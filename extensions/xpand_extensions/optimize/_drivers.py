@@ -12,7 +12,7 @@ from ._arguments import Limits
 
 @dataclass(frozen=True)
 class Task:
-    """A problem as drivers need it."""
+    """The parts of a problem that drivers need."""
 
     method: str
     make: Callable[[tuple[Any, ...]], Callable[[Array], Any]]
@@ -27,7 +27,7 @@ class Task:
 
 
 class Outcome(NamedTuple):
-    """The end of a driver. Its numbers are Python's, and its vectors are arrays."""
+    """The result of a driver. Numbers are Python's, and vectors are arrays."""
 
     x: Array
     iterations: int
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     optimality: float
     status: int
     limits: Limits | None
-    """The limits for the steps for all libraries, which continue from `x`; None where the problem is finished."""
+    """The limits for the general steps, which continue from `x`; None if the problem is finished."""
 
 
 @pluggable

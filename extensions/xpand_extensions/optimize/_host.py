@@ -1,4 +1,4 @@
-"""SciPy's minimisers on the host, for concrete arrays of any library."""
+"""SciPy's minimizers on the host, for concrete arrays of any library."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,7 @@ class _Method(NamedTuple):
     steps: str
     """The name of its option for the maximum number of steps, or of evaluations if it is "maxfun"."""
     derivatives: int
-    """0: none; 1: the gradient; 2: products with the Hessian too; 3: the Hessian."""
+    """The derivatives it needs. 0: none; 1: the gradient; 2: products with the Hessian too; 3: the Hessian."""
     bounded: bool
     absolute: tuple[str, ...]
     """The options for the tolerance."""
@@ -52,7 +52,7 @@ SCIPY_BOUNDED: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items(
 
 
 class Functions(NamedTuple):
-    """A function of vectors of all problems, to be minimised."""
+    """A function of vectors of all problems, to be minimized."""
 
     value: Callable[[Array], Array]
     evaluate: Callable[[Array], tuple[Array, Array]]
@@ -66,7 +66,7 @@ class _StopError(Exception):
 def minimize_on_host(
     functions: Functions, method: str, start: Array, box: Box, limits: Limits, callback: Callable[[Record], Any] | None
 ) -> tuple[Record, Record | None]:
-    """Minimise by one of SciPy's methods, one problem after the other."""
+    """Minimize by one of SciPy's methods, one problem after the other."""
     name = method.removeprefix("scipy-")
     first = box.project(start)
     value = functions.value(first)
@@ -124,7 +124,7 @@ class _Host:
         return self.host.reshape(found, (-1, *found.shape[len(self.batch) :]))[self.number].astype("float64")
 
     def run(self) -> tuple[Record, Record | None]:
-        """Minimise each problem."""
+        """Minimize each problem."""
         minimize = import_optional("scipy.optimize", f"minimize by the method 'scipy-{self.name}'").minimize
         aborted = False
         for number in range(self.points.shape[0]):

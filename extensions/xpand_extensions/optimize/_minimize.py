@@ -208,7 +208,7 @@ def minimize(
 
 
 class Objective:
-    """A function of vectors, to be minimised."""
+    """A function of vectors, to be minimized."""
 
     def __init__(self, name: str, f: Callable[..., Any], gradient: Callable[..., Any] | None, vectors: Vectors) -> None:
         """Take the function of trees, and its gradient if the caller has one."""
@@ -240,7 +240,7 @@ class Objective:
         if not self.vectors.batch_ndim:
             return autodiff.value_and_grad(lambda x: self.value(x, args))
 
-        # Each value depends on its own problem alone, so the gradient of their sum is that of each.
+        # Each value depends only on its own problem, so the gradient of the sum contains the gradients of all.
         def total(x: Array) -> tuple[Array, Array]:
             values = self.value(x, args)
             return array_namespace(values).sum(values), values

@@ -17,7 +17,7 @@ from ._run import Record
 
 
 class Residuals:
-    """A function whose residuals must vanish, or become small."""
+    """A function whose residuals are to vanish or become small."""
 
     def __init__(self, name: str, f: Callable[..., Any], vectors: Vectors, *, is_square: bool, shift: bool = False):
         """Take the function of trees.

@@ -45,8 +45,10 @@ class OptimizeResult(NamedTuple):
     """With `record_history`: values of each iteration, of shape `(*batch, iterations + 1)`; where values are abstract,
     with room for `max_steps`."""
     trajectory: "OptimizeResult | None" = None
-    """If `max_steps` is a sequence: the results after each number of steps, stacked along a new first axis. Its
-    points are constants for differentiation."""
+    """If `max_steps` is a sequence: the results after each number of steps, stacked along a new first axis.
+
+    Its points are constants for differentiation.
+    """
 
     @property
     def converged(self) -> Array:

@@ -187,7 +187,7 @@ def solved(
     check(problem.name, progress)
     label = "objective" if problem.name == "minimize" else "residual"
     with tracked(f"{problem.name}: {method}", task.limits.max_steps, label, progress=progress) as report:
-        # First without the machinery of derivatives, which takes longer than many a solution.
+        # Try without derivatives first: preparing them takes longer than many solutions.
         driven = _driven(task, start, args, solve) if callback is None else None
         if driven is not None:
             x, last, recorded = driven.x, driven, None
@@ -206,7 +206,7 @@ def solved(
 
 
 def _driven(task: Task, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]) -> Record | None:
-    """Solve a problem by a driver of its library; None where there is none, and where its steps are watched."""
+    """Solve a problem by its library's driver. Return None if there is none, or if steps are reported or recorded."""
     limits = task.limits
     if limits.record or limits.checkpoints is not None or current(limits.function) is not None:
         return None
@@ -265,7 +265,7 @@ def _with_values(steps: Array, state: Any, history: History | None) -> History:
 
 
 def _trimmed(history: History, iterations: Array) -> History:
-    """Remove what no problem has needed, where that is concrete."""
+    """Remove entries that no problem needed, if that is concrete."""
     if not is_concrete(iterations):
         return history
     width = 1 if 0 in iterations.shape else int(array_namespace(iterations).max(iterations)) + 1

@@ -1,11 +1,11 @@
-"""Where the time goes: every call of a namespace's function and of an extension, with its arrays and its place.
+"""Profiling: each call of a namespace's function and of an extension, with its arrays and its caller.
 
-`with profile() as p:` records the calls of the block, on any library; `p.print()` shows it as a tree. What is recorded
-costs a few microseconds a call, which its times don't contain; while nothing is recorded there is nothing to pay.
+`with profile() as p:` records the calls of the block, on any library; `p.print()` shows it as a tree. Recording costs a
+few microseconds per call, which times don't include. Without an active profile there is no cost.
 
-The operators of arrays (`x + y`) are their libraries' own and can't be seen; what they take is time outside calls. What
-is compiled, by `jit`, is one entry. A profile belongs to the thread, or the task, that starts it: others are not
-recorded.
+The operators of arrays (`x + y`) belong to their libraries and can't be recorded; their time counts as outside of
+calls. A function compiled by `jit` is one entry. A profile belongs to the thread, or the task, that starts it: others
+are not recorded.
 """
 
 import os
@@ -212,12 +212,12 @@ def _called(function: Callable[..., Any], /, *args: Any, name: str | None = None
     return function(*args, **kwargs)
 
 
-# torch.compile can't trace what belongs to a thread, and takes this in the place of `call`.
+# torch.compile can't trace data of a thread, and uses this instead of `call`.
 call.__dict__["_torchdynamo_inline"] = _called
 
 
 def _names(function: str, libraries: Iterable[Namespace | str] | None) -> frozenset[str] | None:
-    """Name the libraries that are asked for, and import them."""
+    """Name the requested libraries, and import them."""
     if libraries is None:
         return None
     if isinstance(libraries, str) or not isinstance(libraries, Iterable):

@@ -1,7 +1,7 @@
 """The record of a call in a profile: the function, the caller, the arrays, the time.
 
-While a call is recorded nothing is formatted and no array is held: shapes, data types and devices are kept as the
-library gives them, and read when somebody asks.
+Recording a call formats nothing and keeps no array: shapes, data types and devices are stored as the library returns
+them, and read on request.
 """
 
 import linecache
@@ -23,12 +23,12 @@ _COUNTED_HERE: Final = ("cpu", "meta")
 
 
 class MemoryUse(NamedTuple):
-    """The memory of a call, in bytes: the host's as far as Python sees it, and the devices' whose libraries count."""
+    """The memory of a call, in bytes: the host's as measured by Python, and devices' if libraries count it."""
 
     allocated: int
     """The bytes that were allocated and not freed; negative where more was freed."""
     peak: int
-    """The most that it held at a time, above what was held before. On devices: at the ends of the calls recorded."""
+    """The peak above the memory held before. On devices it is measured at the ends of recorded calls."""
 
 
 class Meter:
@@ -43,11 +43,11 @@ class Meter:
             _counter(library, info.device)
             for library in wrapped_libraries()
             if library in sys.modules
-            # The implementation, since a profile around this one would record the function.
+            # The implementation, since an outer profile would record the function.
             for info in listed.native_for(library)(xp=library)
             if info.kind not in _COUNTED_HERE and memory_stats.native_for(library)(info.device, xp=library) is not None
         ]
-        self._open: list[tuple[int, int]] = []  # of each call: what was held before, and the most since
+        self._open: list[tuple[int, int]] = []  # for each call: the bytes held before it, and the largest number since
 
     def start(self) -> None:
         """Begin a call."""
@@ -71,7 +71,7 @@ class Meter:
             tracemalloc.stop()
 
     def _measure(self) -> int:
-        """Return the bytes held; keep the most so far for the innermost open call."""
+        """Return the bytes held; update the peak of the innermost open call."""
         on_devices = sum(count() for count in self._devices)
         current, peak = tracemalloc.get_traced_memory()
         if self._open:
@@ -95,7 +95,7 @@ Kind: TypeAlias = Literal["namespace", "extension", "call", "compiled", "compila
 to be compiled."""
 
 Frames: TypeAlias = "Sequence[tuple[CodeType, int]]"
-"""User functions, the innermost first, each with the offset of its instruction."""
+"""The user functions, the innermost first, each with the offset of its instruction."""
 Raw: TypeAlias = "tuple[str, Any, Any, Any]"
 """An array's library, shape, data type and device, as the library gives them."""
 
@@ -115,7 +115,7 @@ class Place(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The text of the line; empty where the source isn't to be had."""
+        """The text of the line; empty if the source isn't available."""
         return linecache.getline(self.file, self.line).strip()
 
 
@@ -149,14 +149,14 @@ class Label:
     __slots__ = ("closed", "kind", "library", "name")
 
     def __init__(self, name: str, kind: Kind, library: str = "") -> None:
-        """Name a function; `library` where all its calls are of one."""
+        """Name a function; `library` is given if all its calls are of one library."""
         self.name, self.kind, self.library = name, kind, library
-        # What happens inside is one entry: a library's own calls are its own business, and so is what is compiled.
+        # These are one entry each: calls inside of libraries, or of compiled functions, are not recorded.
         self.closed = kind in ("namespace", "compiled")
 
 
 class _Named:
-    """The name of a value that isn't kept."""
+    """The name of a value that isn't stored."""
 
     __slots__ = ("name",)
 
@@ -177,11 +177,11 @@ _READERS.update((cls, _itself) for cls in _SCALARS)
 
 
 def read(value: Any) -> Any:
-    """Keep of an argument or a result what will be shown: of an array its properties, small values themselves."""
+    """Store the parts of an argument or a result that will be shown: an array's properties, or small values."""
     reader = _READERS.get(type(value))
     try:
         return _first(value) if reader is None else reader(value)
-    except Exception:  # an array that can't tell its shape, as PyTorch's nested ones, is no reason for a call to fail
+    except Exception:  # arrays without a shape, such as PyTorch's nested ones, must not make a call fail
         return _Named(type(value).__name__)
 
 
@@ -209,7 +209,7 @@ def _reader(value: Any) -> Callable[[Any], Any]:
     library = name.removeprefix("traced.").removeprefix("xpand.").partition(".")[0]
     if traced or getattr(value, "is_traced", False):
         return lambda x: (library, x.shape, x.dtype, None)
-    if hasattr(value, "aval") and hasattr(value, "sharding"):  # JAX's, quicker to get than shape and device
+    if hasattr(value, "aval") and hasattr(value, "sharding"):  # JAX's, which is read faster than shape and device
         return lambda x: (library, x.aval, None, x.sharding)
     if hasattr(value, "aval") or not hasattr(value, "device"):
         return lambda x: (library, x.shape, x.dtype, None)
@@ -276,7 +276,7 @@ class Record(NamedTuple):
 
 
 Written: TypeAlias = "tuple[Any, ...]"
-"""A record before it is one, which takes time to make."""
+"""The raw data of a record. Making the record from it takes time."""
 
 
 class Entry:
@@ -323,7 +323,7 @@ class Entry:
 
     @property
     def is_concrete(self) -> bool:
-        """Whether the arrays have values; where not, they are traced or lazy, and the time is that of writing down."""
+        """Whether the arrays have values. If not, they are traced or lazy, and the time is that of tracing."""
         return self._record.concrete
 
     @property
@@ -334,7 +334,7 @@ class Entry:
 
     @property
     def memory(self) -> MemoryUse | None:
-        """The memory that it took, where the profile measures it."""
+        """The memory that it used, if the profile measures it."""
         return self._record.memory
 
     @property
@@ -355,12 +355,12 @@ class Entry:
 
     @property
     def stack(self) -> tuple[Place, ...]:
-        """Where it was called from, the innermost first, up to the call around it or to the profile's own block."""
+        """The lines it was called from, the innermost first, up to the enclosing call or the profile's block."""
         return tuple(_place(code, offset) for code, offset in self._record.frames)
 
     @property
     def place(self) -> Place | None:
-        """The line of the user's code that called it; None inside another call of xpand, or where it isn't traced."""
+        """The line of the user's code that called it; None inside another call of xpand, or without `trace`."""
         return _place(*self._record.frames[0]) if self._record.frames else None
 
     def with_children(self, children: "tuple[Entry, ...]") -> "Entry":

@@ -76,7 +76,7 @@ def _timed(name: str, category: str, start: float, stop: float) -> dict[str, Any
 
 
 def page(root: Node, total: float, messages: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
-    """Write the page: all that it needs is in it."""
+    """Write the page, which is self-contained."""
     data = {
         "total": total,
         "messages": list(messages),
@@ -86,7 +86,7 @@ def page(root: Node, total: float, messages: Sequence[str], rows: Iterable[dict[
             for row in rows
         ],
     }
-    # In a script element, nothing may look like its end.
+    # Nothing in a script element may look like its end.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     template = files(__package__).joinpath("_page.html").read_text(encoding="utf-8")
     title = f"Profile, {seconds(total)}"
@@ -116,7 +116,7 @@ def write(function: str, path: str | os.PathLike[str], text: str) -> None:
     """Write a text file.
 
     Raises:
-        OSError: It can't be written; of the class that the system gives, naming the function and the file.
+        OSError: It can't be written. The error has the system's class and names the function and the file.
     """
     try:
         Path(path).write_text(text, encoding="utf-8")
@@ -125,7 +125,7 @@ def write(function: str, path: str | os.PathLike[str], text: str) -> None:
 
 
 def check_writeable(function: str, path: str | os.PathLike[str]) -> None:
-    """Check that a file can be written later on; one that is there stays as it is.
+    """Check that a file can be written later. An existing file stays unchanged.
 
     Raises:
         OSError: It can't.

@@ -1,7 +1,7 @@
 """Records calls while a profile is active; calls cost nothing otherwise.
 
 Functions of namespaces and of xpand's public modules, and methods of public classes, are attributes, and are replaced
-there. A facade that was imported by name is recorded where it looks up its implementation. Everything is put back when
+there. A facade that was imported by name is recorded where it looks up its implementation. Everything is restored when
 the last profile ends.
 """
 
@@ -27,9 +27,9 @@ _MARKS: Final = frozenset({"__array_api_version__", "__array_namespace_info__", 
 """The names that a namespace of the standard has."""
 
 _QUESTIONS: Final = frozenset({"can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type", "typename"})
-"""Functions that compute nothing, and of which our own ask many."""
+"""Functions that compute nothing, and that xpand calls often."""
 _SETTINGS: Final = ("_", "get_", "is_", "reset_", "set_")
-"""How the names of others begin that compute nothing."""
+"""The prefixes of other functions that compute nothing."""
 _METHODS: Final = frozenset({"array", "check", "operation", "takes", "wrap", "wraps"})
 """The functions that a namespace of traced arrays has in addition to the standard's."""
 
@@ -43,13 +43,13 @@ _OPERATORS: Final = frozenset(
 ) | {"__call__", "__neg__", "__abs__"}
 
 _third_party: dict[str, Any] = {}
-_modules = 0  # how many there were when strangers were last looked for
+_modules = 0  # how many there were when third-party namespaces were last searched
 _functions: list[tuple[Any, str, Any, Label]] = []
-_imported = 0  # how many modules there were when our functions were last looked for
+_imported = 0  # how many modules there were when xpand's functions were last searched
 
 
 def namespaces() -> list[Any]:
-    """List the namespaces of the libraries that are imported: ours, those of strangers, and of their traced arrays."""
+    """List the namespaces of imported libraries: xpand's, third-party ones, and those of their traced arrays."""
     global _modules, _third_party
     if len(sys.modules) != _modules:
         _third_party = dict(_find_third_party())
@@ -62,27 +62,27 @@ def namespaces() -> list[Any]:
 def _traced(found: list[Any]) -> Iterator[Any]:
     for xp in found:
         try:
-            yield traced_namespace(xp)  # made now, of the library's own functions, since it stays
+            yield traced_namespace(xp)  # made now, from the library's own functions, since it is cached
         except (AttributeError, KeyError):
-            continue  # a stranger's that lacks functions of the standard can't be traced at all
+            continue  # a third-party namespace that lacks functions of the standard can't be traced
 
 
 def _find_third_party() -> Iterator[tuple[str, Any]]:
     roots = {*wrapped_libraries(), "xpand", "array_api_compat"}
     for name, module in list(sys.modules.items()):
-        # A private one is a library's own copy.
+        # A private attribute is a library's own copy.
         private = name.startswith("_") or "._" in name
         if not private and name.partition(".")[0] not in roots and _is_namespace(module):
             yield name, module
 
 
 def _is_namespace(module: ModuleType) -> bool:
-    # In the dictionary, since asking a module may import another.
+    # Look in the dictionary, since reading an attribute of a module may import another.
     return _MARKS.issubset(getattr(module, "__dict__", {}))
 
 
 def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
-    """Yield the functions of a namespace that are recorded: where they are, under which name, and what they are."""
+    """Yield the recorded functions of a namespace: their owner, name, and value."""
     traced = isinstance(xp, TracedNamespace)
     name: str = xp.__name__
     library = name.removeprefix("traced.").removeprefix("xpand.").partition(".")[0]
@@ -172,7 +172,7 @@ _patches: Final[dict[int, list[_Patch]]] = {}
 
 
 def start() -> None:
-    """Have calls recorded; also those of libraries imported since another profile began."""
+    """Start recording calls, including those of libraries imported since another profile started."""
     global _users
     with _lock:
         _users += 1
@@ -190,7 +190,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Put everything back, if nobody else records."""
+    """Restore everything, unless another profile is active."""
     with _lock:
         _leave()
 
@@ -203,7 +203,7 @@ def _leave() -> None:
     observe(None)
     for patches in _patched.values():
         for each in patches:
-            # A replacement that somebody else has put there meanwhile stays.
+            # A replacement that other code has made in the meantime stays.
             if vars(each.owner).get(each.name) is each.recording:
                 setattr(each.owner, each.name, each.original)
     _patched.clear()
@@ -222,7 +222,7 @@ def _patch(key: int, functions: Iterable[tuple[Any, str, Any, Label]]) -> list[_
 
 
 def _recording(function: Callable[..., Any], label: Label) -> Callable[..., Any]:
-    """Make the function that stands in for another."""
+    """Make the function that replaces another."""
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         recorder = CURRENT.get()
@@ -247,7 +247,7 @@ def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]
     facade: Any = operation.facade
     label = label_of(operation)
     if label is None or not _LOOK_UPS.intersection(facade.__code__.co_names):
-        # Transformations look it up in the functions that they return, and cache what they compile by it.
+        # Transformations look it up in the functions that they return, and cache compiled programs by it.
         return implementation
     defaults: dict[str, Any] = facade.__kwdefaults__ or {}
 
@@ -264,7 +264,7 @@ def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]
 
 
 def _link(recorded: Callable[..., Any], function: Callable[..., Any]) -> None:
-    """Link a function that records to its original: for `inspect`, and for torch.compile, which compiles that."""
+    """Link a recording function to its original: for `inspect`, and for torch.compile, which compiles the original."""
     names = ("__wrapped__", "_torchdynamo_inline", "_torchdynamo_orig_callable", "_torchdynamo_wrapper_id")
     for name, value in zip(names, (function, function, function, id(recorded))):
         setattr(recorded, name, value)

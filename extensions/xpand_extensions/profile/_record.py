@@ -1,5 +1,6 @@
-"""Records calls, for the thread or task that is profiled. This module is the cost of a call while a profile is
-active.
+"""Records calls, for the thread or task that is profiled.
+
+This module is the cost of a call while a profile is active.
 """
 
 import os
@@ -32,7 +33,7 @@ class Lane:
     __slots__ = ("closed", "entered", "meter", "overhead", "root", "top")
 
     def __init__(self) -> None:
-        """Begin with nothing recorded."""
+        """Start without records."""
         self.root: list[Written] = []
         self.top = self.root  # where the next record goes
         self.overhead = 0  # nanoseconds spent on recording
@@ -97,7 +98,7 @@ class Recorder:
         named, output = _NOTHING, None
         error, concrete, memory = None, True, None
         if self.trace:
-            frames = self.frames(sys._getframe(2))  # the one between is always ours
+            frames = self.frames(sys._getframe(2))  # the frame between them is always xpand's
             given = list(map(read, args))
             if kwargs:
                 named = {name: read(x) for name, x in (kwargs if shown is None else shown).items()}
@@ -131,7 +132,7 @@ class Recorder:
             lane.overhead += clock() - stop
 
     def run_inside(self, label: Label, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-        """Do the same inside a call whose inner calls are otherwise passed over."""
+        """Do the same inside a call whose inner calls are otherwise not recorded."""
         lane = self.lanes.get(get_ident()) or self.lane()
         closed, lane.closed = lane.closed, False
         try:
@@ -158,11 +159,11 @@ class Recorder:
         return found
 
     def start(self) -> None:
-        """Begin, once all is set up."""
+        """Start, once everything is set up."""
         self.start_ns = clock()
 
     def finish(self) -> None:
-        """End, and free the data that only recording needs."""
+        """Stop, and free the data that only recording needs."""
         self.stop_ns = clock()
         self.frame = None
 
@@ -198,7 +199,7 @@ def _is_hidden(filename: str) -> bool:
 
 
 def finished(result: Any) -> bool:
-    """Wait until results are computed; tell whether they have values, which traced and lazy ones haven't."""
+    """Wait until results are computed; return whether they have values, unlike traced and lazy ones."""
     cls = type(result)
     finish = _FINISH.get(cls)
     if finish is None:
@@ -209,7 +210,7 @@ def finished(result: Any) -> bool:
 
 
 def _all_finished(results: Any) -> bool:
-    # To the end: each is waited for.
+    # Don't stop early: wait for each.
     return False not in list(map(finished, results))
 
 
@@ -248,12 +249,12 @@ _FINISH: Final[dict[type, Callable[[Any], bool]]] = {
 
 
 def _finish(result: Any) -> Callable[[Any], bool]:
-    """Find how to wait for what is of the type of a result."""
+    """Find how to wait for results of a type."""
     if isinstance(result, (tuple, list)):
         return _all_finished
     if not checks.is_array(result):
         return _tree_finished
-    # What every call pays is kept short: a class that tells more than the library's general function asks.
+    # Each call pays for this: classes have quicker attributes than the library's general function.
     if hasattr(result, "block_until_ready"):
         return _awaited_itself
     if hasattr(result, "is_cpu"):

@@ -34,7 +34,7 @@ class Profile:
     """
 
     def __init__(self, libraries: Collection[str] | None, options: dict[str, Any], recording: Recording) -> None:
-        """Begin with nothing recorded; `profile` is what users call."""
+        """Start without records; users call `profile`."""
         self._libraries, self._options, self._recording = libraries, options, recording
         self._threads: list[tuple[Entry, ...]] | None = None
         self._duration = 0.0
@@ -69,7 +69,7 @@ class Profile:
 
     @property
     def memory(self) -> MemoryUse | None:
-        """Return the memory that the block allocated, and its peak above the start; None where it isn't measured.
+        """Return the memory that the block allocated, and its peak above the start; None if it isn't measured.
 
         Raises:
             RuntimeError: It has not ended.
@@ -166,10 +166,10 @@ class Profile:
 
     @contextmanager
     def retime(self) -> Iterator[None]:
-        """Take the times anew, of the same calls without their arguments and places, which makes them more exact.
+        """Measure the times of the same calls again, without recording arguments and callers, which is more exact.
 
-        The block must do what was done in the profile. Where it calls something else, a result is in a cache that
-        wasn't the first time, say, the times stay as they are.
+        The block must repeat what was done in the profile. If it calls something else, for example because a result is
+        cached now, the times stay unchanged.
 
         Raises:
             RuntimeError: The profile has not ended, or the block calls something else.
@@ -277,7 +277,7 @@ def _check_seconds(value: object) -> None:
 
 
 class Profiling:
-    """The context manager that `profile` returns. Each `with` makes a profile of its own."""
+    """The context manager that `profile` returns. Each `with` makes a new profile."""
 
     def __init__(
         self,
@@ -314,9 +314,9 @@ class Profiling:
 def recording(
     recorder: Recorder, profile: Profile, measured: Callable[[MemoryUse], None] | None = None
 ) -> Iterator[None]:
-    """Have a recorder record in this context; what is around it records the same.
+    """Let a recorder record in this context; outer recorders get the same records.
 
-    With `measured`, memory is measured, and what was used in all is given to that.
+    With `measured`, memory is measured, and the total is stored there.
     """
     outer = CURRENT.get()
     recorder.profile = profile
@@ -325,7 +325,7 @@ def recording(
             stack.callback(outer.adopt, recorder)
         patch.start()
         stack.callback(patch.stop)
-        if measured is not None:  # once all is there that recording needs itself
+        if measured is not None:  # after everything that recording itself needs is imported
             around = None if outer is None else outer.lane().meter
             meter = recorder.lane().meter = Meter() if around is None else around
             if around is None:
@@ -334,7 +334,7 @@ def recording(
             stack.callback(lambda: measured(meter.end()))
         stack.callback(CURRENT.reset, CURRENT.set(recorder))
         stack.callback(TRACING.reset, TRACING.set(_trace))
-        # Compiled functions may be switched off, which they then stay.
+        # Compiled functions may be disabled, and then stay so.
         stack.callback(INSTEAD.reset, INSTEAD.set(INSTEAD.get() or _run))
         recorder.start()
         try:

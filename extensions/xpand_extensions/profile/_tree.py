@@ -11,7 +11,7 @@ GROUPINGS: Final[tuple[Grouping, ...]] = ("call", "function", "caller")
 
 
 class Node:
-    """Calls of one function from one place, or what a user function calls, all together."""
+    """All calls of one function from one line, or all calls from a user function."""
 
     __slots__ = ("calls", "children", "duration", "entry", "name", "place")
 
@@ -64,7 +64,7 @@ def _add(node: Node, entries: Iterable[Entry]) -> None:
 
 
 def table(entries: Iterable[Entry], by: Grouping) -> list[dict[str, Any]]:
-    """List all calls, or what they come to by function or by line, the longest first."""
+    """List all calls, or their totals by function or by line, the longest first."""
     rows = [(entry, depth) for entry, depth in _walk(entries, 0)]
     if by == "call":
         return [_row(entry, depth) for entry, depth in rows]
@@ -76,7 +76,7 @@ def table(entries: Iterable[Entry], by: Grouping) -> list[dict[str, Any]]:
         empty = {"calls": 0, "duration": 0.0, "own_duration": 0.0, "bytes_in": 0, "bytes_out": 0}
         group = groups.setdefault(tuple(key.values()), key | empty)
         group["calls"] += 1
-        # By line, only what the line itself calls: the rest is inside.
+        # By line, count only calls of the line itself: the others are inside.
         group["duration"] += entry.duration if by == "function" or entry.place is not None else 0.0
         group["own_duration"] += entry.own_duration
         group["bytes_in"] += _bytes(entry.inputs)
@@ -91,7 +91,7 @@ def _walk(entries: Iterable[Entry], depth: int) -> Iterator[tuple[Entry, int]]:
 
 
 def _with_user_lines(entries: Iterable[Entry], outer: Place | None) -> Iterator[tuple[Entry, Place | None]]:
-    """Yield calls with the innermost line of the user's that they come from."""
+    """Yield calls with the innermost user line that they come from."""
     for entry in entries:
         place = entry.place or outer
         yield entry, place

@@ -1,9 +1,9 @@
 """Sparse arrays on every library: containers whose parts are arrays of that library, and functions of them.
 
-A container says where its values belong: `COO` by coordinates, for arrays of any number of axes, `CSR` and `CSC` by
-rows and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and derivatives,
-and the gradient with respect to a container is one of the same pattern. Functions take the sparse arrays that libraries
-have themselves, too.
+A container holds values and their positions: `COO` by coordinates, for arrays with any number of axes, `CSR` and `CSC`
+by rows and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and
+derivatives, and the gradient with respect to a container is one of the same pattern. Functions take the sparse arrays
+that libraries have themselves, too.
 """
 
 from typing import TYPE_CHECKING
@@ -116,5 +116,5 @@ __all__ = [
     "triu",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

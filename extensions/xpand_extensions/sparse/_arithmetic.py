@@ -140,7 +140,7 @@ def divide(a: Any, b: Any, /) -> Any:
 
 
 def _pair(function: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Check what is added: a number would be added to what isn't kept, too."""
+    """Check the terms of a sum: a number would be added to elements that aren't stored, too."""
     for name, x in (("a", a), ("b", b)):
         if type(x) in _SCALARS:
             raise TypeError(
@@ -167,7 +167,7 @@ def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
     checks.one_device(function, a=x, b=y)
     x, y = checks.promote(function, xp, a=x, b=y)
     checks.broadcast_shapes(function, a=tuple(x.shape), b=tuple(y.shape))
-    # Not by operators: array-api-strict's arrays can't be combined with traced ones.
+    # Without operators: array-api-strict's arrays can't be combined with traced ones.
     total: Array = xp.add(x, y) if sign > 0 else xp.subtract(x, y)
     return total
 
@@ -202,7 +202,7 @@ def _union(a: COO, b: COO) -> COO:
 def _product(a: Sparse, b: Sparse) -> Any:
     _numeric("multiply", a, b)
     a, b = promoted("multiply", a, b)
-    # Sums of the entries at one position are multiplied, and not what they are sums of.
+    # Duplicates are summed before they are multiplied.
     a, b = sum_duplicates(a), sum_duplicates(b)
     if same_positions(a, b):
         return with_promise(a, b, a.values * b.values)
@@ -220,7 +220,7 @@ def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
     _numeric(function, a, x)
     xp = checks.namespace_of(function, a=a.values, b=x)
     checks.one_device(function, a=a.values, b=x)
-    a = a if isinstance(a, COO) else trimmed(a)  # padding has no place to take a factor from
+    a = a if isinstance(a, COO) else trimmed(a)  # padding has no position to take a factor from
     values, x = checks.promote(function, xp, a=a.values, b=x)
     a = with_batch_of(function, a._replace(values), x)
     factors = at_positions(function, a, tocoo(a).coords if x.ndim else (), x)
@@ -228,9 +228,9 @@ def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
 
 
 def _intersection(a: COO, b: COO) -> COO:
-    """Multiply element by element arrays that are sorted and unique.
+    """Multiply sorted arrays without duplicates element by element.
 
-    Where patterns aren't known, or differ among the batch elements, the positions are those of `a`.
+    If patterns are unknown, or differ among batch elements, the result has the positions of `a`.
     """
     if are_concrete(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
         return _met(a, b)
@@ -248,7 +248,7 @@ def _intersection(a: COO, b: COO) -> COO:
 
     locations, met = pattern_work(work, *a.coords, *b.coords)
     met = over_entries(a, met)
-    # Both are masked: the derivative of a product that isn't used must not be infinite times zero.
+    # Mask both: the derivative of an unused product must not be infinity times zero.
     left, right = a.values, along(b.values, locations, b.batch_ndim)
     return a._replace(xp.where(met, left, full(left, 0)) * xp.where(met, right, full(right, 0)))
 

@@ -1,4 +1,4 @@
-"""From entries in any order, several of them for one place, to the rows of a CSR: computed once for a pattern."""
+"""Assembly of a CSR from entries in any order, with duplicates: computed once for a pattern."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ Shape = checks.Shape
 
 
 class CSRAssembly(NamedTuple):
-    """The pattern of a CSR, and which entries make up each of its values."""
+    """The pattern of a CSR, and the entries that are summed for each of its values."""
 
     indices: Array
     """The column of each value."""

@@ -13,11 +13,11 @@ from .._bounds import index_dtype
 
 Shape = tuple[int, int]
 Product = Callable[..., Array]
-"""One of the facades, whose checks cost little compared with the work here."""
+"""A facade, whose checks cost little compared with the work here."""
 
 
 def multiplied(multiply: Product, values: Array, rows: Array, columns: Array, x: Array, shape: Shape) -> Array:
-    """Multiply matrices, with rows and columns of shape `(*batch, nse)`, by way of one: by `multiply`, `coo_matmul`."""
+    """Multiply a batch of matrices with different patterns as one large matrix, by `multiply` (`coo_matmul`)."""
     xp = array_namespace(values, rows, columns, x)
     stack = _stack((rows, 1), (columns, 1), (values, 1), (x, min(x.ndim, 2)))
     count, (m, n), width = math.prod(stack), shape, tuple(x.shape[1:]) if x.ndim == 1 else (x.shape[-1],)
@@ -28,7 +28,7 @@ def multiplied(multiply: Product, values: Array, rows: Array, columns: Array, x:
 
 
 def sampled(sample: Product, x: Array, y: Array, rows: Array, columns: Array) -> Array:
-    """Multiply dense matrices at positions of shape `(*batch, nse)`: by `sample`, `sampled_matmul`, of all rows."""
+    """Multiply dense matrices at positions of shape `(*batch, nse)`, all at once, by `sampled_matmul`."""
     xp = array_namespace(x, y, rows, columns)
     stack = _stack((rows, 1), (columns, 1), (x, 2), (y, 2))
     count, (m, k), n = math.prod(stack), x.shape[-2:], y.shape[-1]
@@ -40,7 +40,7 @@ def sampled(sample: Product, x: Array, y: Array, rows: Array, columns: Array) ->
 
 
 def filled(densify: Product, values: Array, rows: Array, columns: Array, shape: Shape) -> Array:
-    """Make matrices dense, with rows and columns of shape `(*batch, nse)`: by `densify`, `coo_todense`, of all rows."""
+    """Make a batch of matrices with different patterns dense, all at once, by `coo_todense`."""
     xp, (m, n) = array_namespace(values, rows, columns), shape
     stack = _stack((values, 1), (rows, 1), (columns, 1))
     numbers, _ = numbered(xp, rows, columns, stack, shape)
@@ -49,7 +49,7 @@ def filled(densify: Product, values: Array, rows: Array, columns: Array, shape: 
 
 
 def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...], shape: Shape) -> tuple[Array, Array]:
-    """Number the rows and columns of all lanes through; padding stays padding."""
+    """Number the rows and columns of all lanes consecutively; padding stays padding."""
     (m, n), device = shape, checks.device_of(rows)
     count, nse = math.prod(stack), rows.shape[-1]
     dtype = index_dtype(xp, device)
@@ -62,9 +62,9 @@ def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...],
 
 
 def mapped_product(xp: Namespace, multiply: Product, values: Array, x: Array, mapped: Sequence[bool]) -> Array:
-    """Multiply, `multiply(values, x)`, where the axis of lanes comes first in what is mapped.
+    """Call `multiply(values, x)` with arrays whose first axis is that of lanes, if they are mapped.
 
-    Many vectors for one matrix are columns.
+    Many vectors for one matrix become columns.
     """
     if mapped[0] or values.ndim > 1 or x.ndim != 3:
         return multiply(*aligned(xp, (values, x), mapped, (1, 2)))
@@ -74,7 +74,10 @@ def mapped_product(xp: Namespace, multiply: Product, values: Array, x: Array, ma
 
 
 def aligned(xp: Namespace, arrays: Sequence[Array], mapped: Sequence[bool], cores: Sequence[int]) -> list[Array]:
-    """Let the batches of arrays broadcast where the axis of lanes comes first in some; `cores`: axes after those."""
+    """Make the batch axes of arrays broadcast, if some have the axis of lanes first.
+
+    `cores` are the numbers of other axes.
+    """
     ndim = max(x.ndim - is_mapped - core for x, is_mapped, core in zip(arrays, mapped, cores))
     return [
         xp.reshape(x, (x.shape[0], *(1,) * (ndim - (x.ndim - 1 - core)), *x.shape[1:])) if is_mapped else x

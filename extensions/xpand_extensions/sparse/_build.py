@@ -1,4 +1,4 @@
-"""Sparse arrays made of diagonals, and of the products of others' elements: identities, Kronecker's products."""
+"""Construction of sparse arrays: from diagonals, identities, Kronecker products."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -181,7 +181,7 @@ def _check_ends(function: str, indptr: Array, nse: int) -> None:
 
 
 def _promised(function: str, coords: list[Array], sizes: Shape, is_sorted: bool, is_unique: bool) -> None:
-    """Check the promises about the order and the positions of entries."""
+    """Check the declared order and uniqueness of entries."""
     if not (is_sorted or is_unique) or not all(is_concrete(x) for x in coords) or coords[0].shape[-1] < 2:
         return
     eagerly(lambda *given: _check_promised(function, given, sizes, is_sorted, is_unique), *coords)

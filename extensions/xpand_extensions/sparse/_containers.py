@@ -23,11 +23,11 @@ from ._pattern import are_concrete
 from ._products import csr_plan
 
 _SEEN: Final[set[tuple[type, str]]] = set()
-_MAX_TYPES: Final = 4096  # classes made without end must not make the set grow without end
+_MAX_TYPES: Final = 4096  # the set must stay bounded if a program keeps making classes
 
 
 def make_known(values: Any, capability: str = "sparse") -> None:
-    """Have the library of an array know the classes of a capability, where it has trees of its own."""
+    """Register the classes of a capability with the library of an array, if it has its own trees."""
     if (type(values), capability) not in _SEEN:
         _look(type(values), capability)
 
@@ -36,7 +36,7 @@ def make_known(values: Any, capability: str = "sparse") -> None:
 def _look(cls: type, capability: str) -> bool:
     library = library_of(cls)
     package = None if library is None else plugin_package(library)
-    # The module registers them as it is imported: once.
+    # The module registers them once, when it is imported.
     if package is not None:
         import_if_present(f"{package}.{capability}._trees")
     if len(_SEEN) < _MAX_TYPES:
@@ -66,29 +66,29 @@ class Sparse(Operators, Container):
 
     @property
     def values(self) -> Array:
-        """The values that are kept: of shape (*batch, nse, *dense)."""
+        """The stored values, of shape (*batch, nse, *dense)."""
         return self._values
 
     @property
     def pattern(self) -> tuple[Array, ...]:
-        """The integer arrays that say where the values belong."""
+        """The integer arrays with the positions of the values."""
         raise NotImplementedError
 
     @property
     def shape(self) -> Shape:
-        """The shape of the array that is meant: (*batch, *sparse, *dense)."""
+        """The shape of the array: (*batch, *sparse, *dense)."""
         batch = self.batch_ndim
         return (*self._values.shape[:batch], *self._sparse_shape, *self._values.shape[batch + 1 :])
 
     @property
     def batch_ndim(self) -> int:
-        """How many axes come before the sparse ones."""
+        """The number of axes before the sparse ones."""
         axes: int = self._values.ndim
         return axes - 1 - self.dense_ndim
 
     @property
     def sparse_ndim(self) -> int:
-        """How many axes are sparse."""
+        """The number of sparse axes."""
         return len(self._sparse_shape)
 
     @property
@@ -98,13 +98,13 @@ class Sparse(Operators, Container):
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         axes: int = self._values.ndim
         return axes - 1 + len(self._sparse_shape)
 
     @property
     def nse(self) -> int:
-        """How many entries are kept of each batch element: the *number of specified elements*."""
+        """The number of stored entries of each batch element (*number of specified elements*)."""
         size: int = self._values.shape[self.batch_ndim]
         return size
 
@@ -115,17 +115,17 @@ class Sparse(Operators, Container):
 
     @property
     def device(self) -> Device:
-        """Where the values lie."""
+        """The device of the values."""
         return device(self._values)
 
     @property
     def is_sorted(self) -> bool:
-        """Whether entries are promised to be in order of their positions (in a row or column, for CSR and CSC)."""
+        """Whether entries are declared to be in order of their positions (in each row or column, for CSR and CSC)."""
         return self._is_sorted
 
     @property
     def is_unique(self) -> bool:
-        """Whether entries are promised to have different positions. Where two have the same, their sum is meant."""
+        """Whether entries are declared to have different positions. Entries at the same position are summed."""
         return self._is_unique
 
     @property
@@ -134,9 +134,9 @@ class Sparse(Operators, Container):
         return self._plan
 
     def with_values(self, values: Array) -> Self:
-        """Return a container of other values at the same positions.
+        """Return a container with other values at the same positions.
 
-        `values` may have more or fewer batch axes: the pattern is then that of each lane.
+        `values` may have more or fewer batch axes; each lane then has this pattern.
 
         Raises:
             ValueError: Not as many values as there are positions.
@@ -145,7 +145,7 @@ class Sparse(Operators, Container):
         return self._replace(checks.in_namespace_of_pattern(values, *self.pattern)[0])
 
     def copy(self) -> Self:
-        """Return a container whose values and pattern are copies, which share no memory with this one's."""
+        """Return a container with copies of values and pattern, which share no memory with this one."""
         found: Self = trees.copy(self)
         return found
 
@@ -155,19 +155,19 @@ class Sparse(Operators, Container):
     def prepared(self) -> Self:
         """Return the container with its `plan`, which makes products faster in `jit` with the container as an argument.
 
-        A product of a container whose pattern is known works that out by itself, the first time. Elsewhere the plan
-        has to come along. It belongs to the tree: containers with and without it are of two structures. On libraries
-        that have no use for one, and where the pattern isn't known, the container is returned as it is.
+        Products of containers with a known pattern compute the plan themselves, the first time; otherwise it must be
+        part of the argument. The plan belongs to the tree: containers with and without it have different structures. On
+        libraries that don't use plans, and for unknown patterns, the container is returned unchanged.
         """
         return self
 
     def _static(self) -> tuple[Any, ...]:
-        """Return the parts that aren't arrays, in which two containers must agree to have the same structure."""
+        """Return the static parts, which containers of one structure have in common."""
         return (self._sparse_shape, self._is_sorted, self._is_unique)
 
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
-        """Make a container of parts that are trusted; in transformations they may be anything."""
+        """Make a container without checks of its parts, which may be any objects in transformations."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -224,7 +224,7 @@ class COO(Sparse):
         self,
         values: Array,
         coords: tuple[Array, ...] = (),
-        shape: Shape = (),  # omitted where the arguments are SciPy's: the check says what to write instead
+        shape: Shape = (),  # omitted if the arguments are SciPy's: the check says what to write instead
         *,
         dense_ndim: int = 0,
         is_sorted: bool = False,
@@ -271,7 +271,7 @@ class _Compressed(Sparse):
     __slots__ = ("_indices", "_indptr", "_worked_out")
 
     _worked_out: list[Any]
-    """The plan that the first product made, if any: one list for all containers made of this one's pattern."""
+    """The plan that the first product made, if any: one list for all containers with this pattern."""
     _indices: Array
     _indptr: Array
     _major: ClassVar[int]
@@ -282,7 +282,7 @@ class _Compressed(Sparse):
         values: Array,
         indices: Array,
         indptr: Array | None = None,
-        shape: Shape = (),  # omitted where the arguments are SciPy's: the check says what to write instead
+        shape: Shape = (),  # omitted if the arguments are SciPy's: the check says what to write instead
         *,
         is_sorted: bool = False,
         is_unique: bool = False,
@@ -330,7 +330,7 @@ class _Compressed(Sparse):
         return self if plan is None else self._of(self._values, self.pattern, self._static(), plan)
 
     def _plan_for_products(self) -> Any:
-        """Return the plan that comes along, or is computed from a pattern that is known; None where there is none."""
+        """Return the container's plan, or the one computed from a known pattern; None if there is none."""
         if self._plan is not None:
             return self._plan
         if not self._worked_out:
@@ -341,7 +341,7 @@ class _Compressed(Sparse):
         return self._worked_out[0]
 
     def _transposed(self, other: type["_Compressed"]) -> "_Compressed":
-        """Return the transpose, by the other format: the same arrays, and the same plan."""
+        """Return the transpose in the other format, with the same arrays and the same plan."""
         made = other._of(self._values, self.pattern, (self._sparse_shape[::-1], *self._static()[1:]), self._plan)
         made._worked_out = self._worked_out
         return made

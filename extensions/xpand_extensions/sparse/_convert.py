@@ -181,7 +181,7 @@ def any_sparse(function: str, name: str, a: Any) -> Any:
 def _scattered(a: COO) -> Array:
     """Add the entries of a COO into zeros."""
     xp = namespace_of(a)
-    if xp.isdtype(a.dtype, "bool"):  # the sum of booleans is whether one is true
+    if xp.isdtype(a.dtype, "bool"):  # the sum of booleans is true if one is true
         return _scattered(a.with_values(xp.astype(a.values, xp.int32))) != 0
     sizes = a._sparse_shape
     positions = pattern_work(lambda *coords: flat(array_namespace(*coords), coords, sizes), *a.coords)
@@ -189,7 +189,7 @@ def _scattered(a: COO) -> Array:
 
 
 def _compressed(function: str, a: Sparse, cls: Any) -> Any:
-    """Bring the entries of a matrix into the order of its rows or columns."""
+    """Sort the entries of a matrix by its rows or columns."""
     checks.matrix(function, "a", a)
     coo = tocoo(a)
     is_sorted = coo.is_sorted and cls is CSR
@@ -208,9 +208,9 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
 
 
 def _without_padding_in_rows(a: COO, cls: Any) -> COO:
-    """Make what is out of bounds by its minor index alone padding of the result, or entries of value zero.
+    """Convert entries whose minor index is out of bounds to padding of the result, or to entries of value zero.
 
-    Rows and columns of a CSR or CSC hold no index that is out of bounds.
+    Rows and columns of a CSR or CSC hold no index out of bounds.
     """
     xp, position = namespace_of(a), 0 if cls is CSR else 1
     major, minor = a.coords[position], a.coords[1 - position]
@@ -222,7 +222,7 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
     if are_concrete(minor) and not eagerly(is_padded, minor):
         return a
     is_sorted = a.is_sorted and cls is CSR
-    if is_sorted and limit:  # clamped, entries stay in order
+    if is_sorted and limit:  # clamping keeps entries in order
         values = xp.where(minor < limit, a.values, xp.zeros_like(a.values))
         minor = xp.minimum(minor, xp.full_like(minor, limit - 1))
         return COO._of(values, (major, minor), (a._sparse_shape, True, False, 0))
@@ -235,9 +235,9 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
 
 
 def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
-    """Bring the entries of a matrix, of one pattern that is known, into the order of its rows or columns.
+    """Sort the entries of a matrix with one known pattern by its rows or columns.
 
-    Padding is omitted. Entries at one position may be summed, where they aren't booleans.
+    Padding is omitted. Entries at one position may be summed, unless they are booleans.
     """
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
@@ -265,7 +265,7 @@ def _ends(size: int, major: Array) -> Array:
 
 
 def trimmed(a: Any) -> Any:
-    """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
+    """Remove the padding of a matrix whose last entries are known to belong to no row."""
     if a.indptr.ndim > 1 or not is_concrete(a.indptr):
         return a
     used = eagerly(lambda indptr: int(indptr[-1]), a.indptr)

@@ -1,4 +1,4 @@
-"""Functions of the elements of sparse arrays that make zero of zero."""
+"""Elementwise functions of sparse arrays that map zero to zero."""
 
 from collections.abc import Callable
 from typing import Any

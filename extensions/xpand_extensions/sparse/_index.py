@@ -168,7 +168,7 @@ def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
 
 
 def _read(x: Array, items: tuple[int | slice, ...]) -> Array:
-    """Index an array; backwards by turning it round, for not every library takes negative steps."""
+    """Index an array. For negative steps, which some libraries refuse, the array is flipped."""
     forward: list[int | slice] = []
     turned: list[int] = []
     for item in items:
@@ -186,7 +186,7 @@ def _is_full(item: slice, size: int) -> bool:
 
 
 def _axis_by_axis(a: COO, items: list[Any]) -> COO:
-    """Apply a slice, an integer or an array to each sparse axis; one axis at least stays."""
+    """Apply a slice, an integer or an array to each sparse axis; at least one axis remains."""
     axis = 0
     for item in items:
         size = a._sparse_shape[axis]
@@ -233,7 +233,7 @@ def _sliced(a: COO, axis: int, item: slice) -> COO:
 
 
 def _at(a: COO, axis: int, number: int) -> COO:
-    """Keep the entries at an index of an axis, which goes."""
+    """Select the entries at an index of an axis, and remove the axis."""
     a = chosen(a, lambda *coords: coords[axis] == full(coords[axis], number))
     coords = [x for i, x in enumerate(a.coords) if i != axis]
     sizes = [size for i, size in enumerate(a._sparse_shape) if i != axis]
@@ -241,7 +241,7 @@ def _at(a: COO, axis: int, number: int) -> COO:
 
 
 def _taken(a: COO, axis: int, index: Array) -> COO:
-    """Take rows, or slices along another axis, by an array: each as often as it is named."""
+    """Take rows, or slices along another axis, by an array of indices, which may repeat."""
     if index.ndim != 1:
         raise ValueError(
             f"getitem: an array next to slices of sparse axes must have one axis, got the shape {tuple(index.shape)}"

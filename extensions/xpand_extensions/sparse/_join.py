@@ -1,4 +1,4 @@
-"""Sparse arrays put together of others: side by side, in blocks, stacked."""
+"""Sparse arrays joined from others: concatenated, in blocks, stacked."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -161,7 +161,7 @@ def _together(function: str, arrays: Any) -> list[Any]:
 
 
 def _side_by_side(arrays: Sequence[Sparse], offsets: Sequence[Sequence[int]], sizes: Sequence[int]) -> COO:
-    """Put sparse arrays into a larger one, each at an offset of its own."""
+    """Put sparse arrays into a larger one, each at its own offset."""
     each = [tocoo(a) for a in arrays]
     if any(a.coords[0].ndim > 1 for a in each):
         each = [with_like_patterns(a, max(each, key=lambda a: a.coords[0].ndim))[0] for a in each]
@@ -214,7 +214,7 @@ def _batch(arrays: list[Any]) -> Any:
 
 
 def _padded(a: Any, nse: int) -> Any:
-    """Lengthen a container by padding: coordinates out of bounds, or entries behind the last row."""
+    """Extend a container by padding: coordinates out of bounds, or entries behind the last row."""
     more = nse - a.nse
     if not more:
         return a

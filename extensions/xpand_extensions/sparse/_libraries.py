@@ -17,11 +17,11 @@ from ._containers import Sparse
 
 _NUMBERS: Final = frozenset({bool, int, float, complex, type(None)})
 _found: Final[dict[type, ModuleType | None]] = {}
-_MAX_TYPES: Final = 4096  # classes made without end must not make the table grow without end
+_MAX_TYPES: Final = 4096  # the table must stay bounded if a program keeps making classes
 
 
 def native_format(x: Any) -> str | None:
-    """Name the format of a sparse array of a library's own; None for anything else."""
+    """Name the format of a library's own sparse array; None for anything else."""
     cls = type(x)
     module = _found[cls] if cls in _found else module_of(cls)
     if module is None:

@@ -69,7 +69,7 @@ def _times_dense(a: Sparse, x: Array) -> Array:
 
 
 def _sparse_product(a: Sparse, b: Sparse) -> Any:
-    """Multiply sparse matrices, of which a pattern is known: the product is sorted and unique.
+    """Multiply sparse matrices, one of which has a known pattern. The product is sorted and has no duplicates.
 
     Raises:
         TypeError: A pattern isn't known, or data types that don't promote.
@@ -100,7 +100,7 @@ def _sparse_product(a: Sparse, b: Sparse) -> Any:
 
 
 def _one_by_one(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
-    """Multiply lanes that have patterns of their own: the products do too, with padding, but are of one size."""
+    """Multiply lanes with different patterns. The products have different patterns too, padded to one size."""
     if 0 in batch:
         return _sparse_product(_of_nothing(a), _of_nothing(b))
     found = stack([_sparse_product(x, y) for x, y in zip(_apart(a, batch), _apart(b, batch))])
@@ -149,7 +149,7 @@ def _by_rows(a: COO, b: COO) -> COO:
     def work(*given: Array) -> tuple[Array, Array, Merge]:
         xp = array_namespace(*given)
         left, right = given[:2], given[2:]
-        # Padding of either side meets nothing: each gets a number that the other side has none of.
+        # Padding must not match: each side's gets a number that the other side doesn't have.
         inner, outer = xp.astype(left[1], index_dtype(xp)), xp.astype(right[0], index_dtype(xp))
         inner = xp.where(used(xp, left, a._sparse_shape), inner, full(inner, -1))
         outer = xp.where(used(xp, right, b._sparse_shape), outer, full(outer, -2))

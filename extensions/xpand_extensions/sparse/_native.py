@@ -1,4 +1,4 @@
-"""Sparse arrays of libraries' own, to and from containers, and containers as nodes of libraries' trees."""
+"""Conversion between libraries' own sparse arrays and containers, and containers as nodes of libraries' trees."""
 
 from collections.abc import Callable
 from functools import partial
@@ -79,7 +79,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
 
 
 def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
-    """Bring a container to a format, without padding, for which libraries may write outside of memory."""
+    """Convert a container to a format, without padding: with it, libraries may write outside of memory."""
     if format is not None and format != a.format:
         a = conversions.convert(a, format)
     if not isinstance(a, COO):
@@ -89,7 +89,7 @@ def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
 
 
 def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
-    """Check that a container has no batch axes, for a library that has none; nor dense ones but where it has.
+    """Check that a container has no batch axes, and dense axes only if the library supports them.
 
     Raises:
         ValueError: It has.
@@ -103,7 +103,7 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
 
 
 def _inside(a: COO) -> COO:
-    """Leave out entries whose positions are outside of the shape, where positions are known."""
+    """Remove entries whose positions are known to be outside of the shape."""
     if not all(x.ndim == 1 and is_concrete(x) for x in a.coords):
         return a
     return chosen(a, lambda *coords: used(array_namespace(*coords), coords, a._sparse_shape))

@@ -32,7 +32,7 @@ def _equal(x: Array, y: Array) -> bool:
 
 
 def with_promise(a: Sparse, b: Sparse, values: Array) -> Any:
-    """Return a container of other values at the positions that two containers share: the promises of one hold."""
+    """Return a container with other values at the common positions of two containers, with the flags of either."""
     found = type(a)._of(values, a.pattern, a._static(), a.plan)
     found._is_sorted, found._is_unique = a.is_sorted or b.is_sorted, a.is_unique or b.is_unique
     return found
@@ -69,7 +69,7 @@ def batch_of(a: Sparse) -> tuple[int, ...]:
 
 
 def spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
-    """Broadcast a container over batch axes; a pattern that is the same for all stays one."""
+    """Broadcast a container over batch axes; a common pattern is not repeated."""
     xp = namespace_of(a)
     if batch_of(a) != batch:
         values = xp.broadcast_to(values, (*batch, a.nse, *_dense(a)))
@@ -78,7 +78,7 @@ def spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
 
 
 def with_like_patterns(a: COO, b: COO) -> tuple[COO, COO]:
-    """Give each batch element a pattern of its own where one of two arrays has such."""
+    """Give each batch element its own pattern if one of two arrays has several."""
     return _apart(a, b.coords[0].ndim), _apart(b, a.coords[0].ndim)
 
 
@@ -87,7 +87,7 @@ def _apart(a: COO, ndim: int) -> COO:
 
 
 def with_own_patterns(a: Any) -> Any:
-    """Give each batch element a pattern of its own."""
+    """Give each batch element its own pattern."""
     batch = batch_of(a)
     if all(x.ndim == len(batch) + 1 for x in a.pattern):
         return a
@@ -140,7 +140,7 @@ def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) 
 
 
 def with_batch_of(function: str, a: Sparse, x: Array) -> Sparse:
-    """Broadcast a container of several patterns over the batch axes that an operand has more."""
+    """Broadcast a container with several patterns over the additional batch axes of an operand."""
     inner = a.sparse_ndim + a.dense_ndim
     if a.pattern[0].ndim == 1 or x.ndim <= inner:
         return a
@@ -151,7 +151,7 @@ Shape = tuple[int, ...]
 
 
 def shared_format(containers: Sequence[Sparse]) -> Format:
-    """Name the format of a result: that of all containers, or "coo"."""
+    """Name the format of a result: the common format of all containers, or "coo"."""
     found = {a.format for a in containers}
     return found.pop() if len(found) == 1 else "coo"  # type: ignore[return-value]
 
@@ -159,8 +159,8 @@ def shared_format(containers: Sequence[Sparse]) -> Format:
 def by_coordinates(function: Callable[..., COO], *containers: Sparse) -> Any:
     """Call a function of COO arrays, whose result has the format that all containers have, or COO.
 
-    The function must commute with transposition: matrices by columns go in as the transposed ones by rows, so that what
-    is sorted stays so.
+    The function must commute with transposition: matrices by columns are passed as their transposes by rows, so that
+    they stay sorted.
     """
     name = shared_format(containers)
     if name == "csc":
@@ -177,18 +177,18 @@ def coo_of(
     is_unique: bool = False,
     dense_ndim: int = 0,
 ) -> COO:
-    """Make a COO of parts that are trusted."""
+    """Make a COO without checks of its parts."""
     return COO._of(values, tuple(coords), (tuple(sizes), is_sorted, is_unique, dense_ndim))
 
 
 def over_entries(a: Sparse, mask: Array) -> Array:
-    """Give an array of one element an entry, or one of each lane, the axes that the values have."""
+    """Add axes to an array with one element for each entry, or for each entry of each lane, to match the values."""
     xp = namespace_of(a)
     return xp.reshape(mask, (*mask.shape, *(1 for _ in range(a.dense_ndim))))
 
 
 def chosen(a: COO, mask: Callable[..., Array]) -> COO:
-    """Keep some entries: those where a function of the coordinates is true; as padding where they aren't known.
+    """Keep the entries for which a function of the coordinates is true; unknown ones become padding.
 
     Entries stay in their order. In a batch of several patterns, lanes may keep different numbers: the others' positions
     become padding.

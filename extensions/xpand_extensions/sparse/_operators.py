@@ -18,7 +18,7 @@ _MODULE: Final = __name__.rpartition(".")[0]
 
 
 def _functions() -> "ModuleType":
-    # Not at the head: those functions are made of containers.
+    # Imported late: these functions import containers.
     return import_module(_MODULE)
 
 
@@ -40,7 +40,7 @@ class Operators:
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # which would take every name for known
+    if not TYPE_CHECKING:  # a type checker would accept any name
 
         def __getattr__(self, name: str) -> Any:
             raise missing(f"{type(self).__name__}: a sparse array", "Sparse", name)

@@ -1,7 +1,7 @@
-"""Work on the patterns of sparse arrays: which entries share a position, which of two arrays meet, which are kept.
+"""Work on the patterns of sparse arrays: find duplicates, match the entries of two arrays, select entries.
 
-It is apart from the work on values, which takes, multiplies and sums them by the results of this module: so that values
-have derivatives, and the work on a known pattern is done once, outside compiled functions.
+The work on values is separate and uses these results. So values have derivatives, and the work on a known pattern is
+done once, outside of compiled functions.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,7 @@ from .._dispatch import pluggable
 
 
 def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
-    """Return keys that order entries: one integer array where one can hold the position, else the coordinates
-    themselves.
-    """
+    """Return keys that order entries: one integer array if one can hold the position, otherwise the coordinates."""
     if len(coords) == 1 or prod(sizes) > checks.integer_range(xp, index_dtype(xp))[1]:
         return list(coords)
     return [joined_index([xp.astype(x, index_dtype(xp)) for x in coords], sizes)]
@@ -36,7 +34,7 @@ def joined_index(coords: Sequence[Array], sizes: Sequence[int]) -> Array:
 
 
 def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """Return the indices that bring entries into the order of their positions; equal ones stay as they were."""
+    """Return the indices that sort entries by their positions, stably."""
     order: Array | None = None
     for key in reversed(keys(xp, coords, sizes)):
         given = key if order is None else xp.take_along_axis(key, order, axis=-1)
@@ -60,7 +58,7 @@ def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
 
 
 def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
-    """Tell of each entry but the first whether it has the position of the one before."""
+    """Return for each entry except the first whether it has the position of the one before."""
     return reduce(and_, [x[..., 1:] == x[..., :-1] for x in coords])
 
 
@@ -116,17 +114,17 @@ def full(like: Array, value: Any) -> Array:
 
 
 def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
-    """Tell of each entry whether it is one: those out of bounds are padding."""
+    """Return for each entry whether it is within bounds; others are padding."""
     return reduce(and_, [x < size for x, size in zip(coords, sizes)])
 
 
 def bounded(xp: Namespace, x: Array, size: int) -> Array:
-    """Bring padding to an index that there is, for reading values that will not be used."""
+    """Replace the index of padding by a valid one, for reading values that will not be used."""
     return xp.minimum(x, full(x, size - 1)) if size else xp.zeros_like(x)
 
 
 def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
-    """Return the position of each entry as one number; of padding, the number of positions."""
+    """Return the position of each entry as one number; for padding, the number of positions."""
     dtype, count = index_dtype(xp), prod(sizes)
     if count > checks.integer_range(xp, dtype)[1]:
         raise ValueError(
@@ -138,7 +136,7 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
-    """Return the coordinates from positions as one number, the other way round than `flat`."""
+    """Return the coordinates for positions as one number, the inverse of `flat`."""
     found: list[Array] = []
     padding = positions >= prod(sizes)
     for size in reversed(sizes):
@@ -149,8 +147,9 @@ def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any)
 
 
 def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> tuple[list[Array], int]:
-    """Give each position one number, the same in all groups and in their order, and padding the greatest, returned
-    too.
+    """Give each position one number, in order and equal in all groups.
+
+    Padding gets the greatest, which is returned too.
     """
     if prod(sizes) < 2**63 - 1:
         return [flat(xp, coords, sizes) for coords in groups], prod(sizes)
@@ -168,20 +167,20 @@ def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> t
 
 
 class Merge(NamedTuple):
-    """How entries at one position become one."""
+    """The merging of entries at the same position."""
 
     order: Array
     """The order of the entries: of shape (…, entries)."""
     ids: Array
-    """Of each entry in that order, which it becomes part of; `size` for padding."""
+    """For each entry in that order, the merged entry that it belongs to; `size` for padding."""
     coords: Coords
     """The coordinates of the merged entries, in order; out of bounds for padding."""
     size: int
-    """How many they become."""
+    """The number of merged entries."""
 
 
 def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
-    """Find the entries at one position; where the pattern isn't known, or `nse` says how many become of them, pad."""
+    """Find duplicates. If the pattern is unknown, or `nse` gives the number of merged entries, pad."""
     if are_concrete(*coords):
         return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)
     return _merge(coords, sizes, nse, False)
@@ -220,7 +219,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
 
 
 def merged_values(values: Array, plan: Merge, batch: int) -> Array:
-    """Sum the values of entries at one position; those of booleans by "or"."""
+    """Sum the values of duplicates; combine booleans by "or"."""
     xp = array_namespace(values)
     if checks.kind(xp, values.dtype) == "bool":
         return merged_values(xp.astype(values, xp.int32), plan, batch) != 0
@@ -250,7 +249,7 @@ def reduced(
 
 
 def along(values: Array, index: Array, batch: int) -> Array:
-    """Take entries of values (*batch, entries, *dense), by an index for all of the batch or for each lane."""
+    """Take entries of values (*batch, entries, *dense), by one index for the batch or one for each lane."""
     xp = array_namespace(values)
     if index.ndim == 1:
         return xp.take(values, index, axis=batch)
@@ -259,7 +258,7 @@ def along(values: Array, index: Array, batch: int) -> Array:
 
 
 def joined(left: Array, right: Array) -> tuple[Array, Array]:
-    """Return all pairs of entries, of the left and of the right, that have the same number, as on the left."""
+    """Return all pairs of left and right entries with equal numbers, in the order of the left ones."""
     xp = array_namespace(left, right)
     positions = xp.argsort(right, stable=True)
     arranged = xp.take(right, positions)
@@ -272,7 +271,7 @@ def joined(left: Array, right: Array) -> tuple[Array, Array]:
 
 
 def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
-    """Return where in sorted numbers each number stands, or the last position where it is greater than all."""
+    """Return the position of each number among sorted ones, or the last position if it is greater than all."""
     if numbers.ndim > 1:
         lanes = [positions(xp, x, y) for x, y in zip(_lanes(xp, sorted_numbers), _lanes(xp, numbers), strict=True)]
         if not lanes:

@@ -1,8 +1,8 @@
 """Products of sparse matrices, given by their parts, with dense ones: the basis of the containers' products.
 
-A pattern is trusted: its indices are not checked, and with one out of bounds the behaviour is undefined, the end of the
-process included. There may be padding, which counts as nothing: entries of a COO whose row is the number of rows, or
-whose column is that of columns; and entries of a CSR from `indptr[-1]` on.
+Patterns are not checked: with an index out of bounds the behaviour is undefined, and the process may crash. Padding is
+allowed and ignored: entries of a COO whose row is the number of rows, or whose column is the number of columns, and
+entries of a CSR from `indptr[-1]` on.
 """
 
 from typing import NamedTuple
@@ -22,10 +22,9 @@ class CSRPlan(NamedTuple):
     rows: Array
     """The row of each entry."""
     slots: Array
-    """As many as the longest row has entries, where all rows are about as long: 0, 1, …. Else none."""
+    """0, 1, … up to the length of the longest row, if all rows are about equally long; otherwise empty."""
     diagonals: tuple[Array, ...] = ()
-    """Where the entries fill a few diagonals: for each an array of shape (0, column + m) for the column that it has in
-    row 0, so that this is known where values aren't. Else none."""
+    """Arrays of shape (0, column + m), one for each diagonal if entries fill a few, with its column in row 0."""
 
 
 @pluggable

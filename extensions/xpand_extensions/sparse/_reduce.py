@@ -197,7 +197,7 @@ def trace(a: Sparse, /, *, offset: int = 0) -> Array:
 
 
 Entries = Callable[[Any, Array, int], Array]
-"""Reduces the values of a COO by ids, of which there is a number."""
+"""Reduces the values of a COO by ids, given the number of ids."""
 
 
 def _arguments_of(
@@ -211,7 +211,7 @@ def _arguments_of(
 
 
 def _without_axes(a: COO, axes: tuple[int, ...], reduce: Entries) -> tuple[Array, tuple[int, ...]]:
-    """Reduce the sparse axes among `axes`; return the dense array of the others, and which of its axes are left."""
+    """Reduce the sparse axes among `axes`; return the dense array of the others, and the axes still to be reduced."""
     batch, sparse = a.batch_ndim, a.sparse_ndim
     gone = [i - batch for i in axes if batch <= i < batch + sparse]
     rest = [i for i in axes if i < batch] + [i - len(gone) for i in axes if i >= batch + sparse]
@@ -253,7 +253,7 @@ def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable
         ones = xp.ones_like(ids, dtype=index_dtype(xp))
         counts = reduced(scatter.segment_sum, ones, ids, size, ids.ndim - 1)
         has_zero = over_entries(a, counts < full(counts, reduced_size))
-        # Sums of nothing are zero before they are compared: the least of nothing is no number of some data types.
+        # Empty sums are set to zero before they are compared: some data types have no number for an empty minimum.
         found = xp.where(over_entries(a, counts > full(counts, 0)), found, full(found, 0))
         return xp.where(has_zero, better(found, xp.zeros_like(found)), found)
 

@@ -1,4 +1,4 @@
-"""The structure of sparse arrays: duplicates, order, zeros that are kept, triangles, axes."""
+"""The structure of sparse arrays: duplicates, order, stored zeros, triangles, axes."""
 
 from math import prod
 from typing import Any, cast
@@ -56,7 +56,7 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
 
 
 def _is_plain_matrix(a: Sparse) -> bool:
-    """Return whether there is one pattern of a matrix, which is known, and values to be added."""
+    """Return whether a matrix has one known pattern, and values that can be added."""
     if a.sparse_ndim != 2 or a.dense_ndim or any(x.ndim > 1 for x in a.pattern):
         return False
     xp = array_namespace(a.values)
@@ -278,7 +278,7 @@ def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
     batch, dense = a.batch_ndim, a.dense_ndim
     inner = sizes[batch : len(sizes) - dense]
     total = prod(a._sparse_shape)
-    rest = prod([size for size in inner if size >= 0])  # torch.compile takes no generator here
+    rest = prod([size for size in inner if size >= 0])  # torch.compile accepts no generator here
     if inner.count(-1) == 1 and rest and total % rest == 0:
         inner = [total // rest if size < 0 else size for size in inner]
     outer = (*sizes[:batch], *sizes[len(sizes) - dense :])

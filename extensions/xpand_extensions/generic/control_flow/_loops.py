@@ -275,9 +275,10 @@ def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays
 
 
 def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
-    """Call all branches; if a transformation traces their arrays, return an array that it traces. This transformation
-    must then trace the choice: results joined by `where` would include the derivative of the other branch times 0,
-    which may be NaN.
+    """Call all branches; if a transformation traces their arrays, return an array that it traces.
+
+    This transformation must then trace the choice: results joined by `where` would include the derivative of the other
+    branch times 0, which may be NaN.
     """
     traced = traced_among(operands, *branches)
     if traced is None:

@@ -1,5 +1,6 @@
-"""Systems whose numbers are so large or small that their squares overflow or underflow. They are scaled to ordinary
-size for the methods, and checked by their own residual.
+"""Systems whose numbers are so large or small that their squares overflow or underflow.
+
+They are scaled to ordinary size for the methods, and checked by their own residual.
 """
 
 from typing import Any, NamedTuple

@@ -160,8 +160,10 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
 
 
 def _by_rejection(keys: Array, target: "PoissonTrial | BinomialTrial") -> Array:
-    """Try numbers until one is accepted for each element. As long as one element of a key needs another trial, the
-    key's other elements also take their new number if it is accepted.
+    """Try numbers until one is accepted for each element.
+
+    As long as one element of a key needs another trial, the key's other elements also take their new number if it is
+    accepted.
     """
     xp, like = target.xp, target.like
     size = like.shape[-1]

@@ -201,8 +201,9 @@ def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
 
 
 def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
-    """Try cubes of normal numbers about 1 until one is accepted for each element, with one trial per step for all. A
-    number without a cube above 0 takes a step but is no trial, so that an element's samples do not depend on other
+    """Try cubes of normal numbers about 1 until one is accepted for each element, with one trial per step for all.
+
+    A number without a cube above 0 takes a step but is no trial, so that an element's samples do not depend on other
     elements.
     """
     nothing = xp.zeros_like(d)

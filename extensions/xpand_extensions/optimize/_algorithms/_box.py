@@ -32,10 +32,9 @@ class Box(NamedTuple):
         return gradient
 
     def equation(self, x: Array, gradient: Array) -> Array:
-        """Return the measure that is zero at a minimum: the gradient, or for variables that a bound holds how far they
-        are from it.
+        """Return a measure that is zero at a minimum: the gradient, or the distance from a bound that holds a variable.
 
-        It is `projected`, and at a minimum that lies on a bound just so its derivative is the bound's.
+        It equals `projected`, except that at a minimum on a bound its derivative is that of the bound.
         """
         found = gradient
         if self.lower is not None:
@@ -51,7 +50,7 @@ class Box(NamedTuple):
         return largest(self.projected(x, gradient))
 
     def free(self, x: Array, gradient: Array) -> Array | None:
-        """Tell which variables aren't held by a bound that the way downhill leads out of; None: all."""
+        """Return which variables are free: descent does not push them out of a bound. None means all."""
         at_bound = None
         if self.lower is not None:
             at_bound = (x <= self.lower) & (gradient > 0.0)

@@ -13,7 +13,7 @@ from ._vectors import quotient
 
 
 class Bracket(NamedTuple):
-    """Where the iteration is: a root is between `x` and `other`."""
+    """The state of the iteration: a root is between `x` and `other`."""
 
     x: Array
     """The end where the function is smaller."""
@@ -21,7 +21,7 @@ class Bracket(NamedTuple):
     other: Array
     other_value: Array
     last: Array
-    """Where `x` was before."""
+    """The previous `x`."""
     last_value: Array
     step: Array
     step_before: Array
@@ -38,7 +38,7 @@ class Bracket(NamedTuple):
 
     @property
     def optimality(self) -> Array:
-        """The distance of the ends."""
+        """The distance between the ends."""
         return array_namespace(self.x).abs(self.other - self.x)
 
     @property
@@ -81,7 +81,7 @@ def step(
     xp = array_namespace(state.x)
     least = 0.5 * _width(state, atol, rtol)
     move, before = choose(state, least)
-    # By so much at least that it makes a difference.
+    # At least by so much that the point changes.
     move = xp.where(xp.abs(move) > least, move, xp.where(state.other > state.x, least, -least))
     x = state.x + move
     value = f(x)
@@ -101,7 +101,7 @@ def step(
         step_before=xp.where(other_changes, width, before),
         iterations=state.iterations + 1,
         function_evaluations=state.function_evaluations + 1,
-        # NaN has no sign to go by.
+        # NaN has no sign.
         status=updated(state.status, (xp.isnan(value), Status.BREAKDOWN)),
     )
     return _checked(result, atol, rtol)
@@ -114,13 +114,13 @@ def bisect(state: Bracket, least: Array) -> tuple[Array, Array]:
 
 
 def brent(state: Bracket, least: Array) -> tuple[Array, Array]:
-    """Interpolate where that makes the steps shorter fast enough, else halve: Brent (1973), chapter 4."""
+    """Interpolate if steps then become shorter fast enough; otherwise halve: Brent (1973), chapter 4."""
     xp = array_namespace(state.x)
     half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
     to_last = quotient(state.value, state.last_value)
     to_other = quotient(state.value, state.other_value)
     between = quotient(state.last_value, state.other_value)
-    # Between two points a straight line, between three a parabola of the values.
+    # Two points give a straight line, three an inverse parabola.
     is_line = state.last == state.other
     over_line = -2.0 * half * to_last
     over_parabola = to_last * (between * (between - to_other) * 2.0 * half - (1.0 - to_other) * (state.x - state.last))
@@ -138,7 +138,7 @@ def _width(state: Bracket, atol: float, rtol: float) -> Array:
 
 
 def _checked(state: Bracket, atol: float, rtol: float) -> Bracket:
-    """Tell which intervals are narrow enough; at a pole the function is larger there than at the first ends."""
+    """Return which intervals are narrow enough. At a pole the function is larger there than at the first ends."""
     xp = array_namespace(state.x)
     done = (state.value == 0.0) | (xp.abs(state.other - state.x) <= _width(state, atol, rtol))
     is_pole = (xp.abs(state.value) > state.largest) | ~xp.isfinite(state.value)

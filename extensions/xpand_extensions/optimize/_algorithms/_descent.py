@@ -1,4 +1,5 @@
-"""Descent by line searches: one evaluation of the function a step, so that problems of a batch wait for none other.
+"""Descent by line searches: one evaluation of the function per step, so that problems of a batch do not wait for each
+other.
 
 The line search halves and stretches an interval until the conditions of Wolfe hold: Lewis and Overton, Nonsmooth
 optimization via quasi-Newton methods (2013), algorithm 2.6, with interpolation, and with the approximate conditions of
@@ -26,11 +27,11 @@ _DECREASE: Final = 1e-4
 _CURVATURE: Final = 0.9
 """The fraction of the slope that may be left after a step."""
 _PATIENCE: Final = 10
-"""How many steps without progress are taken before it counts as stagnated."""
+"""The number of steps without progress after which the iteration counts as stagnated."""
 MAX_TRIALS: Final = 40
-"""How many steps a line search may try."""
+"""The maximum number of steps that a line search tries."""
 _MAX_NARROWED: Final = 20
-"""How many it may try once one was too long. Afterwards rounding errors decide, as on a flat objective."""
+"""The maximum after one step was too long. Beyond it rounding errors decide, as on a flat objective."""
 
 
 class Trial(NamedTuple):
@@ -42,13 +43,13 @@ class Trial(NamedTuple):
     low_slope: Array
     low_gradient: Array
     high: Array
-    """Infinite as long as none was too long."""
+    """Infinite until a step was too long."""
     high_fun: Array
     number: Array
 
 
 class Descent(NamedTuple):
-    """Where a descent is: the last point, and the line search from it."""
+    """The state of a descent: the last point, and the line search from it."""
 
     x: Array
     fun: Array
@@ -59,12 +60,12 @@ class Descent(NamedTuple):
     trial: Trial
     memory: Any
     is_steepest: Array
-    """Whether the direction is that of the gradient, so that there is none to fall back to."""
+    """Whether the direction is the gradient's, so that there is no other to fall back to."""
     idle: Array
-    """How many steps in a row have made neither the value nor the optimality less."""
+    """The number of successive steps that reduced neither the value nor the optimality."""
     tolerance: Array
     reach: Array
-    """How far points and values may go before the iteration counts as diverged."""
+    """The size of points and values beyond which the iteration counts as diverged."""
     iterations: Array
     function_evaluations: Array
     gradient_evaluations: Array
@@ -113,7 +114,7 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
     moved = x - state.x
     fun, gradient = evaluate(x)
     is_unbounded = fun == -xp.inf
-    # Gradients whose squares overflow are of points too far away, too.
+    # Gradients whose squares overflow also mean that a point is too far away.
     valid = xp.isfinite(fun) & (largest(gradient) < float(xp.finfo(x.dtype).max) ** 0.4)
     fun = xp.where(valid, fun, full_like(fun, xp.inf))
     gradient = select(valid, gradient, xp.zeros_like(gradient))
@@ -131,9 +132,9 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
     narrowed = _narrowed(trial, fun, slope, gradient, is_short_enough)
     most = xp.where(xp.isfinite(narrowed.high), 0 * trial.number + _MAX_NARROWED, 0 * trial.number + MAX_TRIALS)
     exhausted = (narrowed.number >= most) | (largest(moved) == 0.0)
-    # Downhill without end: it need not be gone to the end of what the data type holds.
+    # Unbounded descent: no need to continue until numbers overflow.
     exhausted = exhausted | (is_short_enough & ((xp.abs(fun) > state.reach) | (largest(x) > state.reach)))
-    # A shorter step is better than none if it leads lower. If it does not, rounding errors hide which way leads down.
+    # A shorter step is better than none if the value is lower. If it is not, rounding errors hide the descent.
     falls_short = exhausted & ~accepted & (narrowed.low_fun < state.fun - noise)
     x, fun, gradient = select(
         falls_short,
@@ -165,7 +166,7 @@ def _moved(
     accepted: Array,
     falls_short: Array,
 ) -> Descent:
-    """Go to the point accepted, or begin again downhill where none was; give up where that was tried."""
+    """Move to the accepted point. Without one, restart along the gradient; if that was tried, give up."""
     xp = array_namespace(x)
     x, fun, gradient = select(accepted, (x, fun, gradient), (state.x, state.fun, state.gradient))
     memory = select(
@@ -175,7 +176,7 @@ def _moved(
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
     noise = 10.0 * eps_of(xp, x.dtype) * xp.abs(state.fun)
     progresses = (fun < state.fun - noise) | (optimality < 0.9 * state.optimality)
-    # A search that ended without a good step has lowered the value by little, or by rounding errors: it counts thrice.
+    # A search without a good step lowered the value by little, or by rounding errors: it counts three times.
     waited = state.idle + 1 + 2 * xp.astype(falls_short, xp.int32)
     idle = xp.where(accepted & progresses & ~falls_short, 0 * state.idle, waited)
     gives_up = (~accepted & state.is_steepest) | (idle > _PATIENCE)
@@ -203,7 +204,10 @@ def _moved(
 
 
 def _direction(directions: Directions, memory: Any, x: Array, gradient: Array, box: Box) -> tuple[Array, Array, Array]:
-    """Find a direction that leads downhill: the method's, or the gradient's; return its slope and which it is."""
+    """Find a descent direction: the method's, or the gradient's.
+
+    Return it, its slope, and whether it is the gradient's.
+    """
     xp = array_namespace(x)
     free = box.free(x, gradient)
     downhill = gradient if free is None else xp.where(free, gradient, xp.zeros_like(gradient))
@@ -226,7 +230,7 @@ def _new_trial(fun: Array, slope: Array, gradient: Array) -> Trial:
 
 
 def _narrowed(trial: Trial, fun: Array, slope: Array, gradient: Array, is_short_enough: Array) -> Trial:
-    """Take a step that was tried into account, as one too short or one too long, and choose the next."""
+    """Record a step that was too short or too long, and choose the next."""
     xp = array_namespace(fun)
     longer = _longer(trial, slope)
     before = (trial.low, trial.low_fun, trial.low_slope, trial.low_gradient)
@@ -240,7 +244,7 @@ def _narrowed(trial: Trial, fun: Array, slope: Array, gradient: Array, is_short_
 
 
 def _longer(trial: Trial, slope: Array) -> Array:
-    """Choose a step longer than one that was too short: where the slope would vanish, within limits."""
+    """Choose a longer step: where the extrapolated slope vanishes, within limits."""
     xp = array_namespace(slope)
     rise = slope - trial.low_slope
     rises = rise > 0.0
@@ -251,7 +255,7 @@ def _longer(trial: Trial, slope: Array) -> Array:
 
 
 def _between(low: Array, low_fun: Array, low_slope: Array, high: Array, high_fun: Array) -> Array:
-    """Choose a step between two: where the parabola through them is lowest, within limits."""
+    """Choose a step between two: the minimum of the parabola through them, within limits."""
     xp = array_namespace(low)
     width = high - low
     known = xp.isfinite(high_fun)

@@ -37,12 +37,12 @@ class Directions(Protocol):
         ...
 
     def direction(self, memory: Any, x: Array, gradient: Array) -> Array:
-        """Return where to go."""
+        """Return the direction."""
         ...
 
 
 def first_scale(gradient: Array) -> Array:
-    """Return how much of a gradient to go along at first: a step of length one at most."""
+    """Return the factor of the gradient for the first step, whose length is at most one."""
     xp = array_namespace(gradient)
     length = norm(gradient)
     one = xp.ones_like(length)
@@ -50,13 +50,13 @@ def first_scale(gradient: Array) -> Array:
 
 
 def is_curved(moved: Array, changed: Array) -> Array:
-    """Return whether a step met curvature that is positive beyond rounding errors."""
+    """Return whether the curvature along a step is positive beyond rounding errors."""
     xp = array_namespace(moved, changed)
     return dot(moved, changed) > eps_of(xp, moved.dtype) * norm(moved) * norm(changed)
 
 
 class Gradient:
-    """Steepest descent, scaled as Barzilai and Borwein do (1988): by the curvature of the step before."""
+    """Steepest descent, scaled by the curvature of the previous step: Barzilai and Borwein (1988)."""
 
     is_steepest = True
 
@@ -91,7 +91,7 @@ class LimitedMemory:
     is_steepest = True
 
     def __init__(self, history: int) -> None:
-        """Remember that many steps."""
+        """Store this number of steps."""
         self.history = history
 
     def init(self, x: Array, gradient: Array) -> Pairs:
@@ -107,7 +107,7 @@ class LimitedMemory:
         def appended(rows: Array, row: Array) -> Array:
             return xp.concat([rows[..., 1:, :], row[..., None, :]], axis=-2)
 
-        # Scaled so that the products are one, and the matrices made of them of one scale.
+        # Scaled so that the products are one, and all matrices have the same scale.
         product = dot(moved, changed)
         weight = quotient(xp.ones_like(product), xp.sqrt(xp.abs(product)))
         rows = appended(memory.moved, times(weight, moved)), appended(memory.changed, times(weight, changed))
@@ -121,7 +121,7 @@ class LimitedMemory:
         moved, changed = memory.moved, memory.changed
         columns = xp.matrix_transpose(changed)
         squares = xp.matmul(changed, columns)
-        # Products of each step with the changes since; one for steps not taken yet, on the diagonal.
+        # Products of each step with later changes; the diagonal is one for steps not taken yet.
         eye = identity(squares[..., 0, :])
         is_new = xp.astype(xp.all(moved == 0.0, axis=-1), x.dtype)
         upper = xp.triu(xp.matmul(moved, columns)) + eye * is_new[..., None, :]
@@ -134,7 +134,7 @@ class LimitedMemory:
 
 
 class Inverse(NamedTuple):
-    """The inverse Hessian as BFGS knows it."""
+    """The approximate inverse Hessian of BFGS."""
 
     matrix: Array
     """Shape `(*batch, n, n)`."""
@@ -185,7 +185,7 @@ class _Conjugate(NamedTuple):
 
 
 class NewtonCG:
-    """Newton's method, its system solved by conjugate gradients as far as is worth it.
+    """Newton's method, whose system is solved inexactly by conjugate gradients.
 
     Nocedal and Wright, Numerical Optimization, algorithm 7.1: it ends where the curvature is negative.
     """
@@ -193,7 +193,7 @@ class NewtonCG:
     is_steepest = False
 
     def __init__(self, product: Callable[[Array, Array], Array], max_products: int) -> None:
-        """Take the function that multiplies the Hessian at a point with a vector, and how often to call it."""
+        """Take the function that multiplies the Hessian at a point by a vector, and the maximum number of calls."""
         self.product, self.max_products = product, max_products
 
     def init(self, x: Array, gradient: Array) -> Array:
@@ -226,7 +226,7 @@ class NewtonCG:
             after = dot(residual, residual)
             search = residual + times(quotient(after, state.square), state.search)
             new = _Conjugate(state.result + times(share, state.search), residual, search, after, is_bad, state.number)
-            # At the first step a direction of negative curvature is the gradient's, which leads downhill.
+            # At the first step, a direction of negative curvature is the gradient's, which is a descent direction.
             bad = state._replace(ended=is_bad)
             found: _Conjugate = select(is_bad, bad, new)
             after_it: _Conjugate = select(running(state), found._replace(number=state.number + 1), state)

@@ -43,7 +43,7 @@ def init(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol:
 
 
 def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOrder:
-    """Take a step; one to where the function isn't finite is not taken, and ends the iteration."""
+    """Take a step. If the function isn't finite there, stay at the point and end the iteration."""
     xp = array_namespace(state.x)
     number = state.iterations + 1
     move, memory = rule(state.memory, state.gradient, number)

@@ -1,6 +1,6 @@
 """The method of Levenberg (1944) and Marquardt (1963) for least squares.
 
-How the damping changes is Nielsen's (1999); scales are those of the columns, the largest so far (Moré 1978).
+The damping changes as in Nielsen (1999); scales are the largest norms of columns so far (Moré 1978).
 """
 
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def columns(jacobian: Array) -> Array:
 
 
 def step(linearize: Linearize, state: Damped) -> Damped:
-    """Evaluate a step: go there and damp less, or stay and damp more."""
+    """Evaluate a step: accept it and reduce the damping, or reject it and increase the damping."""
     xp = array_namespace(state.x)
     root = xp.sqrt(state.damping)
     below = identity(state.x) * times(root, state.scale)[..., None, :]
@@ -87,7 +87,7 @@ def step(linearize: Linearize, state: Damped) -> Damped:
     valid = is_finite(x) & is_finite(residual) & is_finite(jacobian, 2)
     residual, jacobian = select(valid, (residual, jacobian), (state.residual, state.jacobian))
     before, after = norm(state.residual), norm(residual)
-    # Relative to the sum of squares before, so that nothing overflows.
+    # Relative to the previous sum of squares, so that nothing overflows.
     actual = 1.0 - quotient(after, before, 1.0) ** 2
     linear = quotient(norm(apply(state.jacobian, move)), before) ** 2
     damped = state.damping * quotient(norm(state.scale * move), before) ** 2

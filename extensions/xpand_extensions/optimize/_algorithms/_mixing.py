@@ -1,4 +1,4 @@
-"""Fixed-point iterations, plain and mixed as Anderson does (1965): Walker and Ni (2011)."""
+"""Fixed-point iterations, plain and with Anderson's mixing (1965): Walker and Ni (2011)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,11 +22,11 @@ class Mixing(NamedTuple):
     residual: Array
     optimality: Array
     moved: Array
-    """The last steps, shape `(*batch, n, history)`, each divided by how far the residual moved."""
+    """The last steps, shape `(*batch, n, history)`, each divided by the length of the residual's change."""
     changed: Array
-    """How the residual moved at these, vectors of length one; zero for steps not taken yet."""
+    """The residual's changes at these, scaled to length one; zero for steps not taken yet."""
     amount: Array
-    """How much of the residual is added."""
+    """The factor of the residual that is added."""
     tolerance: Array
     reach: Array
     iterations: Array
@@ -47,7 +47,7 @@ class Mixing(NamedTuple):
 def init(value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool) -> Mixing:
     """Evaluate the function at the starting point.
 
-    For roots the tolerance is relative to the first residual, else to the point.
+    For roots the tolerance is relative to the first residual, otherwise to the point.
     """
     xp = array_namespace(x)
     residual = value(x)
@@ -58,7 +58,7 @@ def init(value: Value, x: Array, history: int, amount: float | None, atol: float
     tolerance = tolerance_of(optimality if is_root else largest(start), atol, rtol)
     none = xp.concat([xp.zeros_like(x)[..., None]] * history, axis=-1) if history else xp.zeros_like(x)[..., None]
     if amount is None:
-        # The first step is half as long as the point, or half of one; what the method learns scales the others.
+        # The first step is half as long as the point, or one half; later ones are scaled by the method.
         ratio = quotient(xp.maximum(norm(start), full_like(optimality, 1.0)), norm(safe), 1.0)
         amounts = 0.5 * ratio
     else:
@@ -68,7 +68,7 @@ def init(value: Value, x: Array, history: int, amount: float | None, atol: float
 
 
 def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, state: Mixing) -> Mixing:
-    """Take a step; one to where residuals aren't finite is not taken, and ends the iteration."""
+    """Take a step. If residuals aren't finite there, stay at the point and end the iteration."""
     xp = array_namespace(state.x)
     move = times(state.amount, state.residual)
     if history:
@@ -107,7 +107,7 @@ def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, st
 
 
 def _shares(changed: Array, residual: Array) -> Array:
-    """Find how much of each of the last changes makes the residual least, with a little damping."""
+    """Find the weights of the last changes that minimize the residual, with a little damping."""
     xp = array_namespace(changed)
     batch, history = tuple(changed.shape[:-2]), changed.shape[-1]
     device = checks.device_of(changed)

@@ -1,4 +1,4 @@
-"""Steps of Newton's kind to where residuals vanish, or their squares are least: one evaluation a step.
+"""Newton-type steps to roots or least squares of residuals, with one evaluation per step.
 
 Each direction is followed by a line search that shortens the step until the sum of squares falls; its evaluation is
 that of the next point as well.
@@ -18,31 +18,31 @@ from ._vectors import apply, dot, eps_of, identity, is_finite, largest, norm, qu
 DECREASE: Final = 1e-4
 """The fraction of the decrease predicted by the slope that a step must reach."""
 _PATIENCE: Final = 5
-"""How many steps without progress are taken before it counts as stagnated."""
+"""The number of steps without progress after which the iteration counts as stagnated."""
 _TRIALS: Final = 30
-"""How many steps a line search may try."""
+"""The maximum number of steps that a line search tries."""
 
 Linearize = Callable[[Array], tuple[Array, Array]]
 """Takes points; returns residuals and their Jacobians, of shape `(*batch, m, n)`."""
 
 
 class Search(NamedTuple):
-    """Where the iteration is."""
+    """The state of the iteration."""
 
     x: Array
     residual: Array
     optimality: Array
     direction: Array
     slope: Array
-    """How fast half the sum of squares changes along the direction."""
+    """The slope of half the sum of squares along the direction."""
     step: Array
     trials: Array
     memory: Any
     is_exact: Array
-    """Whether the direction is of the Jacobian at the point, so that there is none to fall back to."""
+    """Whether the direction uses the Jacobian at the point, so that there is no other to fall back to."""
     is_singular: Array
     idle: Array
-    """How many steps in a row have made the residuals no less than rounding errors do."""
+    """The number of successive steps that reduced the residuals by no more than rounding errors."""
     tolerance: Array
     reach: Array
     iterations: Array
@@ -60,10 +60,10 @@ class Method(Protocol):
     """The interface of a method: its evaluations, the quantity that the tolerance is for, and its steps."""
 
     is_newton: bool
-    """Whether each direction is of the Jacobian at its point."""
+    """Whether each direction uses the Jacobian at its point."""
 
     def init(self, x: Array) -> tuple[Array, Any]:
-        """Evaluate residuals, and the values remembered with them."""
+        """Evaluate residuals, and the values stored with them."""
         ...
 
     def evaluate(self, x: Array) -> tuple[Array, Any]:
@@ -79,12 +79,12 @@ class Method(Protocol):
         ...
 
     def direction(self, residual: Array, memory: Any) -> tuple[Array, Array, Array]:
-        """Return where to go, the slope of half the sum of squares, and whether the Jacobian is singular."""
+        """Return the direction, the slope of half the sum of squares, and whether the Jacobian is singular."""
         ...
 
 
 class GaussNewton:
-    """The step to where the linearized residuals are least: Newton's, for as many residuals as variables."""
+    """The step to the minimum of the linearized residuals: Newton's for as many residuals as variables."""
 
     is_newton = True
 
@@ -109,7 +109,7 @@ class GaussNewton:
 
 
 class Broyden:
-    """Broyden's first method (1965): the inverse Jacobian is that at the first point, then corrected by each step."""
+    """Broyden's first method (1965): correct the inverse Jacobian of the first point in each step."""
 
     is_newton = False
 
@@ -136,7 +136,7 @@ class Broyden:
 
     def direction(self, residual: Array, memory: Array) -> tuple[Array, Array, Array]:
         xp = array_namespace(residual)
-        # What the slope is if the inverse is right.
+        # The slope if the inverse is exact.
         slope = -dot(residual, residual)
         return -apply(memory, residual), slope, xp.zeros_like(slope, dtype=xp.bool)
 
@@ -170,14 +170,14 @@ def init(method: Method, x: Array, atol: float, rtol: float) -> Search:
 
 
 def step(method: Method, state: Search) -> Search:
-    """Evaluate a step: go there, or try a shorter one, or fall back to the Jacobian, or give up."""
+    """Evaluate a step: accept it, try a shorter one, fall back to the Jacobian, or give up."""
     xp = array_namespace(state.x)
     x = state.x + times(state.step, state.direction)
     residual, found = method.evaluate(x)
     valid = is_finite(residual) & is_finite(x)
     residual = select(valid, residual, xp.zeros_like(residual))
     before, after = norm(state.residual), norm(residual)
-    # Half the sum of squares falls as the slope foretells, written so that nothing is squared.
+    # Half the sum of squares decreases as the slope predicts, written without squares.
     predicted = DECREASE * state.step * quotient(state.slope, before)
     noise = 4.0 * eps_of(xp, x.dtype) * before
     optimality = method.measure(residual, method.update(state.memory, found, x - state.x, residual - state.residual))
@@ -200,7 +200,7 @@ def step(method: Method, state: Search) -> Search:
 
 
 def _shorter(state: Search, before: Array, after: Array, valid: Array) -> Array:
-    """Choose a shorter step: where the parabola through the values and the slope is lowest, within limits."""
+    """Choose a shorter step: the minimum of the parabola through the values and the slope, within limits."""
     xp = array_namespace(before)
     ratio = quotient(after, before, 10.0)
     slope = state.step * quotient(quotient(state.slope, before), before)
@@ -212,7 +212,7 @@ def _shorter(state: Search, before: Array, after: Array, valid: Array) -> Array:
 
 
 def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any, accepted: Array) -> Search:
-    """Go to the point accepted, or fall back to the Jacobian where none was; give up where that was tried."""
+    """Move to the accepted point. Without one, fall back to the Jacobian; if that was tried, give up."""
     xp = array_namespace(x)
     memory = method.update(state.memory, found, x - state.x, residual - state.residual)
     x, residual = select(accepted, (x, residual), (state.x, state.residual))
@@ -260,14 +260,14 @@ def _may_be(condition: Array) -> bool:
 
 
 def pulled(jacobian: Array, residual: Array) -> Array:
-    """Multiply the transposed Jacobian with residuals: the gradient of half the sum of squares."""
+    """Multiply the transposed Jacobian by residuals: the gradient of half the sum of squares."""
     return apply(array_namespace(jacobian).matrix_transpose(jacobian), residual)
 
 
 def least_squares(matrix: Array, b: Array) -> tuple[Array, Array]:
-    """Solve for the least sum of squares, by orthogonal factors; tell where the columns are dependent.
+    """Solve least-squares problems by orthogonal factors; return also where columns are dependent.
 
-    There the solution is one of a matrix nearby.
+    There the solution is that of a nearby matrix.
     """
     xp = array_namespace(matrix)
     q, r = xp.linalg.qr(matrix)
@@ -276,7 +276,7 @@ def least_squares(matrix: Array, b: Array) -> tuple[Array, Array]:
 
 
 def regular(upper: Array) -> tuple[Array, Array]:
-    """Make the diagonal of upper triangular matrices different from zero; tell where it wasn't."""
+    """Make the diagonal of upper triangular matrices nonzero; return also where it was zero."""
     xp = array_namespace(upper)
     n = upper.shape[-1]
     if not n:
@@ -291,12 +291,12 @@ def regular(upper: Array) -> tuple[Array, Array]:
 
 
 def triangular(upper: Array, b: Array) -> Array:
-    """Solve for one vector with each of the upper triangular matrices."""
+    """Solve upper triangular systems for one vector each."""
     return triangular_solve(upper, b[..., None], lower=False)[..., 0]
 
 
 def inverse_of(matrix: Array) -> tuple[Array, Array]:
-    """Invert square matrices; tell where they are singular, and the inverse is one of a matrix nearby."""
+    """Invert square matrices; return also where they are singular. There the inverse is that of a nearby matrix."""
     xp = array_namespace(matrix)
     q, r = xp.linalg.qr(matrix)
     upper, is_singular = regular(r)

@@ -1,7 +1,7 @@
-"""The method of Nelder and Mead (1965), without derivatives: one evaluation of the function a step.
+"""The method of Nelder and Mead (1965), without derivatives: one evaluation of the function per step.
 
-The numbers are those of Gao and Han (2012), which depend on how many variables there are. A step does one of five
-things, its phase; a vertex that is moved is evaluated at once.
+The coefficients are those of Gao and Han (2012), which depend on the number of variables. A step is one of five phases;
+a moved vertex is evaluated immediately.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ _EXPAND: Final = 1
 _OUTSIDE: Final = 2
 _INSIDE: Final = 3
 _REFRESH: Final = 4
-"""All vertices but the best are evaluated, one after the other: at first, and when the simplex has shrunk."""
+"""All vertices except the best are evaluated one by one: at the start, and after the simplex has shrunk."""
 
 
 class Simplex(NamedTuple):
-    """Where the iteration is. Vertices are in the order of their values, but in the phase in which these are made."""
+    """The state of the iteration. Vertices are sorted by their values, except while these are computed."""
 
     vertices: Array
     """Shape `(*batch, n + 1, n)`."""
@@ -32,7 +32,7 @@ class Simplex(NamedTuple):
     """Shape `(*batch, n + 1)`."""
     phase: Array
     next: Array
-    """The vertex to be evaluated, while all are."""
+    """The vertex to evaluate, in the phase that evaluates all."""
     reflected: Array
     reflected_value: Array
     optimality: Array
@@ -59,7 +59,7 @@ class Simplex(NamedTuple):
 
 
 def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, size: float) -> Simplex:
-    """Set the simplex up; its first vertex alone is evaluated."""
+    """Set up the simplex; only its first vertex is evaluated."""
     xp = array_namespace(x)
     n = x.shape[-1]
     x = box.project(x)
@@ -71,7 +71,7 @@ def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, si
     unit = xp.eye(n, dtype=x.dtype, device=device)
     forward = center[..., None, :] + edges[..., None, :] * unit
     backward = center[..., None, :] - edges[..., None, :] * unit
-    # A vertex that a bound would move onto the first goes the other way.
+    # If a bound moves a vertex onto the first one, it goes in the opposite direction.
     others = xp.where(unit > 0.0, _side(box, forward, backward), forward)
     vertices = xp.concat([x[..., None, :], others], axis=-2)
     unknown = xp.zeros_like(vertices[..., 1:, 0])
@@ -85,7 +85,7 @@ def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, si
 
 
 def _side(box: Box, forward: Array, backward: Array) -> Array:
-    """Take the first points, or the second where the first are out of bounds; within the bounds."""
+    """Return the first points, or the second ones where the first are out of bounds, moved within the bounds."""
     xp = array_namespace(forward)
     lower = None if box.lower is None else box.lower[..., None, :]
     upper = None if box.upper is None else box.upper[..., None, :]
@@ -111,7 +111,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     x = select(phase == _REFRESH, refreshed, box.project(center + times(share, away)))
     fun = evaluate(x)
     is_unbounded = fun == -xp.inf
-    # Where the function is NaN it is no better than anywhere; a large number stands for it, for differences are made.
+    # NaN counts as the worst value. It is replaced by a large number, because values are subtracted.
     fun = xp.where(xp.isfinite(fun), fun, full_like(fun, float(xp.finfo(x.dtype).max) / 4.0))
 
     best, second, last = state.values[..., 0], state.values[..., -2], state.values[..., -1]
@@ -151,7 +151,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     optimality = xp.where(done, size_of(vertices, values), state.optimality)
     reached = (xp.abs(values[..., 0]) > state.reach) | (largest(vertices[..., 0, :]) > state.reach)
     converged = done & (optimality <= state.tolerance)
-    # The first time all are evaluated is no iteration.
+    # The first evaluation of all vertices is no iteration.
     counts = done & (state.function_evaluations > n)
     return state._replace(
         vertices=vertices,
@@ -172,9 +172,9 @@ def _numbers(n: int) -> tuple[float, float, float]:
 
 
 def size_of(vertices: Array, values: Array) -> Array:
-    """Return how large a simplex is: how far vertices are from the best one, or their values where these are farther.
+    """Return the size of a simplex: the largest distance of vertices, or of their values, from the best one.
 
-    Differences of values that are rounding errors count as none.
+    Differences of values within rounding errors count as zero.
     """
     xp = array_namespace(vertices)
     extent = xp.max(largest(vertices[..., 1:, :] - vertices[..., :1, :]), axis=-1)

@@ -18,7 +18,7 @@ def largest(x: Array) -> Array:
 
 
 def norm(x: Array) -> Array:
-    """Return the length of each vector, by scaling, so that squares neither overflow nor vanish."""
+    """Return the length of each vector, scaled so that squares neither overflow nor underflow."""
     xp = array_namespace(x)
     scale = largest(x)
     safe = xp.where((scale > 0.0) & xp.isfinite(scale), scale, xp.ones_like(scale))
@@ -28,13 +28,13 @@ def norm(x: Array) -> Array:
 
 
 def is_finite(x: Array, axes: int = 1) -> Array:
-    """Tell of each vector whether all its elements are finite."""
+    """Return for each vector whether all its elements are finite."""
     xp = array_namespace(x)
     return xp.all(xp.isfinite(x), axis=-1 if axes == 1 else tuple(range(-axes, 0)))
 
 
 def tolerance_of(size: Array, atol: float, rtol: float) -> Array:
-    """Return the larger of two tolerances, of which one is relative to a size; where that is infinite, the other."""
+    """Return the larger of two tolerances, the second relative to a size; if that is infinite, the first."""
     xp = array_namespace(size)
     relative = rtol * size
     return xp.maximum(full_like(size, atol), xp.where(xp.isfinite(relative), relative, xp.zeros_like(relative)))
@@ -46,12 +46,15 @@ def eps_of(xp: Namespace, dtype: DType) -> float:
 
 
 def times(scale: Array, x: Array) -> Array:
-    """Multiply each vector by a number of its own."""
+    """Multiply each vector by its own number."""
     return scale[..., None] * x
 
 
 def select(condition: Array, new: trees.Tree, old: trees.Tree) -> trees.Tree:
-    """Take one tree where a condition holds and another where it doesn't; the condition has the first axes of all."""
+    """Select from one tree where a condition holds, and from another elsewhere.
+
+    The condition has the first axes of all.
+    """
 
     def chosen(x: Array, y: Array) -> Array:
         mask = condition
@@ -84,5 +87,5 @@ def identity(x: Array) -> Array:
 
 
 def apply(matrix: Array, x: Array) -> Array:
-    """Multiply matrices with vectors."""
+    """Multiply matrices by vectors."""
     return array_namespace(matrix, x).matmul(matrix, x[..., None])[..., 0]

@@ -161,8 +161,9 @@ _ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "clip", "where"))
 
 
 def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
-    """Find the data type of a function's result by calling it with an example, and cache it. The example has one
-    element, or none for elementwise functions, so that nothing can warn.
+    """Find the data type of a function's result by calling it with an example, and cache it.
+
+    The example has one element, or none for elementwise functions, so that nothing can warn.
     """
     key = (name, tuple([_kind(x) for x in args]), tuple(map(repr, params.items())))
     found = namespace.dtypes_of_results.get(key)

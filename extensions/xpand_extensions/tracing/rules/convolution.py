@@ -191,8 +191,9 @@ def _batched_transpose(xp: Any, mapped: Any, x: Any, kernel: Any, feature_groups
 def _batched(
     xp: Any, facade: Any, given: int, mapped: Any, x: Any, kernel: Any, groups: int, options: dict[str, Any]
 ) -> Any:
-    """Convolve the batch elements as more elements of the convolution's own batch, or as channels. `given` is the axis
-    of the kernel with the channels of the result.
+    """Convolve the batch elements as more elements of the convolution's own batch, or as channels.
+
+    `given` is the axis of the kernel with the channels of the result.
     """
     n = len(options["strides"])
     own = kernel.ndim - mapped["kernel"] == n + 3

@@ -213,8 +213,9 @@ def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
 
 
 def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
-    """Return the singular value decomposition. Tall and wide chunked matrices are reduced to a small one first, unless
-    in full.
+    """Return the singular value decomposition.
+
+    Tall and wide chunked matrices are reduced to a small one first, unless in full.
 
     Keywords are those of `dask.array.linalg.svd`, which is called if there are any.
     """
