@@ -47,7 +47,7 @@ def check_operands(
 
 
 def conversion(xp: Namespace, value: Any, target: Array) -> Callable[[Any], Array]:
-    """Return the function that gives values like this one, arrays or Python numbers, the data type of `target`."""
+    """Return the function that converts such values, arrays or Python numbers, to the data type of `target`."""
     dtype = target.dtype
     if type(value) in SCALARS:
         return partial(xp.asarray, dtype=dtype, device=checks.device_of(target))
@@ -71,7 +71,7 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
 
 
 def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
-    """Raise for operands of which none is an array."""
+    """Raise if no operand is an array."""
     listed = ", ".join(f"{name} of {describe(x)}" for name, x in operands.items()) or "nothing"
     raise TypeError(f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`")
 
@@ -128,7 +128,7 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
     device = checks.device_of(next(iter(arrays.values())))
     rank = {"bool": 0, "unsigned": 1, "signed": 1, "real": 2, "complex": 2}
     ranks = {name: rank.get(checks.kind(xp, x.dtype) or "", 3) for name, x in arrays.items()}
-    # What an option lets give way to a higher kind takes no part in finding the type.
+    # Operands that an option lets promote to a higher kind don't affect the type.
     highest = max(ranks.values())
     lowest = highest
     if highest == 2 and int_to_float:
@@ -138,7 +138,7 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
     leading = {name: x for name, x in arrays.items() if ranks[name] == highest or not lowest <= ranks[name] < highest}
     named |= zip(leading, checks.promote("promote", xp, **leading))
     target = named[next(iter(leading))]
-    # The library's default types, asked for in a way that torch.compile takes too.
+    # The library's default types, found in a way that torch.compile accepts too.
     if highest == 0 and bool_to_int:
         highest, target = 1, xp.arange(0, device=device)
     if highest == 1 and int_to_float:

@@ -1,4 +1,4 @@
-"""Looking into functions that are transformed: values printed or handed out as they are computed, leaks found."""
+"""Debugging of transformed functions: print values or pass them to callbacks as they are computed, and find leaks."""
 
 import builtins
 from collections.abc import Callable, Iterator

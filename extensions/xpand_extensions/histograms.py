@@ -1,7 +1,7 @@
-"""How many values there are of each integer, or in each bin: counts, weighted sums and densities, batched.
+"""Counts of integers and histograms: counts, weighted sums and densities, in batches too.
 
-Bins are half-open, `edges[i] <= x < edges[i + 1]`, but for the last one, which holds its right edge too. Values in no
-bin, NaN among them, are not counted. Equally spaced bins are found by arithmetic, and yet exactly as by a search.
+Bins are half-open, `edges[i] <= x < edges[i + 1]`, except the last one, which includes its right edge. Values in no
+bin, NaN among them, are not counted. Equally spaced bins are found by arithmetic, with the same result as by a search.
 """
 
 import builtins
@@ -312,7 +312,7 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
 def _check_weights(
     function: str, xp: Namespace, x: Array, weights: Array | None, shape: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """Check weights; return the shape that they have to be broadcast to, None where they have it."""
+    """Check weights; return the shape to broadcast them to, or None if they have it."""
     if weights is None:
         return None
     checks.one_device(function, x=x, weights=weights)
@@ -333,7 +333,7 @@ def _spread(weights: Array | None, shape: tuple[int, ...] | None) -> Array | Non
 
 
 def _is_number(bins: Any) -> bool:
-    """Return whether bins are a number of them, and no edges."""
+    """Return whether bins are given as their number instead of edges."""
     return not hasattr(bins, "ndim") or (bins.ndim == 0 and not hasattr(bins, "__array_namespace__"))
 
 
@@ -353,7 +353,7 @@ def _check_ascending(function: str, edges: Array) -> None:
 def _check_bins(
     function: str, xp: Namespace, x: Array, bins: Any, range: Any
 ) -> tuple[Any, tuple[float, float] | None, DType | None]:
-    """Check values and their bins; return the bins, the range, and the data type for edges and values, if another."""
+    """Check values and bins; return bins, range, and the data type for edges and values if it is another."""
     checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
     shape = checks.known_shape(function, "x", x)
     if not shape:

@@ -1,6 +1,6 @@
 """Values between points: of regular grids in any number of dimensions, and of functions of one variable.
 
-Both are linear between neighbours, and so differentiable in values and positions.
+Both are linear between neighbours, and therefore differentiable in values and positions.
 """
 
 from typing import Any, Final, Literal, TypeAlias

@@ -133,7 +133,7 @@ def _no_mode(mode: Any) -> None:
 
 
 def _widths(value: Any, ndim: int) -> tuple[tuple[int, int], ...]:
-    """Bring the widths into the form of one pair an axis."""
+    """Convert the widths to one pair per axis."""
     if type(value) is int:
         return ((value, value),) * ndim
     if not isinstance(value, (tuple, list)):
@@ -187,7 +187,7 @@ def _check_options(
     reflect_type: Any,
     interior: tuple[int, ...],
 ) -> None:
-    """Check that no option is of another mode, and what modes ask of data types."""
+    """Check that all options belong to the mode, and that it supports the data type."""
     if reflect_type != "even":
         checks.choice("pad", "reflect_type", reflect_type, ("even", "odd"))
         if mode not in ("symmetric", "reflect"):
@@ -215,7 +215,7 @@ def _other_mode(option: str, modes: str, mode: str) -> None:
 
 
 def _values(xp: Namespace, x: Array, name: str, value: Any) -> Any:
-    """Check values; return one for all ends, or a tuple of pairs, one an axis."""
+    """Check values; return one for all ends, or a tuple with a pair for each axis."""
     if not isinstance(value, (tuple, list)):
         return _value(xp, x, name, value)
     nested = all(isinstance(each, (tuple, list)) for each in value)
@@ -228,7 +228,7 @@ def _values(xp: Namespace, x: Array, name: str, value: Any) -> Any:
 
 
 def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
-    """Check one value. An integer fits any data type, also a boolean one where it is 0 or 1."""
+    """Check one value. An integer fits any data type, and booleans if it is 0 or 1."""
     if type(value) is int and value in (0, 1) and checks.kind(xp, x.dtype) == "bool":
         return bool(value)
     if isinstance(value, (bool, int, float, complex)):

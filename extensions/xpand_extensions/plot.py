@@ -81,7 +81,7 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     else:
         rows, columns = np.nonzero(_on_host("sparsity", "a", matrix))
     cells = [min(size, _MOST_CELLS) for size in matrix.shape]
-    # In 64 bits, since products with the indices of a large matrix overflow in 32.
+    # In 64 bits: products with the indices of a large matrix overflow 32.
     place = [
         np.astype(x, np.int64) * cell // max(size, 1) for x, cell, size in zip((rows, columns), cells, matrix.shape)
     ]
@@ -223,7 +223,7 @@ def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
             add(child, level + 1)
 
     ends: list[float] = []
-    for entry in profile.entries:  # those of another thread overlap, and get rows of their own
+    for entry in profile.entries:  # calls of another thread overlap, and get their own rows
         free = next((i for i, end in enumerate(ends) if end <= entry.start), len(ends))
         ends[free : free + 1] = [entry.stop]
         add(entry, 10_000 * free)

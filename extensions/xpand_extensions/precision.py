@@ -1,6 +1,6 @@
-"""Precision: the data types that new arrays get where none is named, and how exact products of matrices are.
+"""Precision: the default data types of new arrays, and the accuracy of products of matrices.
 
-A setting holds for all libraries alike, and for defaults alone: existing arrays keep their data types, and promotion
+A setting holds for all libraries and affects only defaults: existing arrays keep their data types, and promotion
 follows the standard.
 """
 
@@ -160,7 +160,7 @@ def _int_for(xp: Namespace, x: Array, kind: Any) -> DType:
 F = TypeVar("F", bound=Callable[..., Any])
 
 MatmulPrecision: TypeAlias = Literal["highest", "high", "medium"]
-"""How exact products of float32 matrices are: all 24 bits, about half of them, or about a third."""
+"""The accuracy of products of float32 matrices: all 24 bits, about half of them, or about a third."""
 
 _BITS: Final = (16, 32, 64)
 _REAL: Final = ("float16", "bfloat16", "float32", "float64")

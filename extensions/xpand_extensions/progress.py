@@ -8,10 +8,10 @@ few seconds in a file, and nothing in a pipe. The environment variable `XPAND_PR
 or "off".
 
 The outermost call reports; what it calls in turn is silent, so that a minimization whose function solves linear systems
-shows one bar. Within compiled functions each step calls the host, as `debug.callback` does: this costs some
-microseconds, a program with reports is compiled for itself, the reports may come after the call has returned, and a
-terminal shows lines instead of a bar. Functions of `torch.compile` report nothing; those of `jit` do. Under `vmap` each
-lane reports. Lazy arrays of Dask report when they are computed within `reporting`.
+shows one bar. Within compiled functions each step calls the host, as `debug.callback` does, which costs some
+microseconds. Such a program is compiled separately, its reports may come after the call has returned, and a terminal
+shows lines instead of a bar. Functions of `torch.compile` report nothing; those of `jit` do. Under `vmap` each lane
+reports. Lazy arrays of Dask report when they are computed within `reporting`.
 """
 
 import os
@@ -69,7 +69,7 @@ class Report(Protocol):
 
 
 To: TypeAlias = bool | Callable[[Progress], object]
-"""Where progress goes: True shows it, False doesn't, and a function is called with it."""
+"""The treatment of progress: True shows it, False doesn't, and a function is called with it."""
 
 _TO: Final = ContextVar[To]("progress", default=False)
 _CURRENT: Final = ContextVar["_Tracked | None"]("report", default=None)
@@ -148,9 +148,10 @@ def check(function: str, to: Any) -> To:
 
 
 def current(function: str) -> Report | None:
-    """Return the function that the current call of a facade reports to; None where nobody wants reports.
+    """Return the function that the current call of a facade reports to; None without reports.
 
-    The name tells a call from those for its derivatives: a minimization calls solvers for the gradient of a solution.
+    The name distinguishes a call from calls for its derivatives: a minimization calls solvers for the gradient of a
+    solution.
     """
     report = _CURRENT.get()
     return report if report is not None and report.last.name.partition(":")[0] == function else None
@@ -182,7 +183,7 @@ def computing(*, xp: Namespace | str | None = None) -> AbstractContextManager[No
 
 
 class _Tracked:
-    """A computation that reports its steps; the thread that does may be another one."""
+    """A computation that reports its steps, perhaps from another thread."""
 
     def __init__(self, name: str, total: int | None, label: str, to: Callable[[Progress], object]) -> None:
         self.last = Progress(name, 0, total, None, label, 0.0, False)

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"xpand {arguments.command}: interrupted\n")
         return 130
     except BrokenPipeError:
-        # Whoever read the output has closed it, as `head` does; what is still buffered must not raise at exit.
+        # The reader has closed the output, as `head` does. Buffered output must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return code
@@ -75,7 +75,7 @@ def _interruptible(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    # Imported here, so that `--help` and a mistyped option answer at once.
+    # Imported late, so that `--help` and errors of options are immediate.
     try:
         if arguments.command == "info":
             from ._info import info

@@ -23,7 +23,7 @@ _WIDTH_OF_A_LOG = 110
 
 
 class _Console(Console):
-    """A console that lets `main` deal with a reader who has gone."""
+    """A console that lets `main` handle a closed output."""
 
     def on_broken_pipe(self) -> None:
         """Raise the `BrokenPipeError` that is being handled."""
@@ -31,7 +31,7 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make a console; a log that tells no width gets one that holds a table of all libraries."""
+    """Make a console. A log without a width gets one that fits a table of all libraries."""
     stream = sys.stderr if stderr else sys.stdout
     known = stream.isatty() or "COLUMNS" in os.environ
     return _Console(stderr=stderr, width=None if known else _WIDTH_OF_A_LOG, highlight=False)
@@ -52,7 +52,7 @@ class Steps(Protocol):
 
 @contextmanager
 def progress(total: int) -> Iterator[Steps]:
-    """Show on the standard error how far a run of `total` steps is: a bar in a terminal, a line a step in a log."""
+    """Show the progress of `total` steps on the standard error: a bar in a terminal, a line per step in a log."""
     err = console(stderr=True)
     if not err.is_terminal:
 

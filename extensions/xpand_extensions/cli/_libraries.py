@@ -24,7 +24,7 @@ DOUBLE_PRECISION: Final = {"JAX_ENABLE_X64": "1"}
 
 @dataclass(frozen=True)
 class Library:
-    """An array library as it was found."""
+    """An array library, with its import error if there is one."""
 
     name: str
     xp: Namespace | None = None
@@ -38,13 +38,13 @@ class Library:
 
     @property
     def version(self) -> str | None:
-        """The version that the library itself tells."""
+        """The version that the library reports."""
         root = None if self.xp is None else sys.modules.get(library_name(self.xp))
         return getattr(root, "__version__", None)
 
     @property
     def devices(self) -> list[str]:
-        """The devices that the library sees; none where it can't tell."""
+        """The devices that the library reports."""
         return (
             [] if self.xp is None else [str(d) for d in self.xp.__array_namespace_info__().devices() if d is not None]
         )
@@ -78,7 +78,7 @@ def find(name: str) -> Library:
         return Library(name)
     try:
         library = Library(name, namespace(name))
-        _ = library.devices  # a library whose driver is missing can be imported, and is of no use
+        _ = library.devices  # without its driver a library can be imported but not used
     except Exception as error:  # whatever a broken installation raises is shown to the user, not hidden
         if isinstance(error, ValueError) and not known:
             raise

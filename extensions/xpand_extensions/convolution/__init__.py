@@ -1,7 +1,7 @@
 """Convolutions: of batches with channels, as in machine learning, and of plain arrays, as in signal processing.
 
-`conv` and its transpose lay a kernel on the input as it is, which mathematics calls a cross-correlation; `convolve`
-reverses it first. Sums are taken in the data type of the result.
+`conv` and its transpose do not reverse the kernel, which mathematics calls a cross-correlation; `convolve` reverses it.
+Sums are taken in the data type of the result.
 """
 
 from collections.abc import Sequence
@@ -401,6 +401,6 @@ def _same(
 
 
 def _split(total: int) -> tuple[int, int]:
-    """Split padding between both ends, an odd point to the second; points that are cut off all come from there."""
+    """Split padding between both ends, with an odd point at the second; negative padding cuts points there only."""
     low = max(total, 0) // 2
     return low, total - low

@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, checks
 
 Padding: TypeAlias = Literal["valid", "same", "full"] | Sequence[tuple[int, int]]
-"""By how much the input is extended with zeros at the two ends of each spatial axis; negative numbers cut it."""
+"""The numbers of zeros added at the two ends of each spatial axis; negative numbers cut points off."""
 
 ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
 """The part of a convolution that is the result."""
@@ -18,7 +18,7 @@ PADDINGS: Final = ("valid", "same", "full")
 
 
 class Geometry(NamedTuple):
-    """Where a kernel is laid on its input: an entry for each spatial axis."""
+    """The positions of a kernel on its input: an entry for each spatial axis."""
 
     strides: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ Kernel: TypeAlias = Callable[[Geometry, Array, Array], Array]
 
 
 def span(size: int, dilation: int) -> int:
-    """Return how far `size` points reach that are `dilation` apart."""
+    """Return the length that `size` points cover if they are `dilation` apart."""
     return (size - 1) * dilation + 1 if size else 0
 
 
@@ -93,7 +93,7 @@ def convolver(compute: Kernel) -> Callable[..., Array]:
 def transposer(compute: Kernel) -> Callable[..., Array]:
     """Make a library's `conv_transpose` from a kernel that takes the geometry of the convolution to be transposed.
 
-    Of its padding, the facade has already taken off what `output_padding` adds.
+    The facade has already subtracted `output_padding` from its padding.
     """
 
     def conv_transpose(
@@ -132,7 +132,7 @@ def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]
 
 
 def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> bool:
-    """Return whether padding takes all points off the transposed convolution's result along some axis."""
+    """Return whether padding cuts all points off the transposed convolution's result along some axis."""
     for n, stride, covered, pair in zip(spatial, what.strides, what.spans(taps), what.padding):
         if max(pair) >= (n - 1) * stride + covered:
             return True
@@ -140,7 +140,7 @@ def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> 
 
 
 def by_dilation(compute: Kernel) -> Kernel:
-    """Make the kernel of transposed convolutions from that of convolutions: of an input with zeros put between."""
+    """Make the kernel of transposed convolutions from that of convolutions, by inserting zeros into the input."""
 
     def transposed(what: Geometry, x: Array, kernel: Array) -> Array:
         ends = [
@@ -155,7 +155,7 @@ def by_dilation(compute: Kernel) -> Kernel:
 
 
 def _turned(kernel: Array, groups: int) -> Array:
-    """Reverse a kernel's taps, and exchange the channels that it takes and gives."""
+    """Reverse a kernel's taps, and exchange its input and output channels."""
     xp = array_namespace(kernel)
     out, into, *taps = kernel.shape
     kernel = xp.reshape(kernel, (groups, out // groups, into, *taps))
@@ -164,7 +164,7 @@ def _turned(kernel: Array, groups: int) -> Array:
 
 
 def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> Array:
-    """Convolve each batch element with a kernel of its own: as groups of channels of a single lane."""
+    """Convolve each batch element with its own kernel, as groups of channels of a single lane."""
     xp = array_namespace(x, kernel)
     if kernel.shape[0] == 1:
         return compute(what, x, xp.reshape(kernel, kernel.shape[1:]))
@@ -176,7 +176,7 @@ def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> A
 
 
 def _batch_to_features(x: Array, groups: int) -> Array:
-    """Make channels of the groups of a batch: `(groups * batch, in, …)` to `(batch, groups * in, …)`."""
+    """Convert groups of a batch to channels: `(groups * batch, in, …)` to `(batch, groups * in, …)`."""
     xp = array_namespace(x)
     batch, channels, *spatial = x.shape
     x = xp.moveaxis(xp.reshape(x, (groups, batch // groups, channels, *spatial)), 0, 1)
@@ -188,7 +188,7 @@ def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def part_of(mode: str, size: int, taps: int) -> tuple[int, int]:
-    """Say which part of the full convolution of two sizes is the result: its first element, and how many."""
+    """Return the part of the full convolution of two sizes that is the result: its start and length."""
     full = max(size + taps - 1, 0)
     if mode == "full":
         return 0, full

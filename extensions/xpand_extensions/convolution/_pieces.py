@@ -9,7 +9,7 @@ from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions.convolution._geometry import Geometry
 
-# What an element and doubling of the size costs in one of the three transforms, in products of a direct convolution.
+# The cost of a transform per element and doubling of the size, in products of a direct convolution.
 # Measured on a processor at 1e3 to 1e5 elements and 50 to 1000 taps. Along one axis: NumPy 3 to 15, PyTorch 0.2 to 4,
 # JAX 0.7 to 3; along two: NumPy 0.3 to 0.9, PyTorch 0.1 to 1, JAX 0.2 to 0.6, of images that fit into the cache.
 _FFT_COST: Final = 5.0
@@ -33,7 +33,7 @@ def by_taps(what: Geometry, x: Array, kernel: Array) -> Array:
 
 
 def reached(what: Geometry, sizes: Sequence[int], tap: Sequence[int]) -> tuple[slice, ...]:
-    """Select the points of the padded input that a tap meets."""
+    """Select the points of the padded input that a tap multiplies."""
     starts = [t * dilation for t, dilation in zip(tap, what.kernel_dilation)]
     return tuple(
         [
@@ -52,7 +52,7 @@ def _contracted(xp: Namespace, weights: Array, x: Array) -> Array:
 
 
 def dilated(xp: Namespace, x: Array, dilation: Sequence[int]) -> Array:
-    """Put zeros between the points of each spatial axis."""
+    """Insert zeros between the points of each spatial axis."""
     for axis, step in enumerate(dilation, start=2):
         if step == 1:
             continue
@@ -66,7 +66,7 @@ def dilated(xp: Namespace, x: Array, dilation: Sequence[int]) -> Array:
 
 
 def padded(xp: Namespace, x: Array, padding: Sequence[tuple[int, int]]) -> Array:
-    """Put zeros before and after each spatial axis, or cut points off."""
+    """Add zeros before and after each spatial axis, or cut points off."""
     first = x.ndim - len(padding)
     cut = [slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(x.shape[first:], padding)]
     x = x[(..., *cut)]
@@ -85,9 +85,9 @@ def new_zeros(xp: Namespace, x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str, cost: float = _FFT_COST) -> bool:
-    """Return whether to take Fourier transforms: where asked for, or where by the sizes they take less time than sums.
+    """Return whether to use Fourier transforms: if requested, or if by the sizes they take less time than sums.
 
-    `cost` is that along one axis.
+    `cost` is the cost along one axis.
     """
     if method == "direct" or not axes:
         return False

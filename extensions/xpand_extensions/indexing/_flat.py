@@ -1,4 +1,4 @@
-"""From multi-indices to flat ones, and back."""
+"""Conversion of multi-indices to flat indices, and back."""
 
 from collections.abc import Sequence
 from typing import Any

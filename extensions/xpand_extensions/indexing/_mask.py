@@ -1,4 +1,4 @@
-"""Where arrays are true: selections by a mask, of a size that follows from the values or that is given."""
+"""Selections by a mask, whose size depends on the values or is given."""
 
 from typing import Any
 

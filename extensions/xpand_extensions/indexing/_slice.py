@@ -254,7 +254,7 @@ def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, m
 
 
 def _number(start: Any) -> int:
-    """Read a start; in two halves where PyTorch, which reads signed numbers only, might fail."""
+    """Read a start, in two halves if PyTorch, which reads only signed numbers, might fail."""
     xp = array_namespace(start) if hasattr(start, "dtype") else None
     if xp is None or checks.integer_range(xp, start.dtype)[1] < 2**63:
         return int(start)

@@ -50,7 +50,7 @@ class NamedArray(Methods, Operators):
     """
 
     __slots__ = ("__weakref__", "array", "names")
-    __array_ufunc__ = None  # NumPy's operators leave those with named arrays to these
+    __array_ufunc__ = None  # NumPy's operators defer to these for named arrays
     __array_priority__ = 1000
 
     array: Array
@@ -115,7 +115,7 @@ class NamedArray(Methods, Operators):
         return found[0] if isinstance(axis, (str, Axis)) else tuple(found)
 
     def resolve_axis(self, axis: AxisSelection) -> Any:
-        """Return an axis with its size; several as a tuple, those of a dictionary as one.
+        """Return an axis with its size; a tuple for several, a dictionary for a dictionary.
 
         Raises:
             ValueError: There is no such axis, or it has another size.

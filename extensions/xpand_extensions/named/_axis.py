@@ -44,7 +44,7 @@ class Axis:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"Axis: name must be a string, got {describe(self.name)}")
-        # Symbolic sizes, and the unknown ones of lazy arrays, are no int.
+        # Symbolic sizes, and unknown ones of lazy arrays, are not ints.
         size = cast("Any", self.size)
         if isinstance(size, (bool, float, str, bytes, type(None))) and size == size:  # NaN is an unknown size
             raise TypeError(f"Axis: size of axis {self.name!r} must be an integer, got {describe(self.size)}")
@@ -108,7 +108,7 @@ def selector(function: str, axis: AxisSelector | None) -> Pair:
 
 
 def different(function: str, names: Sequence[str]) -> None:
-    """Raise where a name occurs twice."""
+    """Raise if a name occurs twice."""
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(
@@ -130,10 +130,10 @@ def entries(function: str, axes: Any) -> tuple[Pair | EllipsisType, ...]:
 
 
 def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | EllipsisType]) -> tuple[str, ...]:
-    """Return an order of axes. `...` stands for those that are not listed.
+    """Return an order of axes.
 
-    Of several `...`, each but the last takes the axes before which, in the natural order, there is none that has no
-    place yet.
+    `...` stands for those that are not listed. If there are several `...`, each except the last takes the axes that
+    come next in the natural order.
 
     Raises:
         ValueError: An axis that isn't there, or twice, or one that has no place.

@@ -100,17 +100,17 @@ def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> 
 
 
 def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
-    """Compute the products of the elements up to each along an axis."""
+    """Compute cumulative products along an axis."""
     return call.cumprod(a, axis, dtype=dtype)
 
 
 def nancumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
-    """Compute the sums up to each element along an axis, in which NaN counts as 0."""
+    """Compute cumulative sums along an axis; NaN counts as 0."""
     return call.nancumsum(a, axis, dtype=dtype)
 
 
 def nancumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
-    """Compute the products up to each element along an axis, in which NaN counts as 1."""
+    """Compute cumulative products along an axis; NaN counts as 1."""
     return call.nancumprod(a, axis, dtype=dtype)
 
 

@@ -93,7 +93,7 @@ def divide(x1: Any, x2: Any) -> Any:
 
 
 def equal(x1: Any, x2: Any) -> Any:
-    """Tell where two arrays are equal."""
+    """Return whether elements are equal."""
     return call.equal(x1, x2)
 
 
@@ -123,12 +123,12 @@ def fmod(x1: Any, x2: Any) -> Any:
 
 
 def greater(x1: Any, x2: Any) -> Any:
-    """Tell where the first is greater."""
+    """Return whether elements of the first array are greater."""
     return call.greater(x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any) -> Any:
-    """Tell where the first is greater or equal."""
+    """Return whether elements of the first array are greater or equal."""
     return call.greater_equal(x1, x2)
 
 
@@ -143,12 +143,12 @@ def left_shift(x1: Any, x2: Any) -> Any:
 
 
 def less(x1: Any, x2: Any) -> Any:
-    """Tell where the first is less."""
+    """Return whether elements of the first array are less."""
     return call.less(x1, x2)
 
 
 def less_equal(x1: Any, x2: Any) -> Any:
-    """Tell where the first is less or equal."""
+    """Return whether elements of the first array are less or equal."""
     return call.less_equal(x1, x2)
 
 
@@ -203,7 +203,7 @@ def nextafter(x1: Any, x2: Any) -> Any:
 
 
 def not_equal(x1: Any, x2: Any) -> Any:
-    """Tell where two arrays are different."""
+    """Return whether elements are different."""
     return call.not_equal(x1, x2)
 
 

@@ -34,11 +34,11 @@ _LAYOUTS = Memory()
 
 
 class Layout(NamedTuple):
-    """How named arrays become the arguments of a positional function."""
+    """The conversion of named arrays to arguments of a positional function."""
 
     batch: Names
     steps: tuple[Step | None, ...]
-    """How each array's axes are ordered: those that are mapped first, then the core axes."""
+    """The order of each array's axes: mapped ones first, then the core axes."""
     mapped: tuple[tuple[int | None, ...], ...]
     """For each mapped axis, from the outermost: the `in_axes` of the arrays."""
 
@@ -140,7 +140,7 @@ def reduced(
 
 
 def _names_of_results(signature: Any, given: Any, per_array: bool) -> Any:
-    """Return the names of the results' axes by an axis signature; None where it doesn't tell."""
+    """Return the names of the results' axes by an axis signature; None if it does not determine them."""
     names: dict[str, str] = {}
     for i, argument in enumerate(signature.arguments):
         names.update(zip(argument.letters, given[i] if per_array else given))

@@ -100,7 +100,7 @@ def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:
     at = 0
     while pattern[at:].strip():
         match = _TOKEN.match(pattern, at)
-        assert match is not None  # there is something else than spaces
+        assert match is not None  # there is something other than spaces
         if match["other"] or (match["mark"] and (match["mark"] == "(") != (inner is None)):
             place = match.start("other") if match["other"] else match.start("mark")
             raise ValueError(

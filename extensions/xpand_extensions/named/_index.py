@@ -1,4 +1,4 @@
-"""Indices by name: parts, single positions, and arrays of positions whose names take the place of an axis's."""
+"""Indices by name: parts, single positions, and arrays of positions whose axes replace the indexed one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def dblock(idx: Any, size: int) -> dslice:
 
 
 def entries(function: str, index: Any) -> dict[Any, Any]:
-    """Return an index as a dictionary: it may be pairs, `x["a", 0, "b", 1:]`, or `...` for all."""
+    """Return an index as a dictionary. It may be given as pairs, `x["a", 0, "b", 1:]`, or as `...` for everything."""
     if type(index) is tuple and len(index) == 2 and type(index[0]) is str:
         return {index[0]: index[1]}
     if isinstance(index, Mapping):
@@ -90,7 +90,7 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 @operation
 def _getitem(x: NamedArray, given: Any) -> NamedArray:
     found = given if type(given) is dict else entries("index", given)
-    # Positions and slices with Python numbers are the most frequent: they need no plan.
+    # The most frequent indices, positions and slices with Python numbers, need no plan.
     names, array = x.names, x.array
     shape = array.shape
     if len(shape) == len(names):
@@ -109,13 +109,13 @@ def _getitem(x: NamedArray, given: Any) -> NamedArray:
                 break
             parts[i] = part
         else:
-            # Without axes left, libraries such as NumPy return a number unless there are dots.
+            # If no axes are left, libraries such as NumPy return a number unless there is an ellipsis.
             return make(array[(*parts, ...)] if not rest else array[tuple(parts)], rest)
     return index(x, found)
 
 
 class Picked(NamedTuple):
-    """An index of an array as one by position."""
+    """An index of an array by position."""
 
     names: tuple[str, ...]
     """The axes of the array in the order of the index: those with arrays of positions first."""
@@ -124,7 +124,7 @@ class Picked(NamedTuple):
     selection: tuple[str, ...]
     """The names of the selected part: those of the arrays, then the axes that remain."""
     order: tuple[str, ...]
-    """The same names, where those of the arrays take the place of the first axis that they select from."""
+    """The same names; those of the arrays replace the first axis that they select from."""
     fills: bool
     """Whether a part may lie past the end."""
 
@@ -171,7 +171,7 @@ def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
 
 
 def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
-    """Return an index by name as one by position.
+    """Convert an index by name to an index by position.
 
     Raises:
         TypeError: A part that is no index.
@@ -226,7 +226,7 @@ def _picked(
     rest = [name for name in x.names if name not in arrays]
     new: tuple[str, ...] = ()
     if arrays:
-        # Axes of an index that the array has, too, run along: each position has its own.
+        # Axes of an index that the array also has are matched: each position uses its own part.
         for name in union([each.names for each in arrays.values()]):
             if name in rest:
                 if name in basic:

@@ -1,4 +1,4 @@
-"""Functions of the package, and operators, as methods of named arrays. The functions have the documentation."""
+"""Functions of the package, and operators, as methods of named arrays. The functions are documented."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias
@@ -26,7 +26,7 @@ class Methods:
         return call.rename(self, renames)
 
     def broadcast_to(self, axes: AxisSpec) -> Self:
-        """Repeat along new axes, and order all: see `named.broadcast_to`."""
+        """Repeat along new axes, and reorder all: see `named.broadcast_to`."""
         return call.broadcast_to(self, axes)
 
     def broadcast_axis(self, axis: AxisSpec) -> Self:
@@ -42,7 +42,7 @@ class Methods:
         return call.flatten_axes(self, old_axes, new_axis)
 
     def unflatten_axis(self, axis: AxisSelector, new_axes: AxisSpec) -> Self:
-        """Make several axes of one: see `named.unflatten_axis`."""
+        """Split an axis into several: see `named.unflatten_axis`."""
         return call.unflatten_axis(self, axis, new_axes)
 
     def ravel(self, new_axis_name: AxisSelector) -> Self:

@@ -91,7 +91,7 @@ def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[Name
 
 
 def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | None:
-    """Bring two arrays into line; None where their axes don't fit."""
+    """Align two arrays; return None if their axes don't fit."""
     arrays = [x for x in (a, b) if isinstance(x, NamedArray)]
     if len(arrays) == 2:
         shape, other = arrays[0].shape, arrays[1].shape
@@ -239,5 +239,5 @@ def clip(array: Any, a_min: Any, a_max: Any) -> Any:
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Tell where two arrays are equal within tolerances: abs(a - b) <= atol + rtol * abs(b)."""
+    """Return whether elements are equal within tolerances: abs(a - b) <= atol + rtol * abs(b)."""
     return call.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)

@@ -1,8 +1,8 @@
-"""Plans: what an operation on names means for positions, found once for each combination of names.
+"""Plans: the positional form of an operation on names, found once for each combination of names.
 
-A plan is derived from the operation's axis signature (`tracing._signature`). It says how the arrays are brought into
-line, which positions the parameters stand for, and the names of the results. Sizes belong to the arrays, so each call
-compares them.
+A plan is derived from the operation's axis signature (`tracing._signature`). It says how arrays are aligned, which
+positions the parameters stand for, and the names of the results. Sizes belong to the arrays, so each call compares
+them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Positional:
         return self.by_type.get(type(array)) or self.found(array)
 
     def found(self, array: Array) -> Callable[..., Any]:
-        """Find the function for an array, and remember it where the type of the array decides."""
+        """Find the function for an array, and cache it if the array's type decides."""
         if self.function is not None or self.path not in FUNCTIONS:
             if self.function is None:
                 capability, _, name = self.path.rpartition(".")
@@ -74,7 +74,7 @@ def array_of(x: Any) -> Any:
 
 
 def namespace_of(*operands: Any) -> Namespace:
-    """Return the namespace of arrays and numbers; the default one's where all are numbers."""
+    """Return the namespace of arrays and numbers; the default one if all are numbers."""
     arrays = [x for x in map(array_of, operands) if is_array(x)]
     return array_namespace(*arrays) if arrays else default_namespace()
 
@@ -92,7 +92,7 @@ def _asarray(x: Any) -> Array:
 
 
 def check_named(function: str, parameter: str, x: Any) -> None:
-    """Raise where an argument is no named array."""
+    """Raise if an argument is no named array."""
     if not isinstance(x, NamedArray):
         raise TypeError(
             f"{function}: {parameter} must be a NamedArray, got {describe(x)}; name its axes with `named(array, axes)`"
@@ -117,7 +117,7 @@ def without_axes(function: str, x: Any) -> bool:
 
 
 def check_rank(function: str, x: NamedArray) -> None:
-    """Raise where a transformation has put in an array of another number of axes."""
+    """Raise if a transformation has inserted an array with another number of axes."""
     shape = getattr(x.array, "shape", None)
     if shape is None:
         raise TypeError(f"{function}: the NamedArray wraps no array but {describe(x.array)}")
@@ -164,7 +164,7 @@ def hashable(axes: Any) -> Any:
 
 
 class Step(NamedTuple):
-    """How one array is brought into line: its axes are permuted, then new ones inserted."""
+    """The alignment of one array: its axes are permuted, then new ones inserted."""
 
     order: tuple[int, ...] | None
     new: tuple[int, ...]
@@ -172,7 +172,7 @@ class Step(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """How arrays of certain names are brought into line for broadcasting."""
+    """The alignment of arrays with certain names for broadcasting."""
 
     names: tuple[str, ...]
     steps: tuple[Step | None, ...]
@@ -184,7 +184,7 @@ _ALIGNMENTS: Final = Memory()
 
 
 def union(several: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the names of all: in the order of the first that has all, or as they come."""
+    """Return all names, in the order of the first array that has all, or in order of appearance."""
     found = dict.fromkeys(name for names in several for name in names)
     for names in several:
         if len(names) == len(found):
@@ -193,7 +193,7 @@ def union(several: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def step(own: tuple[str, ...], names: tuple[str, ...], *, pad: bool = False) -> Step | None:
-    """Return how an array of some names gets those of more. Leading ones are left to broadcasting unless `pad`."""
+    """Return how an array gets further names. Leading ones are left to broadcasting unless `pad`."""
     present = [name for name in names if name in own]
     order = tuple([own.index(name) for name in present])
     first = 0 if pad or not present else names.index(present[0])
@@ -206,7 +206,7 @@ def step(own: tuple[str, ...], names: tuple[str, ...], *, pad: bool = False) -> 
 
 
 def alignment(several: tuple[tuple[str, ...], ...]) -> Alignment:
-    """Return how arrays of these names are brought into line."""
+    """Return how arrays with these names are aligned."""
     names = union(several)
     first: dict[str, tuple[int, int]] = {}
     same = []
@@ -227,14 +227,14 @@ def stepped(array: Array, step: Step) -> Array:
         array = xp.permute_dims(array, step.order)
     if not step.new:
         return array
-    # Where arrays lie in memory, an index is quickest; elsewhere it is a gather.
+    # For arrays in memory an index is fastest; elsewhere it would be a gather.
     if hasattr(array, "__array_interface__"):
         return array[step.inserted]
     return xp.expand_dims(array, axis=step.new[0] if len(step.new) == 1 else step.new)
 
 
 def check_sizes(function: str, plan: Alignment, operands: Sequence[NamedArray]) -> None:
-    """Raise where two arrays have an axis of one name and different sizes."""
+    """Raise if two arrays have an axis of the same name with different sizes."""
     for i, j, k, m in plan.same:
         one, other = operands[i], operands[k]
         if one.array.shape[j] != other.array.shape[m]:
@@ -252,7 +252,7 @@ def different_sizes(function: str, one: NamedArray, other: NamedArray, name: str
 
 
 def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], list[Any]]:
-    """Bring named arrays and numbers into line: the names of all, and arrays that broadcast."""
+    """Align named arrays and numbers: return all names, and arrays that broadcast."""
     arrays = [x for x in operands if isinstance(x, NamedArray)]
     several = tuple([x.names for x in arrays])
     plan = _ALIGNMENTS.get(several) or alignment(several)
@@ -287,7 +287,7 @@ class Plan(NamedTuple):
     """An operation on an array of certain names."""
 
     order: tuple[int, ...] | None
-    """How its axes are permuted first, so that those of letters are the last."""
+    """The permutation of its axes that makes those of letters the last."""
     params: dict[str, Any]
     """The positions for parameters that name axes."""
     names: tuple[tuple[str, ...], ...]

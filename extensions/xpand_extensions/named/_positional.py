@@ -40,24 +40,24 @@ def _is_complex(xp: Namespace, x: Array) -> bool:
 
 
 def iscomplex(x: Array, /) -> Array:
-    """Tell where the imaginary part is not zero."""
+    """Return whether imaginary parts are not zero."""
     xp = array_namespace(x)
     return xp.imag(x) != 0 if _is_complex(xp, x) else xp.zeros_like(x, dtype=xp.bool)
 
 
 def isreal(x: Array, /) -> Array:
-    """Tell where the imaginary part is zero."""
+    """Return whether imaginary parts are zero."""
     xp = array_namespace(x)
     return xp.imag(x) == 0 if _is_complex(xp, x) else xp.ones_like(x, dtype=xp.bool)
 
 
 def isposinf(x: Array, /) -> Array:
-    """Tell where a real number is positive infinity."""
+    """Return whether real numbers are positive infinity."""
     return _is_infinity(x, math.inf)
 
 
 def isneginf(x: Array, /) -> Array:
-    """Tell where a real number is negative infinity."""
+    """Return whether real numbers are negative infinity."""
     return _is_infinity(x, -math.inf)
 
 
@@ -127,7 +127,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 def frexp(x: Array, /) -> tuple[Array, Array]:
     """Return mantissas, of absolute value in [0.5, 1), and exponents of two, such that x = mantissa * 2**exponent."""
     xp = array_namespace(x)
-    # Of subnormal numbers, whose logarithm is inexact, the exponent is found after scaling.
+    # Subnormal numbers, whose logarithm is inexact, are scaled to find the exponent.
     info = xp.finfo(x.dtype)
     tiny = xp.abs(x) < info.smallest_normal
     digits = round(-math.log2(info.eps))
@@ -138,7 +138,7 @@ def frexp(x: Array, /) -> tuple[Array, Array]:
     # Two steps, since 2**exponent overflows for the largest numbers.
     half = xp.floor(exponent / 2)
     mantissa = safe / _power_of_two(xp, half) / _power_of_two(xp, exponent - half)
-    # A logarithm that was rounded is off by one.
+    # A rounded logarithm may be off by one.
     over, under = mantissa >= 1, mantissa < 0.5
     mantissa = xp.where(over, mantissa / 2, xp.where(under, mantissa * 2, mantissa))
     exponent = exponent + xp.astype(over, x.dtype) - xp.astype(under, x.dtype)
@@ -152,7 +152,7 @@ def _power_of_two(xp: Namespace, exponent: Array) -> Array:
 
 
 def isclose(a: Any, b: Any, /, *, rtol: float, atol: float, equal_nan: bool) -> Array:
-    """Tell element by element whether two arrays are equal within tolerances."""
+    """Return whether elements are equal within tolerances."""
     return comparison.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

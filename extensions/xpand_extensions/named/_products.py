@@ -140,7 +140,7 @@ def dot(
     if "axis" in kwargs:
         axis = kwargs.pop("axis")
     else:
-        # The older form has the axis in front, or, as a method, after the array.
+        # The older form has the axis first, or, as a method, after the array.
         place = next((i for i, x in enumerate(arrays) if not isinstance(x, NamedArray)), None)
         if place is None:
             raise TypeError("dot: axis is missing; pass axis=None to sum over all axes")
@@ -208,7 +208,7 @@ def _words(equation: str, text: str, start: int) -> list[Any]:
     at = 0
     while text[at:].strip():
         match = _TOKEN.match(text, at)
-        assert match is not None  # there is something else than spaces
+        assert match is not None  # there is something other than spaces
         if match["other"]:
             raise ValueError(
                 f"einsum: {match['other']!r} at position {start + match.start('other')} of {equation!r} is neither a "
@@ -296,7 +296,7 @@ def _unordered(
     bound: dict[str, str],
     sizes: dict[str, int],
 ) -> Product:
-    """Plan a product whose axes are found by name: those in braces that the result lacks are summed over."""
+    """Plan a product with axes given by name: those in braces that the result lacks are summed over."""
 
     def actual(name: str) -> str:
         found = bound.get(name, name)

@@ -1,4 +1,4 @@
-"""Axes that are ordered, merged and split, as a sequence or a string says."""
+"""Axes ordered, merged and split by a sequence or a string."""
 
 import math
 import re
@@ -22,7 +22,7 @@ __all__ = ["rearrange"]
 
 
 class Group(NamedTuple):
-    """An axis of a string: a name, or axes in parentheses that are one axis together: `(E: H W)`."""
+    """An axis of a string: a name, or axes in parentheses that form one axis: `(E: H W)`."""
 
     name: str | None
     parts: tuple[str, ...] | None
@@ -160,7 +160,7 @@ def _side(text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]
     opened = at = start
     while until[at:].strip():
         match = _TOKEN.match(until, at)
-        assert match is not None  # there is something else than spaces
+        assert match is not None  # there is something other than spaces
         place, at = match.end() - len(match[0].strip()), match.end()
         mark = match["mark"]
         if match["name"]:
@@ -194,7 +194,7 @@ def _unreadable(text: str, place: int, what: str) -> ValueError:
 
 
 def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[str, Any]) -> Rearrangement:
-    """Plan what a string says for an array."""
+    """Plan the steps of a string for an array."""
     bound: dict[Any, Any] = {name: _binding(name, value) for name, value in bindings.items()}
     own = array.shape
     groups = _in_order(pattern, text, array, bound)
@@ -244,7 +244,7 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
             raise ValueError(f"rearrange: the merged axes {group.parts} in {text!r} have no name; write '(name: a b)'")
         else:
             name, size = bound.get(group.name, (None, None))
-            # A merged axis may have the name of one of its parts, whose size is what is bound then.
+            # A merged axis may have the name of one of its parts; the given size is then that of the part.
             if size is not None and group.name not in labels and size != total:
                 raise ValueError(f"rearrange: axis {group.name!r} has size {size}, and the merged axes have {total}")
             result.append(name or names.get(group.name, group.name))
@@ -267,7 +267,7 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
 def _in_order(
     pattern: Pattern, text: str, array: NamedArray, bound: Mapping[Any, tuple[str | None, int | None]]
 ) -> list[Group | None]:
-    """Return for each axis of the array what stands for it before `->`; None: nothing, or `...`."""
+    """Return for each axis of the array its item before `->`; None for no item, or `...`."""
     left = pattern.left
     if pattern.ordered:
         count = len(array.names) - (len(left) - 1 if Ellipsis in left else len(left))

@@ -183,32 +183,32 @@ def nanvar(
 
 
 def argmax(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
-    """Return the position of the largest element; of NaN if there is one.
+    """Return the position of the largest element along an axis, or of NaN if there is one.
 
-    Along one axis; by default, among all elements in a line.
+    By default, count positions in the flattened array.
     """
     return call.argmax(array, axis)
 
 
 def argmin(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
-    """Return the position of the smallest element; of NaN if there is one.
+    """Return the position of the smallest element along an axis, or of NaN if there is one.
 
-    Along one axis; by default, among all elements in a line.
+    By default, count positions in the flattened array.
     """
     return call.argmin(array, axis)
 
 
 def nanargmax(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
-    """Return the position of the largest element that is not NaN.
+    """Return the position of the largest element along an axis that is not NaN.
 
-    Along one axis; by default, among all elements in a line.
+    By default, count positions in the flattened array.
     """
     return call.nanargmax(array, axis)
 
 
 def nanargmin(array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
-    """Return the position of the smallest element that is not NaN.
+    """Return the position of the smallest element along an axis that is not NaN.
 
-    Along one axis; by default, among all elements in a line.
+    By default, count positions in the flattened array.
     """
     return call.nanargmin(array, axis)

@@ -19,7 +19,7 @@ SIGNATURE: Final = "...(axis)->..."
 
 
 class Reduction(NamedTuple):
-    """How a reduction is done by position."""
+    """The positional form of a reduction."""
 
     function: str
     masked: Callable[..., Array]
@@ -86,7 +86,7 @@ def _not_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _nan_extreme(masked: Callable[..., Array]) -> Callable[..., Array]:
-    """Find the extreme of what is neither NaN nor masked; NaN where there is nothing."""
+    """Find the extreme of elements that are neither NaN nor masked; NaN if there are none."""
 
     def found(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any) -> Array:
         if not xp.isdtype(x.dtype, "real floating"):
@@ -162,7 +162,7 @@ def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
         positions: Any = plan.params["axis"]
         size = axis.size if isinstance(axis, _axis.Axis) else None
         found = (positions[0] if len(positions) == 1 else positions, plan.names[0], size)
-        # Sizes of several axes are compared anew in each call.
+        # Sizes of several axes are compared in each call.
         if axis is None or size is not None or _is_of_names(axis):
             plans.add((array.names, hashable(axis)), found)
         return found
@@ -198,7 +198,7 @@ def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
 
 
 def _is_of_names(axis: Any) -> bool:
-    """Return whether a selection gives no sizes, so that what was found for it stays true."""
+    """Return whether a selection gives no sizes, so that its plan can be cached."""
     return isinstance(axis, str) or (isinstance(axis, (tuple, list)) and all(isinstance(each, str) for each in axis))
 
 
@@ -223,7 +223,7 @@ for _name in ("std", "var", "nanstd", "nanvar"):
 
 
 def _found_position(name: str, path: str) -> Callable[..., Any]:
-    """Return the positions of extremes along one axis; by default, among all elements in one line."""
+    """Return the positions of extremes along one axis; by default, in the flattened array."""
     function = Positional(path)
     plans = Memory()
 

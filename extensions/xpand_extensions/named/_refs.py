@@ -1,7 +1,7 @@
 """References to named arrays: cells whose content is replaced, as a whole or in part.
 
-A reference is a Python object. Functions under jit may make, read and write references of their own; one from outside
-would capture a traced array, so return the new values instead.
+A reference is a Python object. Functions under jit may make, read and write their own references. A reference from
+outside would capture a traced array: return the new values instead.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class NamedRef:
         self._cell, self._prefix = cell, prefix
 
     def value(self) -> NamedArray:
-        """Return the content, of a view its part.
+        """Return the content, or a view's part.
 
         Raises:
             RuntimeError: The reference is frozen.
@@ -63,7 +63,7 @@ class NamedRef:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of the content, of a view those of its part."""
+        """The axes of the content, or of a view's part."""
         return self.value().axes
 
     @property
@@ -91,7 +91,7 @@ class NamedRef:
         return found
 
     def slice(self, selector: Mapping[Any, Any]) -> "NamedRef":
-        """Return a view of a part, which is read and written as the whole is."""
+        """Return a view of a part, with the same methods to read and write."""
         return NamedRef(self._cell, (*self._prefix, dict(selector)))
 
     def unsliced(self) -> "NamedRef":
@@ -114,7 +114,7 @@ class NamedRef:
 
 
 def _written(x: NamedArray, indices: tuple[Mapping[Any, Any], ...], value: Any) -> NamedArray:
-    """Replace the part at an index of the part at an index …"""
+    """Replace a part of a part, at an index of each."""
     if len(indices) > 1:
         value = _written(x[indices[0]], indices[1:], value)
     if not indices[0]:
@@ -136,7 +136,7 @@ def new_ref(value: NamedArray) -> NamedRef:
 
 
 def freeze(ref: NamedRef) -> NamedArray:
-    """Return the content of a reference, of a view its part, and make the reference and its views unusable."""
+    """Return the content of a reference, or a view's part, and make the reference and its views unusable."""
     found = ref.value()
     ref._cell.value = None
     return found

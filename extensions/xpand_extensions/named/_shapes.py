@@ -52,7 +52,7 @@ def grouped(x: NamedArray, groups: Sequence[tuple[str, ...]]) -> Array:
 
 
 def ungrouped(array: Array, groups: Sequence[tuple[str, ...]], sizes: Mapping[str, int]) -> NamedArray:
-    """Name the axes of an array with one axis for each group, of which several names have the sizes given."""
+    """Name the axes of an array with one axis for each group. Several names in a group need their sizes."""
     names = [name for group in groups for name in group]
     _axis.different("named", names)
     shape: list[int] = []
@@ -142,7 +142,7 @@ def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_e
 
 @operation
 def broadcast_axis(a: NamedArray, axis: AxisSpec) -> NamedArray:
-    """Add the axes that an array lacks, as `broadcast_to` does without extra axes being an error."""
+    """Add the axes that an array lacks, as `broadcast_to` does; extra axes of the array are no error."""
     return broadcast_to(a, axis, True, False)
 
 
@@ -189,7 +189,7 @@ def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None
 
 
 def _flattened(names: tuple[str, ...], merged: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the order in which axes to merge lie next to each other, from the first of them in the array on."""
+    """Return the order of axes that puts those to be merged next to each other, at the position of the first one."""
     start = min(names.index(name) for name in merged)
     rest = [name for name in names if name not in merged]
     return (*rest[:start], *merged, *rest[start:])
@@ -312,7 +312,7 @@ def unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
 
 
 def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None) -> list[NamedArray]:
-    """Return arrays with the axes of the first in its order, which must have one size but for one of them."""
+    """Return arrays with the axes in the order of the first array; all axes but one must have equal sizes."""
     if isinstance(arrays, NamedArray) or not isinstance(arrays, Sequence):
         raise TypeError(f"{function}: arrays must be a list or a tuple of NamedArrays")
     if not arrays:

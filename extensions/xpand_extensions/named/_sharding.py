@@ -1,8 +1,8 @@
 """Arrays split over devices by the names of their axes.
 
 A mapping gives, for names of axes, the axes of a device mesh over which they are split. It holds for a block
-(`axis_mapping`) or is an argument. Where there is no mesh, on one device and on libraries without meshes, all functions
-work and nothing is split.
+(`axis_mapping`) or is an argument. Without a mesh, on one device and on libraries without meshes, all functions work
+and nothing is split.
 """
 
 import math
@@ -158,7 +158,7 @@ def sharding_for_axis(axis: AxisSelection, mapping: ResourceMapping | None = Non
 
 
 def _mesh(function: str, mesh: Any) -> tuple[Any, Mapping[str, int] | None]:
-    """Return the plug-in module that knows meshes and the sizes of the mesh's axes; None where there is no mesh."""
+    """Return the plug-in module for meshes, and the sizes of the mesh's axes; None without a mesh."""
     for library in imported_libraries():
         package = plugin_package(library)
         module = None if package is None else import_if_present(f"{package}._named")
@@ -394,7 +394,7 @@ def _donated(donate_args: Any, donate_kwargs: Any, args: Sequence[Any], kwargs: 
 
 
 def _branches(tree: trees.Tree, donate: trees.Tree) -> list[tuple[trees.Tree, Any]]:
-    """Return the branches of a tree for which there is a leaf of another, with this leaf."""
+    """Return the branches of a tree that have a leaf in another tree, with this leaf."""
     leaves, structure = trees.flatten(donate)
     return list(zip(structure.flatten_up_to(tree), leaves))
 

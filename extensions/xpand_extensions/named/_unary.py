@@ -126,7 +126,7 @@ def arctanh(a: A) -> A:
 
 
 def bitwise_count(a: A) -> A:
-    """Compute the number of bits that are 1 of each element."""
+    """Count the bits that are 1 in each element."""
     return call.bitwise_count(a)
 
 
@@ -146,7 +146,7 @@ def cbrt(a: A) -> A:
 
 
 def ceil(a: A) -> A:
-    """Compute the smallest integer that isn't less of each element."""
+    """Round each element up to an integer."""
     return call.ceil(a)
 
 
@@ -191,12 +191,12 @@ def exp(a: A) -> A:
 
 
 def exp2(a: A) -> A:
-    """Compute the power of 2 of each element."""
+    """Compute 2 to the power of each element."""
     return call.exp2(a)
 
 
 def expm1(a: A) -> A:
-    """Compute the exponential minus 1 of each element."""
+    """Compute the exponential of each element, minus 1."""
     return call.expm1(a)
 
 
@@ -211,17 +211,17 @@ def fix(a: A) -> A:
 
 
 def floor(a: A) -> A:
-    """Compute the largest integer that isn't greater of each element."""
+    """Round each element down to an integer."""
     return call.floor(a)
 
 
 def i0(a: A) -> A:
-    """Compute the modified Bessel function of the first kind, of order 0, of each element."""
+    """Compute the modified Bessel function of the first kind, of order 0, for each element."""
     return call.i0(a)
 
 
 def imag(a: A) -> A:
-    """Compute the imaginary part, zero for real numbers, of each element."""
+    """Return the imaginary part of each element; zero for real numbers."""
     return call.imag(a)
 
 
@@ -231,37 +231,37 @@ def invert(a: A) -> A:
 
 
 def iscomplex(a: A) -> A:
-    """Tell where the imaginary part isn't zero."""
+    """Return whether the imaginary part of each element isn't zero."""
     return call.iscomplex(a)
 
 
 def isfinite(a: A) -> A:
-    """Tell where elements are neither infinite nor NaN."""
+    """Return whether each element is neither infinite nor NaN."""
     return call.isfinite(a)
 
 
 def isinf(a: A) -> A:
-    """Tell where elements are infinite."""
+    """Return whether each element is infinite."""
     return call.isinf(a)
 
 
 def isnan(a: A) -> A:
-    """Tell where elements are NaN."""
+    """Return whether each element is NaN."""
     return call.isnan(a)
 
 
 def isneginf(a: A) -> A:
-    """Tell where elements are negative infinity."""
+    """Return whether each element is negative infinity."""
     return call.isneginf(a)
 
 
 def isposinf(a: A) -> A:
-    """Tell where elements are positive infinity."""
+    """Return whether each element is positive infinity."""
     return call.isposinf(a)
 
 
 def isreal(a: A) -> A:
-    """Tell where the imaginary part is zero."""
+    """Return whether the imaginary part of each element is zero."""
     return call.isreal(a)
 
 
@@ -276,7 +276,7 @@ def log10(a: A) -> A:
 
 
 def log1p(a: A) -> A:
-    """Compute the logarithm of 1 + a of each element."""
+    """Compute log(1 + a) of each element."""
     return call.log1p(a)
 
 
@@ -286,12 +286,12 @@ def log2(a: A) -> A:
 
 
 def logical_not(a: A) -> A:
-    """Compute the logical complement of each element."""
+    """Compute the logical not of each element."""
     return call.logical_not(a)
 
 
 def negative(a: A) -> A:
-    """Compute the number with the other sign of each element."""
+    """Compute the negative of each element."""
     return call.negative(a)
 
 
@@ -311,7 +311,7 @@ def radians(a: A) -> A:
 
 
 def real(a: A) -> A:
-    """Compute the real part of each element."""
+    """Return the real part of each element."""
     return call.real(a)
 
 
@@ -321,7 +321,7 @@ def reciprocal(a: A) -> A:
 
 
 def rint(a: A) -> A:
-    """Compute the nearest integer, the even one of two, of each element."""
+    """Round each element to the nearest integer, to the even one of two."""
     return call.rint(a)
 
 
@@ -331,12 +331,12 @@ def rsqrt(a: A) -> A:
 
 
 def sign(a: A) -> A:
-    """Compute the sign: -1, 0 or 1; of complex numbers the direction, of each element."""
+    """Compute the sign of each element: -1, 0 or 1, and the direction of a complex number."""
     return call.sign(a)
 
 
 def signbit(a: A) -> A:
-    """Tell where the sign bit is set."""
+    """Return whether the sign bit of each element is set."""
     return call.signbit(a)
 
 
@@ -346,7 +346,7 @@ def sin(a: A) -> A:
 
 
 def sinc(a: A) -> A:
-    """Compute the normalized sinc function, sin(pi a) / (pi a), of each element."""
+    """Compute the normalized sinc function of each element: sin(pi a) / (pi a)."""
     return call.sinc(a)
 
 

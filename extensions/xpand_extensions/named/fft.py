@@ -57,7 +57,7 @@ def _accepted(name: str, x: Array) -> Array:
 
 
 def _axes(name: str, a: NamedArray, axis: Any) -> tuple[tuple[int, ...], list[int | None], dict[int, str]]:
-    """Return the positions of axes, their lengths or None, and the names of those that get another."""
+    """Return the positions of axes, their lengths or None, and the names of renamed ones."""
     if axis is None:
         if not a.names:
             raise ValueError(f"{name}: takes an array with one axis or more, got none")
@@ -117,7 +117,7 @@ def ifft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -
 
 
 def rfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
-    """Compute the transform of real numbers: of the last axis given, the first half."""
+    """Compute the transform of real numbers; along the last axis given, only the first half."""
     return _transformed("rfft", a, axis, norm)
 
 

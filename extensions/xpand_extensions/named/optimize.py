@@ -151,7 +151,7 @@ def _starting(function: str, tree: trees.Tree, batch: AxisSelection) -> tuple[tr
 
 
 def _like(f: Function, x0: trees.Tree) -> Function:
-    """Have a function return arrays whose axes have the order of those of a tree."""
+    """Make a function return arrays whose axes have the same order as in a tree."""
 
     def ordered(*args: Any) -> Any:
         order = lambda x, y: call.rearrange(y, x.names) if is_named(x) and is_named(y) else y

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 DEFAULT_POLY_AXIS_NAME: Final = "degree"
-"""The name of the axis of coefficients where no argument has one."""
+"""The name of the axis of coefficients if no argument has one."""
 
 make_callable(__name__)
 

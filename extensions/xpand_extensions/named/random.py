@@ -182,7 +182,7 @@ def maxwell(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArr
 
 
 def rademacher(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the Rademacher, of -1 and 1 alike, distribution."""
+    """Draw -1 or 1 with equal probability."""
     return _drawn("rademacher", key, shape, dtype=dtype)
 
 
@@ -276,5 +276,5 @@ def lognormal(key: Array, shape: AxisSpec, sigma: Real = 1.0, dtype: DType | Non
 
 
 def bits(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw unsigned integers, each bit of which is 0 or 1 alike."""
+    """Draw unsigned integers with random bits."""
     return _drawn("bits", key, shape, dtype=dtype)

@@ -43,7 +43,7 @@ def from_dense(x: NamedArray, axes: Axes, **options: Any) -> _sparse.Sparse:
 
 
 def todense(a: Any, axes: Axes) -> NamedArray:
-    """Make a named array of a sparse container."""
+    """Convert a sparse container to a dense named array."""
     return NamedArray(_sparse.todense(a), tuple(axes))
 
 

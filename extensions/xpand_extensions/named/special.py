@@ -55,5 +55,5 @@ def softmax(x: NamedArray, axis: AxisSelector) -> NamedArray:
 
 
 def log_softmax(x: NamedArray, axis: AxisSelector) -> NamedArray:
-    """Compute the logarithm of `softmax`, also where that underflows."""
+    """Compute the logarithm of `softmax`, even if `softmax` underflows."""
     return along(_special.log_softmax, x, axis)

@@ -69,7 +69,7 @@ def nanquantile(
     new: AxisSelector = "quantile",
     **options: Any,
 ) -> NamedArray:
-    """Compute quantiles of the elements that are not NaN, as `quantile` of all."""
+    """Compute quantiles as `quantile` does, of the elements that are not NaN."""
     return _quantiles(_statistics.nanquantile, x, q, axis, new, options)
 
 
@@ -100,17 +100,17 @@ def nanmedian(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
 
 
 def cumulative_max(x: NamedArray, axis: AxisSelector) -> NamedArray:
-    """Compute the maximum of the elements up to each along an axis."""
+    """Compute cumulative maxima along an axis."""
     return along(_statistics.cumulative_max, x, axis)
 
 
 def cumulative_min(x: NamedArray, axis: AxisSelector) -> NamedArray:
-    """Compute the minimum of the elements up to each along an axis."""
+    """Compute cumulative minima along an axis."""
     return along(_statistics.cumulative_min, x, axis)
 
 
 def logcumsumexp(x: NamedArray, axis: AxisSelector) -> NamedArray:
-    """Compute the logarithm of the sum of exponentials of the elements up to each along an axis."""
+    """Compute cumulative logarithms of sums of exponentials along an axis."""
     return along(_statistics.logcumsumexp, x, axis)
 
 

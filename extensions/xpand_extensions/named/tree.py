@@ -32,7 +32,7 @@ def map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -
 
 
 def scan_aware_map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Call a function with each leaf, as `map` does: there are no stacked modules here, whose layers count each."""
+    """Call a function with each leaf, as `map` does: layers of stacked modules do not exist here."""
     return map(fn, tree, *rest, is_leaf=is_leaf)
 
 

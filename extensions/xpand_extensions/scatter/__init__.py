@@ -195,7 +195,7 @@ _KINDS: Final = {
 def _check(
     function: str, values: Array, segment_ids: Array, num_segments: Any, axis: Any, indices_are_sorted: Any, mode: Any
 ) -> tuple[dict[str, Any]]:
-    """Check the arguments of a segment reduction as far as no values decide; return the options in full."""
+    """Check the arguments of a segment reduction that don't depend on values; return the complete options."""
     xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)
     checks.one_device(function, values=values, segment_ids=segment_ids)
     checks.dtype(function, "values", xp, values, _KINDS[function])
@@ -217,7 +217,7 @@ def _check(
 
 
 def _known(function: str, segment_ids: Array, options: dict[str, Any]) -> dict[str, Any]:
-    """Complete the options by what depends on the values of the ids, and on whether they are known."""
+    """Complete the options that depend on the values of the ids, and on whether these are known."""
     num_segments, mode = options["num_segments"], options["mode"]
     concrete = (num_segments is not None and mode in ("drop", "clip", "wrap")) or is_concrete(segment_ids)
     size = segment_ids.shape[0]
@@ -243,5 +243,5 @@ def _known(function: str, segment_ids: Array, options: dict[str, Any]) -> dict[s
     return {**options, "num_segments": num_segments, "mode": mode}
 
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -178,17 +178,17 @@ class At:
                 "to a floating-point data type with `xp.astype` first"
             )
 
-    # What a library implements. Arguments are checked, but for the index and for shapes.
+    # Implemented by libraries. Arguments are checked, except the index and shapes.
 
     def _write(self, operation: Operation, values: ArrayLike, mode: Mode | None) -> Array:
         raise NotImplementedError
 
     def _write_positions(self, operation: Operation, values: Any, mode: Mode | None) -> Array:
-        """Write where the index is one array of integers, and nothing has to be cast or broadcast; mode: "raise"."""
+        """Write at an index that is one array of integers, without casts and broadcasts, in the mode "raise"."""
         return self._write(operation, values, mode)
 
     def _read_positions(self) -> Array:
-        """Read where the index is one array of integers; mode: "raise"."""
+        """Read at an index that is one array of integers, in the mode "raise"."""
         return self._read(None, None)
 
     def _apply(self, function: Callable[[Array], Array], mode: Mode | None) -> Array:

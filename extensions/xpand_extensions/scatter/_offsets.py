@@ -1,4 +1,4 @@
-"""Reductions of segments that follow each other, given by where each begins."""
+"""Reductions of consecutive segments, given by their offsets."""
 
 import math
 from typing import Any, Final, Literal, TypeAlias
@@ -9,7 +9,7 @@ from xpand.extend import Array, checks, eager
 from .._dispatch import pluggable
 
 SegmentOperation: TypeAlias = Literal["add", "multiply", "min", "max", "mean"]
-"""How the values of a segment are reduced."""
+"""The reduction of the values of a segment."""
 
 _OPERATIONS: Final = {
     "add": checks.NUMERIC,

@@ -82,7 +82,7 @@ def _mean_of(kernel: Kernel) -> Kernel:
         number = kernel(what, ones, ids)
         number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
         nan = xp.full((), math.nan, dtype=values.dtype, device=checks.device_of(values))
-        # An empty segment is divided by one: 0 / 0 would warn, and its gradient would be NaN in all segments.
+        # Divide empty segments by one: 0 / 0 would warn, and make the gradients of all segments NaN.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), values.dtype)
         return xp.where(number > 0, total / divisor, nan)
 

@@ -1,4 +1,4 @@
-"""Special functions of real arrays. All but `logsumexp`, `softmax` and `log_softmax` are elementwise.
+"""Special functions of real arrays. All except `logsumexp`, `softmax` and `log_softmax` are elementwise.
 
 Each function states its largest error on any library, in float32 and float64, in ulps: units in the last place of the
 true value. An error of n ulps *of the argument* is the change of the true value if the argument changes by n units in
@@ -71,5 +71,5 @@ __all__ = [
     "i1e",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

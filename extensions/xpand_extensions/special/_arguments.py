@@ -9,10 +9,10 @@ from xpand.extend import Array, DType, checks, library_of
 
 from ..arithmetic import no_array, unchanged
 
-_MAX_TYPES: Final = 4096  # as in dispatch: classes made without end must not make this grow without end
+_MAX_TYPES: Final = 4096  # as in dispatch: the table must stay bounded if a program keeps making classes
 
-# The data types that have passed, by the type of array. One look-up in each: a small array's whole computation takes
-# a microsecond.
+# The accepted data types by type of array. Each check is one look-up, since a small array's computation takes a
+# microsecond.
 _passed: dict[type, set[DType]] = {}
 
 
@@ -31,7 +31,7 @@ def real(function: str, x: Array) -> None:
 
 
 def is_complex(function: str, x: Array) -> bool:
-    """Check that `x` is an array of a real or complex floating-point data type, and tell whether it is complex.
+    """Check that `x` is an array of a real or complex floating-point data type, and return whether it is complex.
 
     Raises:
         TypeError: It is something else.
@@ -71,7 +71,7 @@ def check_reals(names: tuple[str, ...], function: str, *operands: Any) -> tuple[
 
 
 def _passes(x: Array) -> None:
-    # Of other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
+    # For other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
     if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
         _passed.setdefault(type(x), set()).add(x.dtype)
 
@@ -79,7 +79,7 @@ def _passes(x: Array) -> None:
 def rsqrt(z: Array) -> Array:
     xp = array_namespace(z)
     zero, infinite = z == 0.0, xp.isinf(z)
-    # Elsewhere no division by zero or infinity, of which NumPy warns.
+    # Avoids division by zero or infinity elsewhere: NumPy would warn.
     ordinary = 1.0 / xp.sqrt(xp.where(zero | infinite, 1.0, z))
     return xp.where(zero, complex(math.inf, 0.0), xp.where(infinite, 0.0, ordinary))
 

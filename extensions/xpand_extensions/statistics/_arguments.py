@@ -52,7 +52,7 @@ def one_axis(function: str, value: Any, ndim: int) -> int:
 def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float | tuple[float, ...]:
     """Check the quantiles asked for: a number, a sequence of them, or an array of at most one axis.
 
-    That those of an array lie between 0 and 1 isn't looked at.
+    The values of an array are not checked to lie between 0 and 1.
 
     Raises:
         TypeError: Something else, arrays of two libraries, or no real floating-point data type.
@@ -89,7 +89,7 @@ def number(function: str, name: str, value: Any) -> float:
 
 
 def with_initial(result: Array, function: str, axis: int, include_initial: bool) -> Array:
-    """Put the empty result before the first element, if requested."""
+    """Insert the empty result before the first element, if requested."""
     if not include_initial:
         return result
     xp = array_namespace(result)

@@ -1,4 +1,4 @@
-"""Reductions that pass over NaN."""
+"""Reductions that ignore NaN."""
 
 from xpand.extend import Array, Axis, checks
 
@@ -227,7 +227,7 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 
 
 def _nonempty(function: str, x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Check that there are elements where the data type has no NaN to stand for their lack."""
+    """Check that there are elements if the data type has no NaN for an empty result."""
     if 0 in [x.shape[axis] for axis in axes]:
         xp = checks.namespace_of(function, x=x)
         if checks.kind(xp, x.dtype) != "real":

@@ -22,7 +22,7 @@ Method: TypeAlias = Literal[
     "median_unbiased",
     "normal_unbiased",
 ]
-"""How a quantile between two values is found."""
+"""The interpolation of a quantile between two values."""
 
 METHODS: Final = get_args(Method)
 

@@ -11,7 +11,7 @@ Sizes: TypeAlias = int | Sequence[int]
 """One number for each windowed axis, or one for all of them."""
 
 Padding: TypeAlias = Literal["valid", "same"] | int | Sequence[tuple[int, int]]
-"""How far windows reach over the ends of each windowed axis."""
+"""The padding at the ends of each windowed axis."""
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -30,7 +30,7 @@ class Pass(NamedTuple):
 
     @property
     def span(self) -> int:
-        """How many positions there are from the first element of a window to its last, both included."""
+        """The number of positions from the first element of a window to its last, both included."""
         return (self.size - 1) * self.dilation + 1
 
     def count(self, length: int) -> int:

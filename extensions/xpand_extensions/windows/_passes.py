@@ -1,4 +1,4 @@
-"""Windows reduced axis by axis, in O(log(size)) passes over the array for each: the one way for all libraries."""
+"""Windows reduced axis by axis, in O(log(size)) passes over the array each, on all libraries."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -11,7 +11,7 @@ Combine: TypeAlias = Callable[[Any, Any], Any]
 """Combines each element with one further on; it must be associative."""
 
 _FEW: Final = 8
-"""Up to so many elements a window is summed one by one, where that is faster; more would add up more roundings."""
+"""Windows of up to so many elements may be summed one by one; in larger ones rounding errors would add up."""
 
 
 def reduce_axis(
@@ -39,13 +39,13 @@ def reduce_axis(
 
     last = last or combine
     if 1 < size <= _FEW and (size - 1) * count <= (size.bit_length() - 1) * starts:
-        # As for windows that touch: each element is needed about once.
+        # As for adjacent windows: each element is needed about once.
         done = windows(x, 0)
         for offset in range(1, size - 1):
             done = combine(done, windows(x, offset))
         return last(done, windows(x, size - 1))
 
-    # Windows of 1, 2, 4, … elements; those of `size` are put together of them.
+    # Windows of 1, 2, 4, … elements are combined to windows of `size`.
     done, span = None, 1
     while 2 * span <= size:
         if size & span and not idempotent:

@@ -16,7 +16,7 @@ from xpand_extensions.windows._passes import pad_axis, reduce_axis
 
 
 def reduce_by(combination: Combination, x: Array, steps: Sequence[Pass]) -> Array:
-    """Add, multiply, or take the minimum or maximum of, the elements of each window."""
+    """Reduce the elements of each window by a sum, product, minimum or maximum."""
     xp = array_namespace(x)
     combine = binary(xp, combination, x.dtype)
     return reduce(xp, x, combine, identity(xp, x.dtype, combination), steps, idempotent=combination in ("min", "max"))
@@ -74,7 +74,7 @@ def scatter_to_extremes(
 def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: bool) -> Array:
     """Find the position of the extreme of each window, in the array written as one row; -1 where it holds no element.
 
-    The first of equal ones, and NaN before all else.
+    The first of equal elements is taken, and NaN before all others.
     """
     device = checks.device_of(x)
     if checks.kind(xp, x.dtype) == "bool":
@@ -87,7 +87,7 @@ def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest
 
     def combine(a: _Placed, b: _Placed) -> _Placed:
         if floating:
-            # Another one that isn't worse, such as NaN; better than NaN there is none.
+            # Choose the other one unless it is worse. Nothing is better than NaN.
             better = ~(b.values <= a.values if largest else b.values >= a.values) & (a.values == a.values)
         else:
             better = b.values > a.values if largest else b.values < a.values
@@ -106,7 +106,7 @@ def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Values with their positions; sliced as an array is."""
+    """Values with their positions; can be sliced as an array."""
 
     values: Array
     positions: Array

@@ -1,7 +1,7 @@
 """Windows reduced in tiles that fit into the processor's cache, for libraries whose functions can write into arrays.
 
-Each of the O(log(size)) passes for each windowed axis goes over a tile, not over the array: so the array is read once,
-the result written once, and no memory is needed besides but for a few tiles.
+Each of the O(log(size)) passes for each windowed axis goes over a tile, not over the array. So the array is read once,
+the result is written once, and only a few tiles need additional memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from ._arguments import Pass
 from ._passes import reduce_axis
 
 _TILE: Final = 65536
-"""About how many elements a tile has. Measured: with a quarter of them, windows on two axes take twice the time."""
+"""The approximate number of elements of a tile. With a quarter of them, windows on two axes took twice the time."""
 
 _ROW: Final = 64
 """The least length of a tile along the last axis, whose elements lie together in memory."""
@@ -25,7 +25,7 @@ _ROW: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How a library makes and combines tiles."""
+    """A library's functions that make and combine tiles."""
 
     combine: Callable[..., Any]
     """Takes two arrays, and one to write into as `out`: such as NumPy's add."""
@@ -80,7 +80,7 @@ class Tiles:
 
 
 def _tile_shape(shape: Sequence[int], steps: Sequence[Pass]) -> list[int]:
-    """Choose the shape of tiles of the result: several times what neighbours need of the same elements."""
+    """Choose the shape of tiles of the result: several times the overlap of neighbouring tiles."""
     tile = [1] * len(shape)
     tile[-1] = min(shape[-1], _ROW)
     across = {each.axis: each for each in steps}
