@@ -1,1 +1,1 @@
-"""Native implementations, one package a library; any subset of the functions."""
+"""Native implementations: a package for each library, with any subset of the functions."""

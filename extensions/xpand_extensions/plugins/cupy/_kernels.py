@@ -2,8 +2,8 @@
 
 A kernel is text: a line of C++ for each operation, in the same data types and with the same special cases as CuPy's own
 kernels have, and without multiplications and additions contracted to one, so that values are those of the operations
-one by one. Operations whose own kernels are more than a line (complex numbers, half precision, remainders, shifts) stay
-on their own.
+one by one. Operations whose kernels have more than a line (complex numbers, half precision, remainders, shifts) stay
+separate.
 """
 
 import math
@@ -20,7 +20,7 @@ MakeKernel: TypeAlias = Callable[..., Callable[..., Any]]
 """`cupy.ElementwiseKernel`, or a class with its signature."""
 
 MOST_ARRAYS: Final = 32
-"""Arrays that go in and out of a kernel; a group that has more is divided."""
+"""The maximum number of inputs and outputs of a kernel; larger groups are divided."""
 OPTIONS: Final = ("--fmad=false",)
 
 C_TYPES: Final = {
@@ -60,7 +60,7 @@ _OF_FLOATS: Final = {
     "maximum": "isnan({a}) || {a} > {b} ? {a} : {b}",
     "minimum": "isnan({a}) || {a} < {b} ? {a} : {b}",
 }
-"""Operations whose operands all have the result's data type T, one of floating-point numbers."""
+"""Operations whose operands all have the result's floating-point data type T."""
 
 _OF_INTEGERS: Final = {
     **dict.fromkeys(("ceil", "floor", "positive", "round", "trunc"), "{a}"),
@@ -78,7 +78,7 @@ _OF_INTEGERS: Final = {
     "maximum": "{a} > {b} ? {a} : {b}",
     "minimum": "{a} < {b} ? {a} : {b}",
 }
-"""The same of integers. Sums and products are taken in an unsigned type U, where going round is defined."""
+"""The same for integers. Sums and products are computed in an unsigned type U, for which overflow is defined."""
 
 _OF_BOOLS: Final = {
     **dict.fromkeys(("bitwise_invert", "logical_not"), "!{a}"),
@@ -106,7 +106,7 @@ _PREDICATES: Final = {
 
 
 class Kernels(Backend):
-    """Does elementwise operations with results of one shape in one kernel."""
+    """Computes elementwise operations with results of one shape in one kernel."""
 
     def __init__(self, make: MakeKernel) -> None:
         """Make kernels by `make`."""
@@ -177,7 +177,7 @@ def line(equation: Equation, names: Sequence[str]) -> str | None:
 
 
 def _table(name: str, result: str, types: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Choose the table that an operation is looked for in, and the data type that its operands are taken in."""
+    """Choose the table of an operation, and the data type of its operands."""
     if name in _COMPARISONS:
         return _COMPARISONS, str(np.result_type(*types))
     if name in _PREDICATES:
@@ -197,13 +197,13 @@ def _clipped(equation: Equation, names: Sequence[str], result: str) -> str | Non
             continue
         if bound is None:
             return None
-        # The bound first: it is NaN where it wins as such, and x where they are equal.
+        # The bound comes first: it wins if it is NaN, and x wins if they are equal.
         x = f"({table[which].format(a=bound, b=x)})"
     return x
 
 
 def _operands(equation: Equation, names: Sequence[str], types: Sequence[str]) -> list[str | None]:
-    """Write the inputs of an operation, each in a data type; None for a number that isn't one of it."""
+    """Write the inputs of an operation in a data type; None for numbers that don't fit it."""
     return [
         f"(({C_TYPES[each]}){name})" if isinstance(x, Variable) else _number(x, each)
         for x, name, each in zip(equation.inputs, names, types)
@@ -224,7 +224,7 @@ def _number(x: Any, dtype: str) -> str | None:
         return "true" if x else "false"
     if isinstance(x, float) or not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
         return None
-    # The lowest of all has no literal of its own.
+    # The lowest integer has no literal.
     return f"(({kind})({x + 1}LL - 1))" if x < 0 else f"(({kind}){x}{'ULL' if dtype == 'uint64' else 'LL'})"
 
 

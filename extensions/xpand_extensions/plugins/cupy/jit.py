@@ -1,4 +1,4 @@
-"""Compilation on CuPy: by tracing, with elementwise operations in kernels of several."""
+"""Compilation on CuPy: by tracing, with several elementwise operations in one kernel."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random numbers on CuPy: its own source."""
+"""Random numbers on CuPy: its own generators."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Scatter and segment reductions on CuPy: cupyx.scatter_add, scatter_min and scatter_max.
 
-These write in an order that differs from run to run, so sums of floating-point numbers differ in the last digits. `set`
-keeps the last of several values all the same. They take an index out of bounds modulo the size: it is checked before.
+Their order differs from run to run, so sums of floating-point numbers differ in the last digits. `set` keeps the last
+of several values nevertheless. They wrap indices out of bounds, which are therefore checked first.
 """
 
 import math
@@ -22,8 +22,8 @@ from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 _SCATTER: Final = {"add": cupyx.scatter_add, "min": cupyx.scatter_min, "max": cupyx.scatter_max}
 
-# CUDA's atomic operations know few integer types. A sum may be taken in any wider one, and in the unsigned one of the
-# same width: its lowest bits are the same.
+# CUDA's atomic operations have few integer types. A sum may use any wider type, or the unsigned type of the same width:
+# its lowest bits are the same.
 _SMALL: Final = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 _ADD_AS: Final = _SMALL | {"int64": "uint64"}
 _ORDER_AS: Final = _SMALL | {"bool": "int32", "float16": "float32"}
@@ -56,9 +56,9 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _combine(table: Array, index: Array, values: Array, operation: str) -> Array:
-    """Add to rows of a table, or take their minimum or maximum with, all values for them."""
+    """Update rows of a table by the sum, minimum or maximum with all values for them."""
     dtype = table.dtype
-    if dtype.kind == "c":  # added alone: the two parts as columns of their own, which the kernel takes
+    if dtype.kind == "c":  # only sums: the two parts become separate columns, which the kernel supports
         part = dtype.char.lower()
         table, values = (cp.ascontiguousarray(x).view(part) for x in (table, values))
         return _scattered(table, index, values, operation).view(dtype)

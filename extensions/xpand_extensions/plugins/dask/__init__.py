@@ -1,1 +1,1 @@
-"""Capabilities that Dask has a way of its own for: by blocks."""
+"""Capabilities with implementations for Dask: by blocks."""

@@ -1,4 +1,4 @@
-"""Functions that take each element by itself, on Dask: each block by its own library."""
+"""Elementwise functions on Dask: each block by its own library."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def blockwise(function: F) -> F:
-    """Make a function of arrays run on their blocks, which are broadcast together as the arrays would be."""
+    """Make a function of arrays run on their blocks, which broadcast as the arrays would."""
 
     @wraps(function)
     def run(*arrays: Any) -> Any:

@@ -1,7 +1,6 @@
-"""Convolutions on Dask: each block of the result by its blocks' library, from the part of the input that it
-needs.
+"""Convolutions on Dask: each block of the result by the blocks' library, from its part of the input.
 
-The sum over the kernel's taps of slices would be a task for each tap and block.
+The generic version would make a task for each tap and block.
 """
 
 import itertools
@@ -30,7 +29,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
 
 
 def _split(size: int, number: int) -> list[tuple[int, int]]:
-    """Split a size into ranges of nearly one length."""
+    """Split a size into ranges of nearly equal length."""
     number = min(number, size)
     ends = [size * i // number for i in range(number + 1)]
     return list(itertools.pairwise(ends))
@@ -44,7 +43,7 @@ def _block(what: Geometry, x: Array, kernel: Array, positions: tuple[tuple[int, 
         start, stop = first * stride - low, (end - 1) * stride + span - low
         inside = slice(min(max(start, 0), size), min(max(stop, 0), size))
         key.append(inside)
-        # A block of padding alone has all of it on one side.
+        # A block that is only padding has all of it on one side.
         before = min(max(-start, 0), stop - start)
         padding.append((before, stop - start - before - (inside.stop - inside.start)))
     part = x[(..., *key)].rechunk(dict.fromkeys(range(2, x.ndim), -1))

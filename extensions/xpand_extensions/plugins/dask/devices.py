@@ -1,4 +1,4 @@
-"""Dask's devices: the processor. Where blocks of other libraries lie is known as they are computed."""
+"""Dask's device is the CPU. The devices of other libraries' blocks are known when they are computed."""
 
 from typing import Any
 

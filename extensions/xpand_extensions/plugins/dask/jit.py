@@ -1,4 +1,4 @@
-"""Functions of the host on Dask: tasks of their own, done when results that depend on them are computed."""
+"""Functions of the host on Dask: separate tasks, which run when results that depend on them are computed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

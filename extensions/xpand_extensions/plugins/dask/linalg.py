@@ -1,4 +1,4 @@
-"""Linear algebra on Dask: products block by block, factorisations of whole matrices with the stack in blocks."""
+"""Linear algebra on Dask: products block by block, factorisations of whole matrices in blocks of the stack."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -77,7 +77,7 @@ def logm(x: Array, /) -> Array:
 
 
 def _solve(function: Any, signature: str, factors: Sequence[Array], b: Array, **options: Any) -> Array:
-    """Solve with matrices in whole; a vector is a matrix of one column, or one row."""
+    """Solve with whole matrices; a vector is a matrix of one column, or one row."""
     is_vector, left = b.ndim == 1, options.get("left_side", True)
     if is_vector:
         b = b[:, None] if left else b[None, :]
@@ -107,8 +107,8 @@ def _over_stacks(
 
 
 def _stacks_alike(arrays: Sequence[Array], cores: Sequence[int]) -> list[Array]:
-    """Give the stacks of several arrays, which broadcast, the same blocks."""
-    # Axes are numbered from the last one of the stack, those of the matrices are each array's own.
+    """Rechunk the stacks of several arrays, which broadcast, to the same blocks."""
+    # Axes are numbered from the last one of the stack; each array has its own matrix axes.
     labels = [
         [(number, axis) if axis >= x.ndim - core else x.ndim - core - axis for axis in range(x.ndim)]
         for number, (x, core) in enumerate(zip(arrays, cores))
@@ -118,7 +118,7 @@ def _stacks_alike(arrays: Sequence[Array], cores: Sequence[int]) -> list[Array]:
 
 
 def _whole(x: Array, core: int) -> Array:
-    """Bring the last axes into one chunk."""
+    """Merge the last axes into one chunk."""
     if x.size == 0:
         # Dask divides by the sizes when it rechunks; there are no values to keep.
         return da.zeros_like(x, chunks=x.shape)

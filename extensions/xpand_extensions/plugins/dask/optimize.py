@@ -1,4 +1,4 @@
-"""Iterations on Dask: their derivatives by a matrix, since no pivot is known before the graph is computed."""
+"""Iterations on Dask. Derivatives use a matrix, since no pivot is known before the graph is computed."""
 
 from ...generic.optimize._implicit import by_matrix as tangent_of
 

@@ -1,4 +1,4 @@
-"""Computations of Dask's schedulers on the local machine, task by task."""
+"""Progress of Dask's local schedulers, task by task."""
 
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
@@ -9,7 +9,7 @@ from ...progress import Report, tracked
 
 
 class _Tasks(Callback):  # type: ignore[misc]
-    """Reports the finished tasks of each computation; several threads may have one."""
+    """Reports the finished tasks of each computation; several threads may run one."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -66,7 +66,7 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..., None]) -> Array:
-    """Make the numbers of an array's positions in the order of its rows, then give them its shape."""
+    """Make the numbers for an array's positions in row-major order, then reshape them."""
     if key.ndim > 1:
         return _of_keys(key, shape, dtype, finish)
     size = math.prod(shape)
@@ -94,7 +94,7 @@ def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..
 
 
 def _of_keys(key: Array, shape: Any, dtype: Any, finish: Callable[..., None], each: tuple[int, ...] = ()) -> Array:
-    """Make the numbers of each key: all of a key's in one chunk, and no more keys in a chunk than fit in one."""
+    """Make the numbers of each key: all numbers of a key in one chunk, with as many keys as fit."""
     lead, new = key.shape[:-1], (*shape, *each)
     chunks = da.core.normalize_chunks((*("auto" for _ in lead), *((n,) for n in new)), (*lead, *new), dtype=dtype)
     axis = len(lead)
@@ -130,7 +130,7 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
 
 
 def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:
-    """Call a function with keys and their parameters; axes after the shared ones stay whole."""
+    """Call a function with keys and their parameters; axes after the common ones stay whole."""
     last = parameters[-1]
     axes = tuple(range(last.ndim))
     whole = dict.fromkeys(axes[shared:], -1)

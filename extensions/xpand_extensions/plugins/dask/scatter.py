@@ -1,7 +1,7 @@
 """Scatter and segment reductions on Dask: by blocks, each by its own library.
 
-The generic way sorts, which Dask does by a great many tasks: for 1,800 rows, 33,000 of them. Segments are reduced block
-by block, then the blocks' results; a scatter takes the axes that it indexes, and its indices, in one block.
+The generic version sorts, for which Dask needs very many tasks: 33,000 for 1,800 rows. Segments are reduced block by
+block, then the blocks' results. A scatter needs the indexed axes, and its indices, in one block.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     rest = tuple(range(2, values.ndim + 1))
     blocks = da.blockwise(
         _reduce_block,
-        (0, 1, *rest),  # a result a block, the segments, the axes that stay
+        (0, 1, *rest),  # axes: blocks, segments, the remaining axes
         values,
         (0, *rest),
         ids,
@@ -108,7 +108,7 @@ def _by_blocks(
     values: tuple[Any, tuple[int, ...]],
     **options: Any,
 ) -> Array:
-    """Scatter into each block of `x`; the axes of the others are named, those of `x` by their numbers."""
+    """Scatter into each block of `x`. The axes of other arrays have names, those of `x` numbers."""
     sizes = dict(enumerate(x.shape))
     index, names = indices
     sizes |= {name: size for name, size in zip(names, index.shape) if name >= x.ndim}

@@ -36,7 +36,7 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 
 
 def _along(x: Array, position: int, function: Any, size: int, dtype: DType, /, *args: Any, **options: Any) -> Array:
-    """Apply a function to blocks that hold the whole of an axis, which has another size then."""
+    """Apply a function to blocks that hold a whole axis, whose size changes."""
     x = x.rechunk({position: -1})
     chunks = tuple((size,) if i == position else sizes for i, sizes in enumerate(x.chunks))
     meta = da.utils.meta_from_array(x, dtype=dtype)
@@ -64,7 +64,7 @@ def _search(x2: Array, x1: Array, sorter: Array | None = None, *, side: Side) ->
 
 @forwards_to(generic.unique)
 def unique(x: Array, /, *, axis: int | None = None, size: int | None = None, **options: Any) -> Any:
-    """Find unique values in one task: to know which are there takes all of them together."""
+    """Find unique values in one task, which needs all elements."""
     return_index, return_inverse, return_counts = (options[f"return_{name}"] for name in ("index", "inverse", "counts"))
     many = return_index or return_inverse or return_counts
     (block,) = x.rechunk(-1).to_delayed().reshape(-1)

@@ -1,6 +1,6 @@
 """Statistics on Dask: each block by its own library, and Dask's cumulative reductions.
 
-The generic ways sort, or go over the array as often as the logarithm of its size, which takes a great many tasks.
+The generic versions sort, or pass over the array log(size) times, which takes very many tasks.
 """
 
 from typing import Any
@@ -45,7 +45,7 @@ def _blocks(function: Any, x: Array, q: Any, axis: Any, method: Any, keepdims: b
 
 
 def _of_a_block(x: Array, q: Array, *, function: Any, method: Any) -> Array:
-    # Not the facade's own: fractions out of bounds, which couldn't be seen when it was called, are NaN.
+    # Fractions out of bounds, which the facade could not check, give NaN.
     found = function.native(x)(x, q, axis=(x.ndim - 1,), method=method)
     return found.transpose(*range(1, found.ndim), 0)
 

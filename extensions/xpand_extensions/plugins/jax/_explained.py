@@ -20,7 +20,7 @@ _LEAF: Final = re.compile(r"\bleaves\[(\d+)\]")
 def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function to be traced by the transformation `name`, whose errors are in the user's terms.
 
-    JAX's own message names the functions and arguments that it was given, which are those of a plug-in. The error
+    JAX's own message names its functions and arguments, which are a plug-in's. The error
     stays JAX's, of the same type.
     """
 

@@ -1,4 +1,4 @@
-"""Values that compiled functions get along with arrays: on the arrays' devices, and on no other."""
+"""Values that compiled functions get next to arrays, on the same devices."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from xpand.extend import LibraryArray as Array
 
 
 def argument(value: Any, dtype: Any) -> Any:
-    """Make an array of a value to be passed to a function of JAX's, with arrays that may lie anywhere.
+    """Make an array of a value to be passed to a function of JAX, with arrays on any device.
 
-    Python's numbers become NumPy's: JAX puts these where the others are. `jnp.asarray` would put them on the default
-    device, from which they had to be copied.
+    Python numbers become NumPy's: JAX puts these on the device of the others. `jnp.asarray` would put them on the
+    default device, from which they would have to be copied.
     """
     if isinstance(value, (jax.Array, jax.core.Tracer)):
         return jnp.asarray(value, dtype=dtype)
@@ -24,7 +24,7 @@ def argument(value: Any, dtype: Any) -> Any:
 
 
 def placed_like(x: Array, values: Any) -> Array:
-    """Put NumPy's values on the device of an array that is bound to one."""
+    """Put NumPy's values on the device of an array that is committed to one."""
     if is_concrete(x) and x.committed and len(x.devices()) == 1:
         return jax.device_put(values, x.device)
     return jnp.asarray(values)

@@ -38,8 +38,8 @@ def mode_once_checked(
     sizes = [x.shape[axis] for axis in axes]
     if indices.size and not (is_on_cpu(indices) and are_within(np.asarray(indices), sizes)):
         for j, (axis, size) in enumerate(zip(axes, sizes)):
-            with jax.ensure_compile_time_eval():  # known values may be looked at in a function that is traced
+            with jax.ensure_compile_time_eval():  # known values may be read in a traced function
                 low, high = bounds(indices[..., j] if multi else indices)
             if low < -size or high >= size:
                 raise out_of_bounds(function, high if high >= size else low, axis, size)
-    return "clip"  # those left are within bounds: this is the cheapest that also counts negative ones from the end
+    return "clip"  # the rest are within bounds: the cheapest mode that also counts negative ones from the end

@@ -39,7 +39,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def _is_wide(dtype: Any) -> bool:
-    """Return whether a data type is one that JAX has only with 64-bit types switched on. Its name takes a while."""
+    """Return whether JAX has a data type only with 64-bit types enabled. Finding its name is slow."""
     key = (type(dtype), dtype)
     if key not in _wide:
         _wide[key] = name_of(dtype) in ("int64", "uint64", "float64", "complex128")
@@ -51,14 +51,14 @@ def _from_numpy(x: Any, copy: bool | None) -> Any:
         try:
             return jax.dlpack.from_dlpack(x, copy=copy)
         except (BufferError, RuntimeError, ValueError):
-            pass  # strides with gaps, data types that NumPy does not export: they take another way
+            pass  # strides with gaps, data types that NumPy does not export: these are converted below
     if not hasattr(jnp, x.dtype.name):
         raise no_dtype("JAX", x.dtype)
-    # Where a GPU is the default, the array stays on the host all the same.
+    # The array stays on the host even if a GPU is the default.
     device = None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
     if copy:
         return jnp.array(x, copy=True, device=device)
-    # Shares memory that begins at a multiple of 64 bytes and has no gaps, read-only memory too.
+    # Shares memory that starts at a multiple of 64 bytes and has no gaps, even if it is read-only.
     made = jax.device_put(x, device)
     if copy is False and x.size and made.unsafe_buffer_pointer() != x.ctypes.data:
         raise copy_needed("JAX takes memory without gaps that begins at a multiple of 64 bytes, and this isn't")

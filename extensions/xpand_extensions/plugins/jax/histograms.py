@@ -1,4 +1,4 @@
-"""Counts and histograms on JAX: the generic ways, compiled."""
+"""Counts and histograms on JAX: the generic versions, compiled."""
 
 from functools import partial
 from typing import Any
@@ -39,7 +39,7 @@ def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, weights: Any = 
         return Histogram(_histogram(x, bins, weights, False, density)[0], bins)
     if range is None:
         edges = histogram_bin_edges(x, bins)
-    else:  # the compiled function puts them where `x` is, ten times as fast as JAX does otherwise
+    else:  # the compiled function puts them on the device of `x`, ten times as fast as JAX does otherwise
         edges = _edges_of_range(bins, range, pieces.real_dtype(xp, x))
     return Histogram(*_histogram(x, edges, weights, True, density))
 

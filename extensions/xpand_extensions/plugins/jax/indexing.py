@@ -1,4 +1,4 @@
-"""Indexing on JAX: the generic way compiled, after a look at the indices where their values are known."""
+"""Indexing on JAX: the generic version, compiled, after a check of known indices."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ from ._rows import mode_once_checked
 
 
 def _fill(x: Array, value: Array | Scalar | None) -> Array | None:
-    """Make an array of a fill value: compiled functions take no integers beyond int64."""
+    """Make an array of a fill value: compiled functions accept no integers beyond int64."""
     return None if value is None else argument(value, x.dtype)
 
 
@@ -104,7 +104,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
 
 
 def _as_arrays(starts: Sequence[int | Array]) -> tuple[Any, ...]:
-    """Make arrays of all starts: one compiled function serves them all."""
+    """Make arrays of all starts, so that one compiled function serves them all."""
     return tuple([argument(start, int) for start in starts])
 
 

@@ -19,7 +19,7 @@ from ._explained import explained
 
 
 class _Result:
-    """A tree of optree's, for JAX, which has trees of its own. The structure is part of the program."""
+    """An optree tree as a node of JAX's trees. The structure is part of the program."""
 
     __slots__ = ("leaves", "structure")
 
@@ -113,7 +113,7 @@ class _Host:
         self._key = called, trees.structure(positions), trees.structure(of_results), *types
 
     def __call__(self, *arrays: Array) -> Any:
-        return self._function(*map(jax.device_get, arrays))  # JAX hands its own to the host
+        return self._function(*map(jax.device_get, arrays))  # JAX passes its own arrays to the host
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Host) and self._key == other._key

@@ -1,8 +1,7 @@
 """Linear algebra on JAX: each function compiled as a whole, with derivatives that stay finite.
 
-The matrix exponential on JAX, compiled: where no matrix of a stack needs a squaring any more, none is done.
-
-JAX's own scales by a power of two too little, which costs four digits, and makes NaN of norms from 350,000 on.
+The matrix exponential stops squaring when no matrix of a stack needs it. JAX's own scales by one power of two too
+little, which costs four digits, and returns NaN for norms from 350,000 on.
 """
 
 from functools import partial
@@ -36,8 +35,8 @@ def _logm(x: Array) -> Array:
 def _logm_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (direction,) = primals, tangents
     result = logm(x)
-    # The derivative solves a linear system, that of the exponential's; so it is linear for JAX too, which can transpose
-    # and differentiate it.
+    # The derivative solves the linear system of the exponential's derivative. So it is linear for JAX too, which can
+    # transpose and differentiate it.
     tangent = lax.custom_linear_solve(
         lambda e: jax.jvp(expm, (result,), (e,))[1],
         direction,

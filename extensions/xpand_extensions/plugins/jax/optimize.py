@@ -1,4 +1,4 @@
-"""Iterations on JAX: compiled, since a step is many small operations, each of which takes long by itself."""
+"""Iterations on JAX: compiled, since a step is many small operations, which are slow one by one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def iterate(
 
 
 def _compiled(function: Callable[[Any], Any], state: trees.Tree) -> Callable[[Any], Any]:
-    """Compile a function of trees that are like a state."""
+    """Compile a function of trees like a state."""
     structure = trees.structure(state)
     result: list[trees.Structure] = []
 

@@ -23,7 +23,7 @@ def pad(
 
 
 def _array(value: Any, dtype: DType) -> Any:
-    """Make arrays of numbers: as static arguments 0.0 and -0.0 would be the same, and NaN never."""
+    """Make arrays of numbers: as static arguments 0.0 would equal -0.0, and NaN never itself."""
     if isinstance(value, tuple):
         return tuple([_array(each, dtype) for each in value])
     return np.asarray(value, dtype=dtype) if isinstance(value, (bool, int, float, complex)) else value

@@ -55,7 +55,7 @@ def key_data(key: Array, /) -> Array:
 
 def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
     info = jnp.iinfo(dtype)
-    # JAX wraps bounds beyond 32 bits where the data type is narrower than that, and takes no integers beyond 64.
+    # JAX wraps bounds beyond 32 bits if the data type is narrower, and accepts no integers beyond 64 bits.
     low, high = (_clipped(x, info.min, info.max + 1) for x in (minval, maxval))
     if any(not checks.is_array(x) and x >= 2**63 for x in (low, high)):
         return generic.randint(key, shape, low, high, dtype)
@@ -80,7 +80,7 @@ def poisson(key: Array, /, lam: Array, shape: Any = None, dtype: DType | None = 
 
 
 def binomial(key: Array, /, n: Array, p: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    # The loop has no derivative by reverse mode; that of a count is 0.
+    # Reverse mode can't differentiate the loop; the derivative of a count is 0.
     return jax.random.binomial(key, *jax.lax.stop_gradient((n, p)), shape, dtype)
 
 

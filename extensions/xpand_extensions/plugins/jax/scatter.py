@@ -1,4 +1,4 @@
-"""Scatter and segment reductions on JAX: its own `x.at`, made definite where JAX leaves it open."""
+"""Scatter and segment reductions on JAX: its own `x.at`, with defined results where JAX leaves them undefined."""
 
 import math
 from collections.abc import Callable
@@ -101,7 +101,7 @@ def _scatter(table: Array, index: Array, values: Array, operation: str, *, is_so
 
 
 def _last(index: Array, count: int) -> Array:
-    """Find the last position of each index, -1 where there is none: which one `set` keeps is otherwise undefined."""
+    """Find the last position of each index, or -1. Otherwise it is undefined which value `set` keeps."""
     order = jnp.arange(index.shape[0])
     return jnp.full((count,), -1).at[index].max(order, mode="drop", wrap_negative_indices=False)
 
@@ -128,7 +128,7 @@ def _products_jvp(count: int, primals: tuple[Array, Array], tangents: tuple[Arra
 
 
 def _one_by_one(table: Array, index: Array, update: Callable[[Array, Array], Array]) -> Array:
-    """Update one row after the other, whatever the index turns out to be."""
+    """Update one row after the other, for any index."""
 
     def step(table: Array, n: Array) -> tuple[Array, None]:
         row = index[n]
@@ -153,7 +153,7 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     if what.mode == "raise" and ids.size and is_concrete(ids):
-        # One pass will do on the CPU: as unsigned numbers, negative ones are the largest.
+        # One pass is enough on the CPU: as unsigned numbers, negative ones are the largest.
         width = ids.dtype.itemsize
         if not is_on_cpu(ids) or np.asarray(ids).view(f"u{width}").max() >= min(
             what.num_segments, 2 ** (8 * width - 1)

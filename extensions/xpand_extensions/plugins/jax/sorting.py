@@ -1,4 +1,4 @@
-"""Order among values on JAX: compiled, and on the CPU with NumPy's selection where the values are known."""
+"""Order among values on JAX: compiled, and on the CPU with NumPy's selection if values are known."""
 
 from functools import partial
 from typing import Any
@@ -14,11 +14,11 @@ from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host
 from xpand_extensions.sorting import Side, TopK
 
-_FEW = 4096  # up to so many values a sort by XLA takes less than the way there and back
+_FEW = 4096  # for up to so many values, XLA's sort takes less time than the conversions
 
 
 def _on_host(x: Array) -> bool:
-    """Return whether NumPy can read the values without a copy, and makes up for it: XLA's sort is slow on the CPU."""
+    """Return whether NumPy can read the values without a copy, and is faster: XLA's sort is slow on the CPU."""
     return (
         is_concrete(x)
         and x.size > _FEW

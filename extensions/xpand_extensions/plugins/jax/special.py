@@ -44,9 +44,9 @@ ndtr = compiled(generic.ndtr, lambda x, y: _DENSITY * jnp.exp(-0.5 * x * x))
 ndtri = compiled(widened(jax.scipy.special.ndtri), lambda x, y: jnp.exp(0.5 * y * y) / _DENSITY)
 log_ndtr = compiled(generic.log_ndtr, _density_over_ndtr)
 
-# JAX's own of the gamma function's family are further off: `gammaln` by 3e9 ulps near 1 and 2, `digamma` by 3e3
-# near its zero, `polygamma` by any factor on the negative axis, `gammainc` by 4e4, `betaln` by 8e8, `betainc` by 5e5.
-# Its `zeta` has no derivative in s, its `betainc` none in a and b.
+# JAX's functions of the gamma family have larger errors: `gammaln` 3e9 ulps near 1 and 2, `digamma` 3e3 near its zero,
+# `polygamma` any factor on the negative axis, `gammainc` 4e4, `betaln` 8e8, `betainc` 5e5. Its `zeta` has no derivative
+# in s, its `betainc` none in a and b.
 
 betainc = jax.jit(generic.betainc)
 betaln = jax.jit(generic.betaln)
@@ -54,7 +54,7 @@ digamma = jax.jit(generic.digamma)
 factorial = jax.jit(generic.factorial)
 gammainc = jax.jit(generic.gammainc)
 gammaincc = jax.jit(generic.gammaincc)
-gammaln = compiled(generic.gammaln, lambda x, value: generic.digamma(x))  # of its own it has 0 at the poles
+gammaln = compiled(generic.gammaln, lambda x, value: generic.digamma(x))  # JAX's is 0 at the poles
 polygamma = jax.jit(generic.polygamma, static_argnums=0)
 zeta = jax.jit(generic.zeta)
 
@@ -84,7 +84,7 @@ sinc = jax.jit(generic.sinc)  # JAX's is NaN at infinities
 
 
 def _exp2(x: Array) -> Array:
-    """Scale a power between 1/√2 and √2 by whole powers of 2, made of their bits.
+    """Scale a power between 1/√2 and √2 by integer powers of 2, made from their bits.
 
     JAX's exp2, an exponential of x log(2), is off by 600 ulps for large x.
     """
@@ -92,7 +92,7 @@ def _exp2(x: Array) -> Array:
         (jnp.int64, 52, 1023, 1100.0) if x.dtype == jnp.float64 else (jnp.int32, 23, 127, 160.0)
     )
     whole = jnp.round(jnp.clip(x, -most, most))
-    # In two steps: the whole power may be too large, or too small, where the result is not.
+    # In two steps: the whole power may overflow or underflow even if the result does not.
     half = jnp.floor(0.5 * whole)
     result = jnp.exp((x - whole) * math.log(2.0))
     for part in (half, whole - half):

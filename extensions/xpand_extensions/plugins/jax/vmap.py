@@ -81,7 +81,7 @@ def pmap(
     donated = tuple(donate_argnums if isinstance(donate_argnums, Iterable) else (donate_argnums,))
     shardings: Sequence[NamedSharding] = ()
     run: Callable[..., Any]
-    if jax.process_count() > 1:  # JAX's own takes of each process the part of the axis that it holds
+    if jax.process_count() > 1:  # JAX's own function takes from each process its part of the axis
         own = jax.pmap(replica, name, in_axes=in_axes, out_axes=(0, None), devices=devices, donate_argnums=donated)
         run = lambda *leaves: ordered(*own(*leaves))
     else:
@@ -114,21 +114,21 @@ def pmap(
 
 
 def _distributed(x: Any, sharding: NamedSharding) -> Any:
-    """Move an array that is bound to other devices, such as one that `to_device` has returned, which `jit` refuses."""
+    """Move an array that is committed to other devices, such as a result of `to_device`, which `jit` would refuse."""
     if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array) or x.sharding == sharding:
         return x
     return jax.device_put(x, sharding)
 
 
 def _axis(name: Any) -> names.Axis:
-    # The position is computed each time: an array would be stale where JAX reuses a compiled program.
+    # The position is computed each time: a stored array would be wrong when JAX reuses a compiled program.
     return names.Axis(jax.lax.axis_size(name), lambda: jax.lax.axis_index(name))
 
 
 def axis_around(name: Any, /, *, xp: Any = None) -> names.Axis | None:
     try:
         return _axis(name)
-    except NameError:  # how JAX says that it maps over no such axis
+    except NameError:  # JAX's error if it maps over no such axis
         return None
 
 
@@ -187,6 +187,6 @@ def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, til
 
 def all_to_all(x: Array, /, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Array:
     if axis_name in names.all_bound():
-        # An axis of `vmap`, along which JAX's own fails for arrays, and so for cotangents, that are not mapped.
+        # An axis of `vmap`, along which JAX's own function fails for unmapped arrays, and so for their cotangents.
         return generic.all_to_all(x, axis_name, split_axis, concat_axis)
     return jax.lax.all_to_all(x, axis_name, split_axis, concat_axis)

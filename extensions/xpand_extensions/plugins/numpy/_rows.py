@@ -1,4 +1,4 @@
-"""Multi-indices into NumPy's arrays, checked and flattened in as few passes as it takes."""
+"""Multi-indices into NumPy's arrays, checked and flattened in as few passes as possible."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -8,14 +8,14 @@ import numpy as np
 from xpand.extend import LibraryArray as Array
 
 BLOCK: Final = 1 << 15
-"""How many flat indices are made at a time: they stay in the cache, and the memory for all of them isn't needed."""
+"""The number of flat indices made at a time: they stay in the cache, and don't need memory for all."""
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:
     """Return whether all multi-indices are within bounds, none of them counting from the end.
 
-    As unsigned numbers negative ones are the largest, so that one maximum will do; for all axes at once, where the
-    largest is below the smallest size.
+    As unsigned numbers negative ones are the largest, so that one maximum is enough; if it is below the smallest size,
+    it serves all axes.
     """
     unsigned = indices.view(f"u{indices.itemsize}") if indices.dtype.kind == "i" else indices
     if not unsigned.size:

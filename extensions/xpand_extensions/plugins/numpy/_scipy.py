@@ -1,4 +1,4 @@
-"""SciPy's functions of arrays, which know float32 and float64 alone, and the generic ones for all other types."""
+"""SciPy's functions for float32 and float64, and the generic ones for all other types."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,9 +12,9 @@ _OWN: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 
 def scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
-    """Make a function of one or several arrays, SciPy's where these are of float32 or float64, else the generic one."""
+    """Make a function of arrays that calls SciPy's for float32 and float64, and the generic one for others."""
 
-    # Those of one and of two arrays without a loop, which costs as much as computing a hundred elements.
+    # Without a loop for one and two arrays: a loop costs as much as computing a hundred elements.
     @wraps(generic)
     def one(x: Any, /) -> Any:
         return ufunc(x) if x.dtype in _OWN else generic(x)

@@ -1,4 +1,4 @@
-"""Division on NumPy: its truncating functions, with divisors set aside that they warn of."""
+"""Division on NumPy: its truncating functions, without divisors for which they warn."""
 
 import numpy as np
 

@@ -24,7 +24,7 @@ def population_count(x: Array, /) -> Array:
 
 
 def count_leading_zeros(x: Array, /) -> Array:
-    # The exponent is the number of bits. Only the highest bit must survive rounding: the one below it is taken out.
+    # The exponent is the number of bits. Only the highest bit must survive rounding: the one below it is cleared.
     x, dtype = _unsigned(x), x.dtype
     exponents = np.frexp((x & ~(x >> x.dtype.type(1))).astype(np.float64))[1]
     return (integer_width(xp, dtype) - exponents).astype(dtype)

@@ -28,7 +28,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 
 def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    # On the way to NumPy the source's half makes the array, and the copy.
+    # For conversions to NumPy the source's half makes the array, and the copy.
     return x
 
 
@@ -44,7 +44,7 @@ def _dtype(dtype: Any) -> Any:
     name = name_of(dtype)
     try:
         return np.dtype(name)
-    except TypeError:  # known from the package `ml_dtypes` alone, once that is there
+    except TypeError:  # known only if the package `ml_dtypes` is imported
         types = importlib.import_module("ml_dtypes") if find_spec("ml_dtypes") is not None else None
         found = getattr(types, name, None)
     if found is None:

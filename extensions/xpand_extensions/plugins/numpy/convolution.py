@@ -30,7 +30,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
     adjacent = what.strides[-1:] == what.kernel_dilation[-1:] == (1,)
     if alone and adjacent and len(sizes) == what.groups == x.shape[0] == 1:
         (low, high), taps = what.padding[0], kernel.shape[2]
-        # Where few of its elements are asked for, the whole is too much.
+        # If few of its elements are needed, computing all takes too long.
         if 0 <= low < taps and 0 <= high < taps and 2 * sizes[0] >= x.shape[2]:
             whole = _correlated(x[0, 0], kernel[0, 0], "full")
             return whole[None, None, taps - 1 - low : len(whole) - (taps - 1 - high)]
@@ -39,7 +39,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
         what = Geometry((1,), ((0, 0),), (1,), (1,), what.groups)
         _multiply(what, x[..., None], kernel[..., None], out[..., None])
     elif alone and adjacent:
-        # Where two rows meet in the long one, infinities may cancel that no result has.
+        # Where two rows meet in the long one, infinities may cancel; these sums are not used.
         with np.errstate(invalid="ignore"):
             _correlate_rows(what, x, kernel, out)
     else:
@@ -112,7 +112,7 @@ def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None
 def _correlated(line: Array, taps: Array, mode: Literal["valid", "full"] = "valid") -> Array:
     if len(taps) == 1:  # half the time of a correlation
         return line * taps
-    # The wrapper conjugates the taps, and exchanges the arrays where these are more.
+    # The wrapper conjugates the taps, and exchanges the arrays if there are more taps.
     return np.correlate(line, taps.conj(), mode) if len(taps) <= len(line) else np.convolve(line, taps[::-1], mode)
 
 
@@ -129,7 +129,7 @@ def _fill(block: Array, plane: Array, corner: tuple[int, int]) -> None:
 
 
 def _multiply(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
-    """Multiply the kernel, as a matrix, with the points that it meets, copied together block by block."""
+    """Multiply the kernel, as a matrix, by the points under it, which are copied block by block."""
     groups, into = what.groups, kernel.shape[1]
     batch, _, *sizes = out.shape
     taps = kernel.shape[2:]
@@ -161,7 +161,7 @@ def _blocks(lanes: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
-    """Add the product with each tap to where the tap takes from; with zeros between, most products would be 0."""
+    """Add the product with each tap to the tap's positions. Inserting zeros would make most products 0."""
     groups, into, taps = what.groups, kernel.shape[1], kernel.shape[2:]
     batch, _, *sizes = x.shape
     cut = tuple([(-low, -high) for low, high in what.padding])
@@ -173,7 +173,7 @@ def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
     weights = np.swapaxes(kernel.reshape(groups, -1, into, *taps), 1, 2)
     matrix = x.reshape(batch, groups, -1, math.prod(sizes))
     for tap in itertools.product(*map(range, taps)):
-        # Of one channel, a product of matrices takes seven times as long.
+        # For one channel, a product of matrices takes seven times as long.
         part = weights[(..., *tap)] * matrix if matrix.shape[2] == 1 else np.matmul(weights[(..., *tap)], matrix)
         grouped[(..., *reached(what, sizes, tap))] += part.reshape(batch, groups, into, *sizes)
     return _padded(out, cut)

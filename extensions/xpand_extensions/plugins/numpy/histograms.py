@@ -1,4 +1,4 @@
-"""Counts and histograms on NumPy: its bincount, and equally spaced bins by arithmetic, a cache's worth at a time."""
+"""Counts and histograms on NumPy: its bincount, and equally spaced bins by arithmetic, in blocks that fit the cache."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 
 _BLOCK: Final = 1 << 14
-"""So many values and their results fit into the second-level cache."""
+"""This number of values and their results fit into the second-level cache."""
 
 
 def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: Any = None, mode: Any = None) -> Array:
@@ -55,7 +55,8 @@ def _count_between(x: Array, edges: Array, *, all_inside: bool) -> Array:
     bins = len(edges) - 1
     hist: Array = np.zeros(bins + 1, dtype=np.intp)
     first, last = edges[0], edges[-1]
-    # The very last edge is in the last bin: there nothing is too large, and elements in the bin after it are too small.
+    # The very last edge belongs to the last bin: there nothing is too large, and elements in the bin after it are too
+    # small.
     lower: Array = np.append(edges[:-1], edges.dtype.type(np.inf))
     upper = np.concatenate([edges[1:-1], np.full(2, np.inf, dtype=edges.dtype)])
     scale = last - first

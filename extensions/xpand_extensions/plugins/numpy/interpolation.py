@@ -10,11 +10,11 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import interpolation as generic
 
 _BLOCK: Final = 4096
-"""How many values are interpolated at a time."""
+"""The number of values interpolated at a time."""
 
 
 class _Neighbours(NamedTuple):
-    """The points of an axis next to each position: the first as a whole float, and how far the second is from it."""
+    """The points of an axis next to each position: the first as an integral float, and the distance to the second."""
 
     first: Array
     step: Any
@@ -32,12 +32,12 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     positions = coordinates.reshape(lanes, count, d)
     out = np.empty((max(batch, lanes) if min(batch, lanes) else 0, count, channels), dtype)
     block_size = max(1, _BLOCK // max(channels, 1))
-    # NaN has no index: any will do, its weight is NaN. Infinite values of the grid meet each other as they may.
+    # NaN may get any index, since its weight is NaN. Infinite values of the grid need no care here.
     with np.errstate(invalid="ignore", over="ignore"):
         for lane, result in enumerate(out):
             table = tables[lane if batch > 1 else 0]
             table = table[:, 0] if channels == 1 else table
-            # To multiply outer values by 0 is faster than to choose, but they must be finite.
+            # Multiplying outer values by 0 is faster than selecting, but requires finite values.
             finite = extrapolation == "zeros" and table.size <= out[0].size and np.isfinite(table).all()
             for first in range(0, count, block_size):
                 block = positions[lane if lanes > 1 else 0, first : first + block_size]
@@ -83,7 +83,7 @@ def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
 
 def _neighbours(position: Array, size: int, extrapolation: str) -> _Neighbours:
     """Find the points next to each position along an axis of some size; `position` is written to."""
-    inside = position.min(initial=0.0) >= 0 and position.max(initial=0.0) <= size - 1  # a NaN is neither
+    inside = position.min(initial=0.0) >= 0 and position.max(initial=0.0) <= size - 1  # NaN is neither
     if not inside:
         if extrapolation == "zeros":
             return _with_zeros(position, size)
@@ -103,7 +103,7 @@ def _turn(position: Array, size: int, extrapolation: str) -> None:
     beyond = 0.5 if extrapolation == "symmetric" else 0.0
     half = size - 1 + 2 * beyond
     position += beyond
-    _reduce(position, 2 * half if half else 1.0)  # a single point has no period: any will do
+    _reduce(position, 2 * half if half else 1.0)  # a single point has no period: any period works
     position -= half
     np.abs(position, out=position)
     np.subtract(half - beyond, position, out=position)

@@ -1,6 +1,6 @@
-"""Drivers of optimisation on NumPy: SciPy's, and steps on Python's numbers for those that SciPy hasn't.
+"""Drivers of optimization on NumPy: SciPy's, and steps on Python numbers for methods that SciPy lacks.
 
-They solve one problem in float64. What they can't, they leave to the steps for all libraries, from the point reached.
+They solve one problem in float64. Otherwise, the general steps continue from the point reached.
 """
 
 import math
@@ -24,18 +24,18 @@ from .jit import jit
 
 _EPS: Final = 2.0**-52
 _REACH: Final = _EPS**-1.5
-"""How far points and values may go, relative to the first, before the iteration counts as diverged."""
+"""The size of points and values, relative to the first ones, beyond which the iteration counts as diverged."""
 _FAR: Final = 1e10
-"""The same for SciPy's methods, which bound their steps and so would take long to get further."""
+"""The same for SciPy's methods, whose bounded steps would take long to get further."""
 _ENDLESS: Final = 2**31 - 1
 
 
 class _StopError(Exception):
-    """The driver leaves the problem to the steps for all libraries."""
+    """The driver leaves the problem to the general steps."""
 
 
 class _ForeignError(Exception):
-    """The function returns arrays that BLAS can't take: traced ones that it has captured, or empty ones."""
+    """The function returns arrays that BLAS doesn't accept: traced ones that it has captured, or empty ones."""
 
 
 def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
@@ -81,7 +81,7 @@ class _Lowest:
         self.far = _FAR * max(1.0, _largest(x), abs(self.fun))
 
     def __call__(self, x: Any) -> tuple[float, Any]:
-        if self.count == 1 and self.first is not None:  # SciPy begins at the point that is known
+        if self.count == 1 and self.first is not None:  # SciPy begins at the known point
             first, self.first = self.first, None
             return first
         fun, slope = self.function(x)
@@ -96,7 +96,7 @@ class _Lowest:
         return value, slope
 
     def step(self, intermediate_result: Any) -> None:
-        """Count a step; stop where it leads far away."""
+        """Count a step; stop if it leads too far away."""
         self.steps += 1
         if not _largest(intermediate_result.x) <= self.far:
             self.x = intermediate_result.x
@@ -104,7 +104,7 @@ class _Lowest:
 
 
 def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome | None:
-    """Minimise by SciPy's L-BFGS-B or BFGS, whose options mean the same."""
+    """Minimize by SciPy's L-BFGS-B or BFGS, whose options mean the same."""
     from scipy.optimize import minimize
 
     box, limits = args[0], task.limits
@@ -228,7 +228,7 @@ def _columns(jacobian: Any) -> Any:
 def _ended(
     limits: Limits, x: Any, steps: int, count: int, optimality: float, tolerance: float, finished: bool
 ) -> Outcome:
-    """Return the end of a driver that evaluates derivatives with each value."""
+    """Return the result of a driver that evaluates derivatives with each value."""
     status = Status.CONVERGED if optimality <= tolerance else Status.MAX_STEPS
     rest = replace(limits, atol=tolerance, rtol=0.0, max_steps=limits.max_steps - steps) if steps else limits
     return Outcome(x, steps, count, count, optimality, status, None if finished else rest)
@@ -256,7 +256,7 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
     solve = optimize.brentq if task.method == "brent" else optimize.bisect
     try:
         found = solve(value, a, b, xtol=atol, rtol=rtol, maxiter=limits.max_steps, disp=False)
-    except (_StopError, ValueError):  # SciPy's error is that the signs are equal
+    except (_StopError, ValueError):  # SciPy raises if the signs are equal
         return Outcome(start, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
     x, fun = next(each for each in points if each[0] == found)
     # An end that is a root may have no point of the opposite sign.

@@ -12,7 +12,7 @@ from xpand_extensions.generic.padding import _pieces as pieces
 from ._masked import no_mask
 
 _MOST_REPEATS: Final = 8
-"""Where an axis is repeated more often, the generic way takes its elements one by one."""
+"""If an axis is repeated more often, the generic version takes elements by index."""
 
 
 @forwards_to(generic.pad)
@@ -34,7 +34,7 @@ def pad(x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values:
     out[tuple(centre)] = x
     for axis, (low, high) in enumerate(pad_width):
         if low or high:
-            # Along the axes before, the ends are filled; those along the axes behind come next.
+            # The ends along earlier axes are filled already; those along later axes come next.
             rest = (*centre[axis + 1 :],)
             band = out[(slice(None),) * (axis + 1) + rest] if rest else out
             _fill(band, (slice(None),) * axis, low, x.shape[axis], high, mode, pieces.ends(constant_values, axis))

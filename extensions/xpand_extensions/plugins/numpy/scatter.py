@@ -44,8 +44,7 @@ class NumpyAt(GenericAt):
 
     def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         values = self._values(values)
-        # NumPy's own index checks bounds as it goes. The generic version handles shapes that NumPy would broadcast the
-        # other way.
+        # NumPy's own index checks bounds. The generic version handles shapes that NumPy would broadcast differently.
         if mode not in (None, "raise") or (values.ndim > 1 and values.shape[0] == 1):
             return super()._write(operation, values, mode)
         name = f"at.{operation}"
@@ -62,7 +61,7 @@ class NumpyAt(GenericAt):
             else:
                 out[self.index] = _UFUNCS[operation](out[self.index], values)
         except (IndexError, TypeError, ValueError):
-            # Once more the generic way, whose messages name the argument.
+            # Repeat it with the generic version, whose messages name the argument.
             return super()._write(operation, values, mode)
         return out
 
@@ -75,7 +74,7 @@ class NumpyAt(GenericAt):
                 else:
                     _UFUNCS[operation].at(out, self.index, values)
             except IndexError:
-                pass  # the message of the other way names the argument
+                pass  # the generic version's message names the argument
             else:
                 return out
         return self._write(operation, values, mode)
@@ -108,7 +107,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
-    """Reduce. That no id is too large `ufunc.at` finds out by itself; negative ones it would take from the end."""
+    """Reduce. `ufunc.at` raises for too large ids, but counts negative ones from the end."""
     no_mask(what.function, values)
     if ids.size and ids.dtype != np.uint64 and ids.min() >= 0:
         ids = ids.astype(np.intp, copy=False)
@@ -127,9 +126,9 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
 
 
 def _updated(table: Array, index: Array, values: Array, operation: Operation) -> Array:
-    """Return a table of shape `(count, width)` with rows updated, of several values for one with each in its turn."""
+    """Return a table of shape `(count, width)` with updated rows; several values for a row are applied in order."""
     if operation in ("add", "subtract") and table.shape[1] > 1 and table.dtype.char != "e" and _has_products():
-        # Measured for a million rows of 8: 46 ms, where `add.at` takes 330, or 100 element by element.
+        # For a million rows of 8: 46 ms; `add.at` takes 330 ms, or 100 ms element by element.
         total = _product(table.shape[0], index, values)
         return _UFUNCS[operation](table, total, out=total)
     out = np.array(table, order="C")
@@ -140,7 +139,7 @@ def _updated(table: Array, index: Array, values: Array, operation: Operation) ->
 def _update(out: Array, index: Array, values: Array, operation: Operation) -> None:
     """Update rows of a table in place."""
     if operation in ("min", "max"):
-        # A ufunc's `at` warns of NaN where the ufunc itself is silent.
+        # A ufunc's `at` warns for NaN, although the ufunc itself does not.
         with np.errstate(invalid="ignore"):
             return _update_each(out, index, values, operation)
     return _update_each(out, index, values, operation)
@@ -181,11 +180,11 @@ def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
     result = nothing(xp, values, what)
     adds_rows = values.ndim > 1 and what.combination == "add" and values.dtype.char != "e" and values.size
     if adds_rows and _has_products():
-        # Measured for a million rows of 8: 7 ms, where `add.at` takes 70 and `bincount` by columns 57.
+        # For a million rows of 8: 7 ms; `add.at` takes 70 ms, and `bincount` by columns 57 ms.
         if ids.max() >= what.num_segments:
             raise IndexError
         return np.reshape(_product(what.num_segments, ids, values.reshape(len(ids), -1)), result.shape)
-    # A ufunc's `at` warns of NaN where the ufunc itself is silent.
+    # A ufunc's `at` warns for NaN, although the ufunc itself does not.
     with np.errstate(invalid="ignore") if what.combination in ("min", "max") else nullcontext():
         _UFUNCS[what.combination].at(result, ids, values)
     return result
@@ -227,7 +226,7 @@ def scatter_nd(
 
 
 def _averaged(table: Array, index: Array, values: Array) -> Array:
-    """Replace rows by the averages of the values for them, in place of the generic version's loop."""
+    """Replace rows by the averages of their values, without the generic version's loop."""
     total = _updated(np.zeros_like(table), index, values, "add")
     number = np.bincount(index, minlength=len(table))[:, None]
     np.divide(total, number, out=total, where=number > 0, casting="same_kind")
@@ -236,7 +235,7 @@ def _averaged(table: Array, index: Array, values: Array) -> Array:
 
 
 def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: int) -> tuple[Array, Array]:
-    """Return `x` as a table of rows, the first `axes` axes being numbered, and the values for each as another."""
+    """Return `x` as a table whose rows are numbered along the first `axes` axes, and the values as another table."""
     width = math.prod(x.shape[axes:])
     values = np.asarray(values, dtype=x.dtype)
     shape = positions + x.shape[axes:]

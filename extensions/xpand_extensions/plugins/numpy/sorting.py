@@ -29,11 +29,11 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
 
 
 def _top_of_one(x: Array, k: int, position: int, largest: bool) -> TopK:
-    """Select from one axis: in few steps, each of which takes longer than it works on a thousand values."""
+    """Select from one axis in few steps: their overhead is larger than the work on a thousand values."""
     threshold = np.partition(x, position)[position]
     if threshold != threshold:
         return generic.top_k(x, k, axis=0, largest=largest)
-    # At least `k`, in ascending order of positions; NaN is above the threshold.
+    # At least `k` positions, ascending; NaN is above the threshold.
     (candidates,) = (~(x < threshold) if largest else x <= threshold).nonzero()
     values = x[candidates]
     if largest:

@@ -26,7 +26,7 @@ def i0(x: Array, /) -> Array:
 
 
 def i1(x: Array, /) -> Array:
-    return np.copysign(_corrected(_i1(x), x, generic.i1), x)  # of a negative zero SciPy's are positive
+    return np.copysign(_corrected(_i1(x), x, generic.i1), x)  # SciPy's result for a negative zero is positive
 
 
 def i1e(x: Array, /) -> Array:
@@ -65,8 +65,8 @@ _betainc = scipy_or(scipy.special.betainc, generic.betainc)
 def gammaln(x: Array, /) -> Array:
     result = np.asarray(_gammaln(x))
     size = np.abs(result)
-    # Near its zeros at 1 and 2, where it is at most 0.16, SciPy's is off by any number of ulps; that of complex numbers
-    # isn't. `count_nonzero` takes an eighth of the time of `any` for a few numbers.
+    # Near the zeros at 1 and 2, where the value is at most 0.16, SciPy's error is any number of ulps, except for
+    # complex numbers. `count_nonzero` takes an eighth of the time of `any` for a few numbers.
     if x.dtype.char == "d" and np.count_nonzero(size < 0.2):
         near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
         result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
@@ -82,7 +82,7 @@ def gammaln(x: Array, /) -> Array:
 def betainc(a: Array, b: Array, x: Array, /) -> Array:
     if np.result_type(a, b, x) != np.float32:
         return _betainc(a, b, x)
-    # SciPy's in float32 is off by 200 ulps, though no faster.
+    # SciPy's in float32 has an error of 200 ulps, and is no faster.
     found: Array = _betainc(*(each.astype(np.float64) for each in (a, b, x)))
     return found.astype(np.float32)
 
@@ -148,6 +148,6 @@ def rsqrt(x: Array, /) -> Array:
 
 @widened
 def sinc(x: Array, /) -> Array:
-    # Zeros become numbers so small that the quotient is 1; that of the largest numbers, and infinities, is taken for 0.
+    # Zeros become numbers so small that the quotient is 1; for the largest numbers, and infinities, it counts as 0.
     y = np.where(x == 0.0, x.dtype.type(1e-20), np.clip(x, -1e30, 1e30)) * np.pi
     return np.sin(y) / y * (np.abs(x) < 1e30)

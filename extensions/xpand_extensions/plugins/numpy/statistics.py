@@ -22,21 +22,21 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
     low, high, part = order.positions(xp, q.reshape(-1), flat.shape[-1], method)
     picked = np.unique(low if high is None else np.concatenate([low, high]))
     ordered = np.partition(flat, picked, axis=-1)
-    # NaN is put at the end, so at or after the last of the elements picked.
+    # NaN is sorted to the end: at or after the last selected element.
     nan = np.isnan(np.max(ordered[..., picked[-1] :], axis=-1, keepdims=True))
-    with np.errstate(invalid="ignore"):  # of elements next to NaN, which are replaced below
+    with np.errstate(invalid="ignore"):  # for elements next to NaN, which are replaced below
         result = order.between(xp, ordered[..., low], None if high is None else ordered[..., high], part)
     return order.arranged(xp, order.without(xp, result, nan, q), x, q, axis, keepdims)
 
 
 def _quantile(x: Array, q: float) -> Array:
-    """Interpolate with a fraction that is known: of a few thousand elements, arrays of one value take most time."""
+    """Interpolate with a known fraction, without arrays of one value, which would take most of the time."""
     low, high, part = order.position(q, x.shape[-1])
     ordered = np.partition(x, (low, high), axis=-1)
     first, second = ordered[..., low], ordered[..., high]
     last = np.max(ordered[..., high:], axis=-1)
     if part:
-        with np.errstate(invalid="ignore"):  # of opposite infinities, which have nothing between them
+        with np.errstate(invalid="ignore"):  # between opposite infinities
             between = first * x.dtype.type(1 - part) + second * x.dtype.type(part)
         first = np.where(first == second, first, between)
     return np.asarray(np.where(np.isnan(last), last, first))

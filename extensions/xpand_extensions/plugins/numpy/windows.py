@@ -59,7 +59,7 @@ def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_p
     no_mask("window_mean", x)
     steps = passes(window_shape, padding=padding, **where)
     total = _reduce("add", x, steps)
-    # Both parts alone: a complex infinity divided by a number would be NaN in one.
+    # Each part separately: dividing a complex infinity by a number would make one part NaN.
     parts = (total.real, total.imag) if total.dtype.kind == "c" else (total,)
     if count_include_pad or not any(map(any, padding)):
         for part in parts:
@@ -68,7 +68,7 @@ def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_p
     for each in steps:
         number = inside(xp, each, x.shape[each.axis], "cpu")
         number = number.reshape([-1 if k == each.axis else 1 for k in range(x.ndim)])
-        with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN that is asked for
+        with np.errstate(invalid="ignore"):  # 0 / 0 is the required NaN
             for part in parts:
                 np.divide(part, number.astype(part.dtype), out=part)
     return total

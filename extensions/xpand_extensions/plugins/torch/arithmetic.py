@@ -26,6 +26,6 @@ def truncated_remainder(x: Array, y: Array, /) -> Array:
 
 
 def _apart(y: Array) -> tuple[Array, Array]:
-    """Tell where divisors are 0 and where -1, which unsigned ones never are."""
+    """Return where divisors are 0 and where they are -1, which unsigned ones never are."""
     zero = y == 0
     return zero, y == -1 if y.dtype.is_signed else torch.zeros_like(zero)

@@ -70,7 +70,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def _from_numpy(x: Any, copy: bool | None) -> tuple[Any, bool]:
-    """Convert an array to a tensor, and tell whether it has new memory."""
+    """Convert an array to a tensor, and return whether it has new memory."""
     if x.flags.writeable:
         try:
             return torch.from_numpy(x), False

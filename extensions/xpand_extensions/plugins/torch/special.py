@@ -120,12 +120,12 @@ def factorial(x: Array, /) -> Array:
 
 
 def _beyond(x: Array) -> Array:
-    """Tell where exp(x), from which PyTorch computes the function, nearly overflows."""
+    """Return where exp(x), from which PyTorch computes the function, nearly overflows."""
     return x.abs() > (709.0 if x.dtype == torch.float64 else 88.0)
 
 
 def _is_zero(x: Array) -> Array:
-    """Tell where PyTorch loses the sign of zeros, and where its derivatives are wrong, also at NaN."""
+    """Return where PyTorch loses the sign of zeros, and where its derivatives are wrong, also at NaN."""
     return ~(x.abs() > 0.0)
 
 

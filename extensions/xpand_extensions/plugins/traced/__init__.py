@@ -1,3 +1,3 @@
-"""Traced arrays: every operation goes to the interpreters of `tracing`."""
+"""Traced arrays: the interpreters of `tracing` apply every operation."""
 
 from ...tracing._facades import implementation as implementation

@@ -1,4 +1,4 @@
-"""Compiled functions of traced arrays, which are part of the outer program, whatever compiles them by themselves."""
+"""Compiled functions of traced arrays, which become part of the outer program."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

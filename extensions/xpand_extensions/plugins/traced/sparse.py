@@ -1,3 +1,3 @@
-"""Products of sparse matrices whose values are traced: entry by entry, for which there are derivatives."""
+"""Products of sparse matrices with traced values: entry by entry, for which there are derivatives."""
 
 from ...generic.sparse import coo_product as coo_product

@@ -19,7 +19,7 @@ def format_of(x: Any) -> str | None:
 def from_native(x: Any) -> Sparse:
     shape = tuple(x.shape)
     if x.format in _COMPRESSED:
-        # Not asked whether they are sorted: that would take a pass over them and wait for the device.
+        # Whether they are sorted is unknown: finding out would take a pass and wait for the device.
         return _COMPRESSED[x.format][0]._of(x.data, (x.indices, x.indptr), (shape, False, False))
     if x.format == "coo":
         canonical = bool(x.has_canonical_format)

@@ -1,8 +1,8 @@
-"""Sparse products on CuPy: a kernel for real matrices by rows, else the generic way.
+"""Sparse products on CuPy: a kernel for real matrices by rows, otherwise the generic version.
 
-Not `cupyx.scipy.sparse`: its products wait for the device to be told whether indices are sorted and unique, as they
-needn't be here. The kernel sums the entries of the rows, whatever the order, and doesn't see padding, which is beyond
-the last row's end. It adds up in the same order each time.
+`cupyx.scipy.sparse` is not used: its products wait for the device to check whether indices are sorted and unique, which
+is not needed here. The kernel sums the entries of rows in any order, but always in the same one. It ignores padding,
+which is beyond the last row's end.
 """
 
 from functools import cache
@@ -41,7 +41,7 @@ extern "C" __global__ void csr_matmul(
         out[place] = total;
 }
 """
-"""Each element of the product is summed by so many neighbouring threads, `lanes`, a power of two up to a warp."""
+"""Each element of the product is summed by `lanes` neighbouring threads, a power of two up to a warp."""
 
 
 @forwards_to(generic.csr_matmul)
@@ -51,14 +51,14 @@ def csr_matmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, sha
     if not is_one or values.dtype.name not in _FLOATING or 0 in (*shape, *values.shape, *out_shape):
         return generic.csr_matmul(values, indices, indptr, x, shape=shape)
     size, width = prod(out_shape), prod(out_shape[1:])
-    # With several columns neighbouring threads read neighbouring elements of x, and one for each is best.
+    # With several columns, neighbouring threads read neighbouring elements of x, and one thread each is best.
     lanes = _lanes(values.size / shape[0]) if width == 1 else 1
     index = cp.result_type(indices, indptr)
     with cp.cuda.Device(values.device):
         indices, indptr = (each.astype(index, copy=False) for each in (indices, indptr))
         out = cp.empty(out_shape, dtype=values.dtype)
         arrays = [cp.ascontiguousarray(each) for each in (values, indices, indptr, x)]
-        # CuPy hands integers of Python's on as `long long`.
+        # CuPy passes Python integers as `long long`.
         _kernel(values.dtype.name, index.name)(
             (-(-size * lanes // _BLOCK),), (_BLOCK,), (*arrays, out, size, width, lanes)
         )
@@ -66,7 +66,7 @@ def csr_matmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, sha
 
 
 def _lanes(mean: float) -> int:
-    """Return how many threads to take for rows of so many entries: about half as many."""
+    """Return the number of threads for rows with a number of entries: about half as many."""
     lanes = 1
     while lanes < _WARP and 4 * lanes <= mean:
         lanes *= 2

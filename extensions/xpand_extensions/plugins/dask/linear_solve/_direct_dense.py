@@ -1,4 +1,4 @@
-"""Factors of dense matrices on Dask: of whole matrices, with the stack in blocks."""
+"""Factors of dense matrices on Dask: whole matrices, in blocks of the stack."""
 
 from typing import Any
 

@@ -68,7 +68,7 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
 def _transposed(transpose: Callable[..., tuple[Array, ...]], *cotangents: Array) -> tuple[Array, ...]:
     try:
         return transpose(cotangents)
-    except (AssertionError, NotImplementedError) as error:  # as JAX meets an operation that isn't linear
+    except (AssertionError, NotImplementedError) as error:  # JAX found an operation that isn't linear
         raise TypeError("linear_transpose: the function is not linear in its arguments") from error
 
 
@@ -141,7 +141,7 @@ def custom_vjp(
 
 
 class _Forward(jax.custom_jvp):  # type: ignore[misc]
-    """JAX's function with a rule for forward mode, to which integers' derivatives are zeros, and symbolic ones None."""
+    """JAX's function with a rule for forward mode. The rule gets zeros for integers, and None for symbolic zeros."""
 
     def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool) -> None:
         derivative = _known if symbolic_zeros else _tangent
@@ -154,7 +154,7 @@ class _Forward(jax.custom_jvp):  # type: ignore[misc]
 
 
 class _Reverse(jax.custom_vjp):  # type: ignore[misc]
-    """JAX's function with a rule for reverse mode, to which integers' derivatives are zeros, and symbolic ones None."""
+    """JAX's function with a rule for reverse mode. The rule gets zeros for integers, and None for symbolic zeros."""
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any], symbolic_zeros: bool) -> None:
         derivative = _known if symbolic_zeros else _like_tangent
@@ -199,7 +199,7 @@ def _known(out: Array | None, derivative: Any) -> Array | None:
 
 
 def _tangent(out: Array, derivative: Array) -> Array:
-    """Turn JAX's mark of an integer's derivative into zeros."""
+    """Convert JAX's mark of an integer's derivative to zeros."""
     return jnp.zeros_like(out) if derivative.dtype == jax.dtypes.float0 else derivative
 
 

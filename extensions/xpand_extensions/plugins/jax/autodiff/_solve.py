@@ -29,7 +29,7 @@ def custom_linear_solve(
     found = _directly((matvec, solve, transpose_solve), b, args)
     if found is not None:
         return found
-    # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.
+    # Only once: JAX expects the shapes of right-hand sides, and those of solutions may differ.
     graph, (columns, aux_types) = jax.make_jaxpr(solve, return_shape=True)(b, *args)
     solved = jaxpr_as_fun(graph)
     rows, form = _forms(b, columns)
@@ -39,7 +39,7 @@ def custom_linear_solve(
         return form.packed(outs[: len(columns)]), outs[len(columns) :]
 
     def of_transposed(_: Any, x: Any) -> Any:
-        # JAX takes the auxiliary data to be like that of `solve`, and doesn't check it.
+        # JAX assumes the auxiliary data to be like that of `solve`, without a check.
         zeros = tuple(jnp.zeros(each.shape, each.dtype) for each in aux_types)
         assert transpose_solve is not None, "it is asked for where there is one"
         return rows.packed(transpose_solve(form.arrays(x), *args)[0]), zeros
@@ -80,7 +80,7 @@ def custom_root(
 
 
 def _directly(functions: tuple[Any, Any, Any], first: Arrays, args: Arrays) -> tuple[Arrays, Arrays] | None:
-    """Call the second of some functions, the solver, where no transformation traces their arrays; else None."""
+    """Call the second function, the solver, if no transformation traces the arrays; otherwise return None."""
     return solved_directly(_is_traced, functions, first, args, captured(_is_traced, *functions))
 
 
@@ -104,19 +104,19 @@ def _is_traced(x: Array) -> bool:
 
 
 class _Form:
-    """Arrays as JAX takes them: as they are."""
+    """Arrays that JAX accepts unchanged."""
 
     def packed(self, arrays: Arrays) -> Any:
-        """Put arrays together."""
+        """Combine arrays."""
         return tuple(arrays)
 
     def arrays(self, packed: Any) -> Arrays:
-        """Take them apart."""
+        """Separate arrays."""
         return tuple(packed)
 
 
 class _Row(_Form):
-    """Arrays as one row of numbers, of one data type."""
+    """Arrays flattened to one vector, of one data type."""
 
     def __init__(self, like: Any, dtype: Any) -> None:
         self.kinds, self.dtype = [(x.shape, x.dtype) for x in like], dtype
@@ -132,7 +132,7 @@ class _Row(_Form):
 
 
 def _forms(b: Any, x: Any) -> tuple[_Form, _Form]:
-    """Make those of right-hand sides and of solutions, which JAX takes where they are alike."""
+    """Choose the forms of right-hand sides and of solutions, which JAX requires to be alike."""
     if [(y.shape, y.dtype) for y in b] == [(y.shape, y.dtype) for y in x]:
         return _Form(), _Form()
     dtype = jnp.result_type(*b, *x)

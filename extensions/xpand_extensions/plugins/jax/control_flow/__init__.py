@@ -49,7 +49,7 @@ def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
 
 
 def associative_scan(fn: Function, elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
-    if axis < 0:  # JAX takes it as that of the first array, and the arrays have several numbers of axes
+    if axis < 0:  # JAX would count it in the first array, but arrays have different numbers of axes
         return generic.associative_scan(fn, elems, reverse, axis)
     found: Arrays = jax.lax.associative_scan(fn, elems, reverse=reverse, axis=axis)
     return found

@@ -29,7 +29,7 @@ def scan(
 
 
 def bounded(cond_fun: Function, body_fun: Function, init: Arrays, max_iter: int) -> Arrays:
-    """Step as long as a condition holds, at most so many times."""
+    """Step while a condition holds, up to a maximum number of steps."""
     return _until(cond_fun, body_fun, (np.zeros((), dtype=int), *init), init, max_iter, max_iter)[1:]
 
 
@@ -48,8 +48,8 @@ def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tu
 
 
 def _until(cond_fun: Function, body_fun: Function, carry: Arrays, init: Arrays, stop: Any, longest: int) -> Arrays:
-    """Step from a number of steps and a carry as long as a condition holds, until `stop` steps at most."""
-    # Numbers that take no device: that of the arrays need not be the default one.
+    """Step from a number of steps and a carry while a condition holds, up to `stop` steps."""
+    # Numbers without a device: that of the arrays need not be the default one.
     safe: Any = (0, *map(jax.lax.stop_gradient, init))
     return masked_while(_PRIMITIVES, *counted(cond_fun, body_fun, stop), carry, safe, whole_blocks(longest))
 

@@ -1,4 +1,4 @@
-"""Factors of dense matrices on JAX: each with its verdict compiled as a whole."""
+"""Factors of dense matrices on JAX, compiled together with their status."""
 
 import jax
 

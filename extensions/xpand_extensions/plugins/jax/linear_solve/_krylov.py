@@ -24,11 +24,11 @@ def krylov(b: Array, x0: Array, rtol: Array, atol: Array, /, *, system: Any, **o
         return Found(*run(b, x0, rtol, atol, system=system, arranged=_fast, loop_of=Columns, **options))
 
     of_arrays, arrays, _ = split(solve, (b, x0, rtol, atol, system))
-    # Concrete arrays are of functions that the user has not compiled, which may have changed since the last call.
+    # Concrete arrays belong to functions that the user has not compiled. They may have changed since the last call.
     found: Found = (jax.jit(of_arrays) if all(map(is_concrete, arrays)) else of_arrays)(*arrays)
     return found
 
 
 def _fast(system: Any) -> Any:
-    """Bring matrices, those of the preconditioner too, into the layouts that are fastest for many products."""
+    """Convert matrices, including the preconditioner's, to the layouts that are fastest for many products."""
     return trees.map(arranged, system, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))

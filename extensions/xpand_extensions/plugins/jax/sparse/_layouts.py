@@ -1,7 +1,7 @@
 """Layouts of matrices by rows for loops of many products on JAX: by diagonals, and by the positions of entries in rows.
 
 Measured for the five-point Laplacian of 700x700 cells, in one thread: 0.5 ms by diagonals, whose products need no
-index, where rows in step take 1.8. To bring the values into such a layout takes some products.
+index; rows in step take 1.8 ms. Converting the values to such a layout takes as long as some products.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._containers import CSR, Sparse
 
 FEW_ROWS: Final = 4096
-"""Rows of matrices whose entries are read in one operation: XLA takes longer to compile one for each than they take."""
+"""Matrices of up to so many rows read all entries in one operation: compiling one for each would take longer."""
 
 
 class Layout:
@@ -78,9 +78,9 @@ class Diagonals(Layout):
 
 
 class Rows(Layout):
-    """A matrix by the positions of entries in rows: tuples of the first entry of each row, the second, ….
+    """A matrix by the positions of entries in rows: tuples of the first entry of each row, the second, and so on.
 
-    Of a matrix with few rows, there is one array of all: (*batch, m, slots).
+    A matrix with few rows has one array of all: (*batch, m, slots).
     """
 
     __slots__ = ("columns", "container", "values")
@@ -109,14 +109,14 @@ def _summed(values: tuple[Array, ...], columns: tuple[Array, ...], x: Array) -> 
 
 
 def _product(values: Array, columns: Array, x: Array) -> Array:
-    """Multiply with the elements of vectors at positions: a number for each row, or several, which are added."""
+    """Multiply by the elements of vectors at positions: a number for each row, or several, which are added."""
     product = values * x.at[..., columns].get(mode="promise_in_bounds", wrap_negative_indices=False)
     return product if columns.ndim == 1 else jnp.sum(product, axis=-1)
 
 
 def apart(function: Callable[..., Array], *args: Any) -> Array:
-    """Call a function of arrays that XLA would else, on the CPU, compute anew wherever it asks for an element."""
-    # That numbers equal themselves or don't is nothing that XLA knows, so it can't do without the branch.
+    """Call a function of arrays that XLA would otherwise, on the CPU, compute again for each element that it reads."""
+    # XLA can't know whether numbers equal themselves, so it can't remove the branch.
     x = jax.tree.leaves(args)[0].reshape(-1)[0]
     out = jax.eval_shape(function, *args)
     return jax.lax.cond((x == x) | (x != x), function, lambda *args: jnp.zeros(out.shape, out.dtype), *args)
@@ -129,13 +129,13 @@ trees.register(Rows, lambda a: ((a.container, a.values, a.columns), None), lambd
 
 
 def _shifted(x: Array, before: int, after: int) -> Array:
-    """Put so many zeros before and after vectors, or take so many elements away."""
+    """Add zeros before and after vectors, or cut elements off."""
     padding = [(0, 0, 0)] * (x.ndim - 1) + [(before, after, 0)]
     return jax.lax.pad(x, jnp.zeros((), dtype=x.dtype), padding)
 
 
 def arranged(a: Any) -> Any:
-    """Bring a matrix into the layout that its plan says; return all else as it is."""
+    """Convert a matrix to the layout of its plan; return other objects unchanged."""
     if not isinstance(a, CSR) or a.plan is None or not a.plan.slots.shape[0]:
         return a
     m, n = a.shape[-2:]

@@ -1,4 +1,4 @@
-"""Linear algebra on NumPy: BLAS and LAPACK without copies, and NumPy's loops where matrices are tiny."""
+"""Linear algebra on NumPy: BLAS and LAPACK without copies, and NumPy's loops for tiny matrices."""
 
 import math
 from typing import Final
@@ -19,7 +19,7 @@ from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of
 from ._pivots import order_of
 
 _TINY: Final = 64
-"""Of operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
+"""For operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -61,11 +61,11 @@ def triangular_solve(
     left_side: bool = True,
 ) -> Array:
     _known("triangular_solve", a)
-    # BLAS's own, because LAPACK's looks for zeros on the diagonal and then does not solve.
+    # BLAS's function, because LAPACK's does not solve if the diagonal has zeros.
     (solve,) = get_blas_funcs(("trsm",), (a, b))
     is_complex = a.dtype.kind == "c"
     if conjugate and not transpose:
-        # What BLAS sees is the transpose of `a`, and of the operations on it there is only one that conjugates.
+        # BLAS gets the transpose of `a`, and only one of its operations conjugates.
         a, conjugate = np.conj(a), False
     operation = (2 if conjugate and is_complex else 1) if transpose else 0
     vector = b.ndim == 1
@@ -76,7 +76,7 @@ def triangular_solve(
     if b.size == 0:
         x = np.zeros_like(b)
     elif b.ndim == 2:
-        # In Fortran's order, in which BLAS reads, arrays of C are transposed: it gets them without a copy.
+        # BLAS reads in Fortran order, in which C arrays are transposed: it gets them without a copy.
         x = solve(1.0, a.T, b.T, **options).T
     else:
         x = np.empty(b.shape, b.dtype)
@@ -88,7 +88,7 @@ def triangular_solve(
 
 
 def _known(function: str, x: Array) -> None:
-    """Raise for a longdouble, which SciPy would give to the routine for float64."""
+    """Raise for a longdouble, for which SciPy would call the routine for float64."""
     if x.dtype.char not in "fdFD":
         raise TypeError(f"{function}: LAPACK has nothing for {x.dtype}; convert it with `xp.astype` first")
 
@@ -120,7 +120,7 @@ def lu_solve(
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     if a.ndim > 2 or b.ndim > 2 or 0 in a.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return generic.least_squares(a, b, rtol=rtol)
-    # One singular value decomposition less its vectors, which are only applied.
+    # A singular value decomposition without its vectors, which are only applied.
     x, _, rank, s = np.linalg.lstsq(a, b, rcond=lstsq.cutoff(xp, a, rtol))
     residual = b - a @ x
     with np.errstate(over="ignore"):  # the sum of squares may be infinite

@@ -30,7 +30,7 @@ def factor_lu(a: Array, /) -> Factors:
     lanes = []
     for index in np.ndindex(stack):
         found, pivots, _ = getrf(safe[index])
-        # Laid out as BLAS is to read it at each solution.
+        # In the layout that BLAS reads at each solution.
         factors[index], order[index] = found, order_of(pivots, size)
         lanes.append((found, pivots))
     regular = generic.no_zeros(xp, factors)
@@ -47,7 +47,7 @@ def factor_lu(a: Array, /) -> Factors:
 
 
 def _of_lanes(getrs: Any, lanes: list[tuple[Array, Array]], *, transposed: bool) -> Callable[[Array], Array]:
-    """Make the function that solves with each lane of a stack, by its factors as LAPACK left them."""
+    """Make the function that solves with each matrix of a stack, by LAPACK's factors."""
 
     def solve(b: Array) -> Array:
         if b.ndim == 2:

@@ -1,7 +1,7 @@
 """Factors of sparse matrices by SuperLU.
 
-SuperLU's factors are objects that no array can hold. So they are cached, and found again by the matrix: the functions
-are pure, and pass through transformations as functions of arrays.
+SuperLU's factors are objects that no array can hold. So they are cached, and found by the matrix: the functions are
+pure functions of arrays for transformations.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,23 @@ from xpand_extensions.linear_solve._factors import Factors
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "general": {},
-    # Less fill-in where the pattern is symmetric, and pivots may stay on the diagonal.
+    # Less fill-in if the pattern is symmetric and pivots may stay on the diagonal.
     "symmetric": {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.001, "options": {"SymmetricMode": True}},
-    # A triangle is its own factor: nothing is to be exchanged, and nothing filled in.
+    # A triangle is its own factor, without exchanges or fill-in.
     "triangle": {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}},
 }
 
 _MAX_BYTES: Final = 2**30
 _MIN_COUNT: Final = 4
-_OBJECT_BYTES: Final = 4096  # roughly what Python's objects take
+_OBJECT_BYTES: Final = 4096  # approximate size of the Python objects
 
-_cache: Final[dict[tuple[Any, ...], "_Factors"]] = {}  # the one not used longest first
+_cache: Final[dict[tuple[Any, ...], "_Factors"]] = {}  # least recently used first
 _cached_bytes = 0
 _lock: Final = Lock()  # callbacks of compiled programs run in several threads
 
 
 class _Factors:
-    """The factors of one matrix, or why there are none; and the matrix, to tell whose they are."""
+    """The factors of one matrix, or the reason why there are none, and the matrix, to identify them."""
 
     def __init__(self, parts: tuple[Array, ...], format: str, size: int, kind: str) -> None:
         self.parts = parts
@@ -59,7 +59,7 @@ class _Factors:
             return 0.0, Status.CONVERGED
         try:
             factors = splu(a, **_OPTIONS.get(kind, _OPTIONS["triangle"]))
-        except RuntimeError:  # that a factor is exactly singular
+        except RuntimeError:  # a factor is exactly singular
             return np.inf, Status.SINGULAR
         self.solve = factors.solve
         self.bytes += factors.nnz * (a.dtype.itemsize + 4)
@@ -81,7 +81,7 @@ def _columns(parts: tuple[Array, ...], format: str, size: int) -> Any:
     a = make((values[:used], indices[:used], indptr), shape=(size, size))
     if format == "csr":
         return a.tocsc()
-    return a if a.has_canonical_format else a.copy()  # SuperLU puts it in order, in place
+    return a if a.has_canonical_format else a.copy()  # SuperLU sorts it in place
 
 
 def _triangle(a: Any, kind: str) -> Any:
@@ -130,7 +130,7 @@ def solve_sparse(
 
 
 def _found(parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Factors:
-    """Return the cached factors of a matrix; compute them where there are none."""
+    """Return the cached factors of a matrix; compute them if there are none."""
     global _cached_bytes
     values = parts[0]
     with np.errstate(all="ignore"):

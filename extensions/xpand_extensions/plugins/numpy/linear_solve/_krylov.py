@@ -24,10 +24,10 @@ from ._krylov_steps import ROUTINES, STEPS, start_gmres
 
 _FEW_SYSTEMS: Final = 8
 _FEW_UNKNOWNS: Final = 500
-"""Of more systems with fewer unknowns a step costs little but the calls, which all share that are solved at once."""
+"""With fewer unknowns, a step costs little more than its calls, which systems solved together share."""
 
 _MANY_STEPS: Final = 32
-"""After so many a matrix is brought into diagonals, which takes about as long as they did."""
+"""After so many products a matrix is converted to diagonals, which takes about as long as they did."""
 _MOST_PADDING: Final = 1.5
 
 
@@ -60,7 +60,7 @@ def krylov(
 
 
 def _is_one_by_one(system: Any, b: Array) -> bool:
-    """Return whether to solve one after the other: the data of a step stays in the cache, and none waits."""
+    """Return whether to solve one after the other: then the data of a step stays in the cache, and no system waits."""
     return (
         isinstance(system.operator, Matrix)
         and not system.is_preconditioned
@@ -94,21 +94,21 @@ def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool)
 
 
 class Layouts:
-    """Matrices by diagonals, kept for the next system: often it has the same matrix, or at least the same pattern."""
+    """Matrices by diagonals, cached for the next system, which often has the same matrix or pattern."""
 
     def __init__(self) -> None:
-        """Keep none yet."""
+        """Start without matrices."""
         self.pattern: tuple[Array, ...] = ()
         self.positions: Positions | None = None
         self.values: Array | None = None
         self.diagonals: Diagonals | None = None
 
     def has(self, a: CSR) -> bool:
-        """Return whether a matrix is the one that was asked for last."""
+        """Return whether a matrix is the last one used."""
         return a.values is self.values and self._knows(a)
 
     def of(self, a: CSR) -> Diagonals | None:
-        """Bring a matrix into diagonals, where a few hold all its entries."""
+        """Convert a matrix to diagonals, if a few hold all its entries."""
         if not self._knows(a):
             self.pattern, self.values, (m, n) = a.pattern, None, a.shape
             self.positions = positions_of(a.indices, a.indptr, (m, n), _MOST_PADDING)
@@ -122,10 +122,10 @@ class Layouts:
 
 
 class Product:
-    """The product with a system's matrix; of a CSR by a kernel alone, into the same array each time."""
+    """The product with a system's matrix. For a CSR only the kernel is called, with the same output array each time."""
 
     def __init__(self, system: Any, b: Array, layouts: Layouts) -> None:
-        """Take the system, a right-hand side, and where to keep layouts."""
+        """Take the system, a right-hand side, and the cache of layouts."""
         a = system.operator.values if isinstance(system.operator, Matrix) else None
         is_plain = isinstance(a, CSR) and a.ndim == 2 and a.dtype == b.dtype
         self.matrix = a if is_plain and system.basis is None and not system.is_transposed else None
@@ -156,10 +156,10 @@ class Product:
 
 
 class InPlace(Loop):
-    """The loop, with steps that make no arrays but the product."""
+    """The loop, with steps that allocate no arrays except the product."""
 
     def __init__(self, method: Method, *args: Any, layouts: Layouts) -> None:
-        """Take the arguments of a loop, and the store of layouts."""
+        """Take the arguments of a loop, and the cache of layouts."""
         super().__init__(method, *args)
         self.layouts = layouts
         self.made = STEPS.get(method) if self.b.dtype in ROUTINES and self.b.ndim == 1 and self.b.size else None
@@ -167,7 +167,7 @@ class InPlace(Loop):
             self.method = method._replace(start=start_gmres)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
-        """Take steps until the system has reason to be looked at, or has taken so many."""
+        """Take steps until the system needs a check, or has taken so many."""
         if self.made is None:
             return super().steps(carry, stop)
         product = Product(self.system, self.b, self.layouts)

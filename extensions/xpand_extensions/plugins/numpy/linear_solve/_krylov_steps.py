@@ -19,15 +19,15 @@ ROUTINES: Final = {
     np.dtype(np.float32): (blas.saxpy, blas.sdot, blas.sscal),
     np.dtype(np.float64): (blas.daxpy, blas.ddot, blas.dscal),
 }
-"""Of each data type: add a multiple, multiply, scale."""
+"""For each data type: add a multiple, multiply, scale."""
 _CANCELLED: Final = 0.1
-"""A vector of which less is left is made orthogonal a second time: Rutishauser (1967)."""
+"""If less is left of a vector, it is orthogonalized again: Rutishauser (1967)."""
 
 Linear = Callable[[Array], Array]
 
 
 class Steps(Protocol):
-    """The interface of a method at work."""
+    """The interface of a running method."""
 
     def __init__(self, state: Any, precondition: Linear | None, order: int) -> None: ...
 
@@ -119,7 +119,7 @@ class Stabilised:
         out[:] = multiply(x if self.precondition is None else self.precondition(x))
 
     def _least(self) -> list[float]:
-        """Return the weights of r[1:] that bring r[0] nearest, by the generic method's orthogonal basis."""
+        """Return the weights of r[1:] that approximate r[0] best, by the generic method's orthogonal basis."""
         dot, basis, squares, upper = self.dot, self.r[1:], [0.0] * self.order, np.eye(self.order)
         if self.order > 1:
             basis = [each.copy() for each in basis]
@@ -140,7 +140,7 @@ class Stabilised:
 
 
 def start_gmres(system: Any, x: Array, r: Array, order: int) -> Gmres:
-    """Begin as the generic method does, with a basis that isn't written before it is used."""
+    """Begin as the generic method does, with an uninitialized basis."""
     basis = np.zeros((order + 1, r.shape[0]), dtype=r.dtype)
     beta = np.sqrt(np.dot(r, r))
     if beta:
@@ -150,7 +150,7 @@ def start_gmres(system: Any, x: Array, r: Array, order: int) -> Gmres:
 
 
 class Minimal:
-    """GMRES: one orthogonal basis, made of one vector after the other."""
+    """GMRES: an orthogonal basis, extended vector by vector."""
 
     def __init__(self, state: Any, precondition: Linear | None, order: int) -> None:
         # Made by `start_gmres` for this cycle, so that they may be written.

@@ -11,15 +11,18 @@ from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._solve_dense import default_rtol
 
 MOST: Final = 32
-"""The most unknowns. For so few the inverse, for an exact condition number, takes no longer than an estimate."""
+"""The maximum number of unknowns.
+
+For so few, the inverse, which gives an exact condition number, takes no longer than an estimate.
+"""
 
 
 class _Kind(NamedTuple):
-    """Constants of a data type, as Python numbers, which are compared faster."""
+    """Constants of a data type, as Python numbers, whose comparisons are faster."""
 
     least: float
     least_norm: float
-    """Whose square has a place in the data type."""
+    """The square of this must not underflow."""
     most_norm: float
     most_condition: float
     rtol: float
@@ -45,7 +48,7 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
     getrf, getrs, getri = kind.routines
     with np.errstate(all="ignore"):  # overflow means singular
         factors, pivots, _ = getrf(a)
-        # So NaN, and infinities in the matrix, go the long way too, and those whose pivots have no inverse.
+        # NaN, infinities in the matrix, and pivots without an inverse take the general path too.
         if not np.minimum.reduce(abs(factors.diagonal())) >= kind.least:
             return None
         x = getrs(factors, pivots, b)[0]
@@ -53,7 +56,7 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
         condition = np.maximum.reduce(abs(inverse) @ np.add.reduce(abs(a), axis=1))
         residual = b - a @ x
         size, wanted = _norm(residual), _norm(b)
-    # Squares beyond the data type's range, and values that aren't finite.
+    # Squares that overflow or underflow, and values that aren't finite.
     if not (kind.least_norm < wanted < kind.most_norm and condition < inf and size < inf):
         return None
     if not condition < kind.most_condition:

@@ -20,11 +20,11 @@ from xpand_extensions.generic.random._normal import PIECES, evaluated
 
 Words: TypeAlias = "np.ndarray[Any, np.dtype[np.uint32]]"
 Finish: TypeAlias = Callable[[Words, Words, Any], None]
-"""Writes into a part of the result, of the two words of each number, which it may overwrite."""
+"""Writes into a part of the result from the two words of each number, which it may overwrite."""
 
 BLOCK: Final = 32_768
 FEW: Final = 256
-"""So many numbers are quicker made of Python's integers."""
+"""Up to so many numbers are made faster from Python integers."""
 _MASK: Final = 0xFFFFFFFF
 _LOW, _HIGH = (0, 1) if sys.byteorder == "little" else (1, 0)
 
@@ -77,9 +77,9 @@ def hash_one(key: tuple[int, int], counter: int) -> tuple[int, int]:
 
 
 def _hash_few(key: tuple[int, int], start: int, count: int) -> tuple[int, int]:
-    """Hash counters all at once, as the lanes of 64 bits of one integer: a call of NumPy's takes longer than all of it.
+    """Hash all counters at once, as 64-bit lanes of one Python integer: a single call of NumPy takes longer.
 
-    The upper halves of the lanes of the first word collect the carries of sums, too little to reach the next lane.
+    The upper halves of the first word's lanes collect the carries of sums, which never reach the next lane.
     """
     ones, steps = _lanes(count)
     mask = _MASK * ones
@@ -99,7 +99,7 @@ def _hash_few(key: tuple[int, int], start: int, count: int) -> tuple[int, int]:
 
 @cache
 def _lanes(count: int) -> tuple[int, int]:
-    """Return the integer that has 1 in each lane, and that which has 0, 1, 2, …"""
+    """Return the integer with 1 in each lane, and the one with 0, 1, 2, …"""
     return sum(1 << 64 * i for i in range(count)), sum(i << 64 * i for i in range(count))
 
 
@@ -165,9 +165,9 @@ def normal_double(x: Words, y: Words, out: Any) -> None:
 
 
 def _make_normal(u: Any, width: int, w: Any, found: Any) -> None:
-    """Overwrite numbers from 0 to below 1 with normal ones, with the help of two buffers."""
+    """Overwrite numbers from 0 to below 1 with normal ones, using two buffers."""
     dtype = u.dtype.type
-    # From the number next above -1 on, to below 1: the product is exact.
+    # Maps to the numbers from the next above -1 to below 1; the product is exact.
     np.multiply(u, dtype(2), out=u)
     np.add(u, dtype(-1.0 + np.finfo(dtype).eps / 2), out=u)
     np.multiply(u, u, out=w)

@@ -1,4 +1,4 @@
-"""Counts on NumPy: a part of the array after the other, and only the elements still tried."""
+"""Counts on NumPy: the array is divided into parts, and only undecided elements are tried again."""
 
 import math
 from collections.abc import Callable
@@ -50,10 +50,10 @@ def _poisson(key: Words, lam: Any) -> Any:
 
 
 class _Chain:
-    """The keys of one trial after the other, computed when they are needed."""
+    """The keys of successive trials, computed when they are needed."""
 
     def __init__(self, key: Words, number: int, following: int) -> None:
-        """Begin at a key, of whose new keys the positions are given."""
+        """Begin at a key; `positions` selects among its new keys."""
         self._next, self._number, self._following = key, number, following
         self._made: list[Words] = []
 
@@ -66,7 +66,7 @@ class _Chain:
 
 
 def _counted(key: Words, lam: Any, positions: Any, result: Any) -> None:
-    """Count how many uniform numbers there are whose product is above exp(-lam)."""
+    """Count the uniform numbers whose product stays above exp(-lam)."""
     chain = _Chain(key, 1, 0)
     for start in range(0, positions.size, _BLOCK_SIZE):
         part = positions[start : start + _BLOCK_SIZE]
@@ -103,7 +103,7 @@ def _binomial(key: Words, n: Any, p: Any) -> Any:
 
 
 def _waited(key: Words, n: Any, p: Any, positions: Any, result: Any) -> None:
-    """Count how many geometric numbers, the trials from a success to the next, there are in `n` trials."""
+    """Count the geometric numbers (trials from a success to the next) that fit into `n` trials."""
     chain = _Chain(key, 0, 1)
     for start in range(0, positions.size, _BLOCK_SIZE):
         part = positions[start : start + _BLOCK_SIZE]
@@ -119,7 +119,7 @@ def _waited(key: Words, n: Any, p: Any, positions: Any, result: Any) -> None:
 
 
 def _by_rejection(key: Words, parameters: tuple[Any, ...], trial: Callable[..., Any]) -> Any:
-    """Try numbers until one has been taken for each element; each then has the last that was good until the end."""
+    """Try numbers until one is accepted for each element. Each gets the last number accepted before the end."""
     result = np.empty_like(parameters[0])
     pending = np.arange(result.size)
     keys = []
@@ -136,7 +136,7 @@ def _by_rejection(key: Words, parameters: tuple[Any, ...], trial: Callable[..., 
 
 
 def _tried(key: Words, parameters: tuple[Any, ...], positions: Any, trial: Callable[..., Any], result: Any) -> Any:
-    """Write the numbers of a trial to some positions of the result where they are good; return the other positions."""
+    """Write the accepted numbers of a trial to some positions of the result; return the other positions."""
     left = []
     first, second = hashed(key, 1), hashed(key, 2)
     for start in range(0, positions.size, _BLOCK_SIZE):
@@ -144,6 +144,6 @@ def _tried(key: Words, parameters: tuple[Any, ...], positions: Any, trial: Calla
         counters = _counters(part)
         u, v = (uniform(each, result.dtype, *counters) for each in (first, second))
         count, good = trial(np, *[x[part] for x in parameters]).tried(u - result.dtype.type(0.5), v)
-        result[part] = count  # of those that aren't good to be overwritten
+        result[part] = count  # others are overwritten later
         left.append(part[~good])
     return np.concatenate(left)

@@ -24,7 +24,7 @@ def hashed(key: Words, low: Any = 0, high: Any = 0) -> Words:
     """Return Threefry's output for counters, given by their words, under keys."""
     schedule = key[0], key[1], key[0] ^ key[1] ^ np.uint32(PARITY)
     x, y = np.broadcast_arrays(schedule[0] + high, schedule[1] + low)
-    # Either may be a view of a single number, or of the other's shape alone.
+    # Either may be a view of a single number.
     x, y = np.array(x), np.array(y)
     rest = np.empty_like(x)
     for i in range(5):

@@ -1,4 +1,4 @@
-"""The gamma distribution on NumPy: a part of the array after the other, and only the elements still tried."""
+"""The gamma distribution on NumPy: the array is divided into parts, and only undecided elements are tried again."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from xpand_extensions.generic.random import _gamma as generic
 from ._elements import DTYPES, Words, hashed, normal, taken, uniform
 
 _BLOCK_SIZE: Final = 2**15
-"""How many elements are worked on at once."""
+"""The number of elements in a part."""
 
 
 def gamma_elements(keys: Any, a: Any, /, *, log_space: bool) -> Any:
@@ -44,7 +44,7 @@ def _part(keys: Words, a: Any, log_space: bool) -> Any:
 
 
 def _volume(keys: Words, d: Any) -> Any:
-    """Try cubes of normal numbers about 1 until one is taken for each element."""
+    """Try cubes of normal numbers about 1 until one is accepted for each element."""
     c = d.dtype.type(1 / 3) / np.sqrt(d)
     result = np.empty_like(d)
     positions = np.arange(d.size)
@@ -58,7 +58,7 @@ def _volume(keys: Words, d: Any) -> Any:
         cubes = cube[doubtful]
         bound = square[doubtful] * d.dtype.type(0.5) + d[doubtful] * ((1 - cubes) + np.log(cubes))
         rejected[doubtful] = np.log(u[doubtful]) >= bound
-        result[positions] = cube  # of those rejected to be overwritten
+        result[positions] = cube  # rejected ones are overwritten later
         (again,) = np.nonzero(rejected)
         positions, c, d, keys = positions[again], c[again], d[again], hashed(taken(keys, again), 0)
     return result

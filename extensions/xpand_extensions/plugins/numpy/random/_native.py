@@ -32,7 +32,7 @@ class Source:
         return self._xp.asarray(self._source.permutation(x), dtype=default_dtype(self._xp, "integral"))
 
     def _real(self, dtype: DType | None) -> Any:
-        """Choose the type to draw in, of the two that there are."""
+        """Choose the type to draw in: float32 or float64."""
         return np.float32 if dtype is not None and np.dtype(dtype).itemsize <= 4 else np.float64
 
     def _of(self, x: Any, dtype: DType | None) -> Array:

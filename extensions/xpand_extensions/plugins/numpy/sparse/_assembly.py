@@ -1,4 +1,4 @@
-"""Assembly of sparse matrices on NumPy: by counting, with the kernels of SciPy."""
+"""Assembly of sparse matrices on NumPy: by counting, with SciPy's kernels."""
 
 import numpy as np
 from scipy.sparse import _sparsetools as kernels

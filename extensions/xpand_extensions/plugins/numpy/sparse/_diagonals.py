@@ -9,12 +9,12 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._products import Shape
 
 _MOST: Final = 32
-"""More are not looked for: rows are as fast then, and on JAX programs would grow with them."""
+"""The maximum number of diagonals. With more, rows are as fast, and programs on JAX would grow."""
 _SAMPLE: Final = 1000
 
 
 class Positions(NamedTuple):
-    """Where the entries of a pattern by rows are, by diagonals."""
+    """The positions of a pattern's entries in a layout by diagonals."""
 
     offsets: Array
     """The column that each diagonal has in row 0."""
@@ -38,7 +38,7 @@ class Diagonals(NamedTuple):
 
 
 def diagonals_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) -> tuple[int, ...]:
-    """Return the columns that the diagonals have in row 0, of those few that hold all entries; none if they aren't."""
+    """Return the columns in row 0 of the few diagonals that hold all entries; nothing if there are too many."""
     m, n = shape
     ends = np.asarray(indptr)
     columns = np.asarray(indices)[: ends[-1]]
@@ -53,7 +53,7 @@ def diagonals_of(indices: Array, indptr: Array, shape: Shape, most_padding: floa
 
 
 def positions_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) -> Positions | None:
-    """Return where the entries are, if a few diagonals hold them all."""
+    """Return the positions of the entries if a few diagonals hold them all."""
     offsets = diagonals_of(indices, indptr, shape, most_padding)
     if not offsets:
         return None
@@ -66,7 +66,7 @@ def positions_of(indices: Array, indptr: Array, shape: Shape, most_padding: floa
 
 
 def by_diagonals(values: Array, positions: Positions) -> Diagonals:
-    """Bring real values into the layout; those at one position are summed."""
+    """Convert real values to the layout; duplicates are summed."""
     count, n = len(positions.offsets), positions.shape[1]
     data = np.bincount(positions.flat, weights=values[: len(positions.flat)], minlength=count * n)
     return Diagonals(positions.offsets, data.reshape(count, n).astype(values.dtype, copy=False), positions.shape)

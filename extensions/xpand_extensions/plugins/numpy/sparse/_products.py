@@ -1,6 +1,6 @@
 """Sparse products on NumPy: the kernels of SciPy's sparse arrays, called on the parts.
 
-They are called without a sparse array around the parts, since making one looks at all indices.
+They are called without a sparse array around the parts, since making one reads all indices.
 """
 
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     step = max(1, _BLOCK // max(width, 1))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        # Out of bounds is padding only; told not to look for it, `take` is faster.
+        # Only padding is out of bounds; without checks `take` is faster.
         left = np.take(x, rows[part], axis=-2, mode="clip")
         right = np.take(y, columns[part], axis=-2, mode="clip")
         if width == 1:
@@ -144,7 +144,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
 
 
 def each_lane(multiply: Any, values: Array, x: Array, m: int) -> Array:
-    """Multiply with `multiply(values, x, out)`, which adds to `out`, for each batch element."""
+    """Call `multiply(values, x, out)`, which adds to `out`, for each batch element."""
     dtype = values.dtype
     values, x = _wide(values), _wide(x)
     is_vector = x.ndim == 1 or x.shape[-1] == 1
@@ -170,7 +170,7 @@ def each_lane(multiply: Any, values: Array, x: Array, m: int) -> Array:
 
 
 def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) -> tuple[Array, Array, Array]:
-    """Leave out padding, which the kernels would write beyond the end."""
+    """Remove padding, for which the kernels would write beyond the end."""
     if not len(rows) or (rows.max() < shape[0] and columns.max() < shape[1]):
         return values, rows, columns
     in_range = (rows < shape[0]) & (columns < shape[1])

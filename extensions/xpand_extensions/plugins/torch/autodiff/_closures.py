@@ -44,7 +44,7 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
 
 
 def _own(function: Callable[..., Any], outer: Sequence[Array]) -> set[int]:
-    """Tell which arrays a function captures now."""
+    """Return which arrays a function captures now."""
     wanted = set(map(id, outer))
     return {id(x) for x in captured(lambda x: id(x) in wanted, function)}
 
