@@ -159,7 +159,7 @@ def _in_order(module: str) -> str:
 
 
 def is_alias(value: Any) -> bool:
-    """Tell whether a public name is a type alias, such as `Literal["left", "right"]` or a union."""
+    """Return whether a public name is a type alias, such as `Literal["left", "right"]` or a union."""
     return not isinstance(value, type) and get_origin(value) is not None
 
 

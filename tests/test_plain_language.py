@@ -4,6 +4,7 @@ A word comes onto a list when it is gone from the code; the message of a failure
 also have an ordinary use have a pattern that is only true of the other one.
 """
 
+import ast
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -49,6 +50,7 @@ _NOUN: Final = (
 )
 PROSE: Final = {
     r"at the door": "in the facade; checked",
+    r"(be|is) had": "available, found",
     r"beside": "next to, with, compared with, in addition to",
     r"brought along|brings? along": "captured",
     r"go(es)? on": "continue",
@@ -64,7 +66,11 @@ PROSE: Final = {
     r"of ours": "xpand's",
     r"nobody knows": "unknown",
     r"right sides?": "right-hand side",
+    r"(does not|doesn't|don't) tell": "does not report, does not determine",
+    r"(have|has) a say": "affects",
     r"spared": "not needed; safe value",
+    r"strangers?": "third-party",
+    r"tell whether": "return whether",
     r"(the|its) transposed" + _NOUN: "the transpose",
     r"truth values?|truths": "boolean",
     r"unless told": "by default",
@@ -72,7 +78,7 @@ PROSE: Final = {
 }
 """Words in comments and docstrings, and what to write instead."""
 
-CLAUSE: Final = r"(What|Who|Of which)\b(?!.*\?$)"
+CLAUSE: Final = r"(?:What|Who|Whose|Of which)\b(?![^.]*\?)"
 """A sentence that is a clause: a noun, or a verb such as "Return", says the same in fewer words."""
 
 _PIECE: Final = re.compile(
@@ -87,7 +93,7 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _PART: Final = re.compile(f"_({'|'.join(IDENTIFIERS)})_")
 _SPACE: Final = r"\s+(?:#\s*)?"
 _PHRASE: Final = re.compile(rf"(?<![\w`-])({'|'.join(PROSE).replace(' ', _SPACE)})(?![\w`-])")
-_CLAUSE: Final = re.compile(rf'^\s*"""\s*({CLAUSE}.*)', re.MULTILINE)
+_CLAUSE: Final = re.compile(rf'(?:^\s*"""\s*|# ?|[.:]\s+(?:#\s*)?)({CLAUSE}.*)', re.MULTILINE)
 
 
 def divided(source: str) -> tuple[str, str]:
@@ -143,6 +149,18 @@ def test_names_comments_and_docstrings_are_plain() -> None:
     assert not found, "\n".join(found)
 
 
+def test_docstrings_of_functions_start_with_a_verb() -> None:
+    noun = re.compile(r"(The|An?|Whether|Where|How|Each|[a-z`\d].*)\b")
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {text.partition(chr(10))[0]}"
+        for path in _modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)) is not None
+        if noun.match(text) and not any("property" in ast.dump(each) for each in node.decorator_list)
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_titles_of_the_documentation_are_plain() -> None:
     pages = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     assert len(pages) > 10
@@ -167,6 +185,8 @@ def test_titles_of_the_documentation_are_plain() -> None:
             "next to, with, compared with, in addition to",
         ),
         "a clause": ('def f():\n    """What it returns."""', "write a noun, or a verb first"),
+        "a clause later": ('def f():\n    """Return it. What it is."""', "write a noun, or a verb first"),
+        "a clause in a comment": ("x = 1  # What it is", "write a noun, or a verb first"),
     }.values(),
 )
 def test_faults_are_found(source: str, instead: str) -> None:

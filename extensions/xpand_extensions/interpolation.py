@@ -26,7 +26,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
         coordinates: Positions, in steps of the grid: of shape `(batch, *points, d)` for `d` spatial axes, of a real
             floating-point data type. The first point of an axis lies at 0, the last one of `n` at `n - 1`. Where one of
             both batches is 1, it is used with all of the other.
-        extrapolation: What lies outside, for an axis with the points `abc`: "boundary": `aaa abc ccc`, likewise for
+        extrapolation: The values outside, for an axis with the points `abc`: "boundary": `aaa abc ccc`, likewise for
             "undefined" and None, which leave the choice to the implementation; "zeros": `000 abc 000`, so that values
             fall to 0 over one step; "periodic": `abc abc abc`; "symmetric": `cba abc cba`; "reflect": `bcb abc bab`.
 

@@ -50,7 +50,7 @@ def pad(
         x: An array of any shape and data type; numeric for "linear_ramp" and `reflect_type="odd"`.
         pad_width: How many elements are added to the ends: a number for all, a pair (low, high) for all axes, or a pair
             for each axis. Below zero: so many elements are taken away from that end, once the others are extended.
-        mode: What is added.
+        mode: The added elements.
 
             - "constant": `constant_values`.
             - "edge": the element at the end.

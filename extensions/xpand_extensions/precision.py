@@ -187,9 +187,9 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
     whatever else in xpand makes arrays out of nothing. Where `dtype=` is given, that holds. A library that xpand
     doesn't wrap makes arrays as it always does: give it `dtype=default_dtype(xp=xp)`.
 
-    The block is one of this thread, or of this asynchronous task; others aren't affected. What is compiled in it, by
-    `jit`, `jax.jit` or `torch.compile`, is compiled for it. JAX has 64-bit types only where they are switched on: the
-    block does so, in its thread, and turns the switch back.
+    The block is one of this thread, or of this asynchronous task; others aren't affected. Functions compiled inside of
+    the block, by `jit`, `jax.jit` or `torch.compile`, use its setting. JAX has 64-bit types only where they are
+    switched on: the block does so, in its thread, and turns the switch back.
 
     Args:
         real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
@@ -270,7 +270,7 @@ def default_dtype(
 
     Args:
         kind: "real floating", "complex floating", "integral" or "indexing", as the standard's `default_dtypes` has
-            them. Of the last, that of indices which functions return, no precision has a say.
+            them. Of the last, that of indices which functions return, a precision has no effect.
         xp: The namespace of the library, or its name; the default one if omitted.
         device: The device on which the array shall be.
 

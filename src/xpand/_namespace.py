@@ -348,8 +348,8 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
 
     Args:
         xp: A namespace.
-        underlying: What to name for the namespace of traced arrays, which transformations of NumPy, CuPy and Dask hand
-            to functions: False for "traced", True for the library whose arrays are traced.
+        underlying: The name for namespaces of traced arrays, which functions get under transformations of NumPy, CuPy
+            and Dask. False: "traced"; True: the library whose arrays are traced.
 
     Raises:
         TypeError: xp is no namespace, but an array, say, whose namespace `array_namespace` knows.
@@ -443,7 +443,9 @@ def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:
         return xp.__name__ in names
 
     is_namespace.__name__ = is_namespace.__qualname__ = f"is_{name}_namespace"
-    is_namespace.__doc__ = f"""Tell whether `xp` is a namespace of {name}: the library's own, or the conforming one."""
+    is_namespace.__doc__ = (
+        f"""Return whether `xp` is a namespace of {name}: the library's own, or the conforming one."""
+    )
     return is_namespace
 
 

@@ -11,7 +11,7 @@ __all__ = ["allclose", "array_equal", "isclose"]
 
 
 def isclose(a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
-    """Tell element by element whether `abs(a - b) <= atol + rtol * abs(b)`.
+    """Return for each element whether `abs(a - b) <= atol + rtol * abs(b)`.
 
     Args:
         a: An array of any data type, or a number.

@@ -25,7 +25,7 @@ def array(xp: Any, values: Any, dtype: Any = None, device: Any = None) -> Array:
 
 
 def holds_arrays(values: Any) -> bool:
-    """Tell whether nested lists have arrays in them."""
+    """Return whether nested lists have arrays in them."""
     if isinstance(values, (list, tuple)):
         return any(map(holds_arrays, values))
     return xpand.is_array_api_obj(values)

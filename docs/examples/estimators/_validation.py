@@ -145,7 +145,7 @@ def _target(estimator: BaseEstimator, x: Array, y: Any) -> Array:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Tell whether `x` is an array of another library than NumPy."""
+    """Return whether `x` is an array of another library than NumPy."""
     return xpand.is_array_api_obj(x) and not xpand.is_numpy_array(x)
 
 

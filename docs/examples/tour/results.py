@@ -80,5 +80,5 @@ class Column:
         return TOLERANCES[self.dtype]
 
     def agrees(self, result: Result) -> bool:
-        """Tell whether a result of this column is what NumPy gets."""
+        """Return whether a result of this column is what NumPy gets."""
         return result.difference is not None and result.difference <= self.tolerance

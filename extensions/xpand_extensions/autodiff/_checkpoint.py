@@ -96,7 +96,7 @@ def checkpoint(
 
 @pluggable
 def checkpoint_name(x: trees.Tree, /, name: str) -> trees.Tree:
-    """Name a value, so that a policy of `checkpoint` can tell whether to save it.
+    """Name a value, so that a policy of `checkpoint` can decide whether to save it.
 
     Args:
         x: A tree of arrays, of any library.

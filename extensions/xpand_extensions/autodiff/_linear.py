@@ -47,7 +47,7 @@ class LinearFunction:
 
         Args:
             name: The transformation, for messages.
-            argument: What the argument is called in messages.
+            argument: The name of the argument in messages.
             native: The function of arrays: those of floating-point data types alone. None where all is zero.
             takes: The structure of the argument, and its leaves.
             gives: The structure of the result, and its leaves. Leaves that are integers are zeros.

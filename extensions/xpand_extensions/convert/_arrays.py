@@ -40,8 +40,8 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
         copy: True for memory of its own. False to share memory or raise. None: share where possible.
 
     Returns:
-        Arrays of the library, with the data types, shapes and values of `x`. What is of this library already, and on
-        this device, is returned as it is, unless `copy` is True; so it is under transformations too.
+        Arrays of the library, with the data types, shapes and values of `x`. Arrays that belong to this library
+        already, and lie on this device, are returned unchanged, unless `copy` is True; also under transformations.
 
         Where memory is shared, write into neither array: the other would change too, arrays of JAX included, which are
         taken for constants. A NumPy array that is read-only is copied where the other library could write into it; one

@@ -305,7 +305,7 @@ def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Names
         xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
 
     It is the library's own setting, and so works on code that doesn't know xpand. JAX has one for the process;
-    PyTorch's and CuPy's hold for the thread that sets them. What `use_device` sets comes before it.
+    PyTorch's and CuPy's hold for the thread that sets them. `use_device` has priority over it.
 
     Raises:
         TypeError, ValueError: As `device_info`.
@@ -332,7 +332,7 @@ def use_device(
     Returns:
         A context manager, which gives the library's own object for the device. It is the library's own setting
         (`jax.default_device`, `torch.device`, `cupy.cuda.Device`), so it works on code that doesn't know xpand, and
-        holds in this thread alone. What it was before comes back, also after an error. A task of asyncio that waits
+        holds in this thread alone. The previous setting is restored, also after an error. A task of asyncio that waits
         inside of the block leaves it set for others of the thread.
 
     Raises:

@@ -21,8 +21,8 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
     """Make `at` for the module `scatter` of a plug-in, from functions that read and write rows.
 
     `scatter.at`, and everything that is built on it, such as `indexing.take`, `gather` and updates at masks, brings its
-    indices to one form: rows of a table. So these functions are all that a library has to provide. What isn't given is
-    done with the standard alone.
+    indices to one form: rows of a table. So these functions are all that a library has to provide. Missing ones are
+    replaced by the standard's functions.
 
     Args:
         read: `read(table, index)` returns the rows of `table`, of shape `(count, width)`, at `index`, integers of shape
@@ -32,7 +32,7 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
             at `index`. All values for one row count; of several that are set, the last one.
 
     Raises:
-        TypeError: What is given is no function, or `write` no mapping.
+        TypeError: An argument is no function, or `write` no mapping.
         ValueError: `write` has the name of no update.
 
     >>> import numpy as np

@@ -143,7 +143,7 @@ def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, til
 
 def all_to_all(x: Array, /, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Array:
     position = names.axis_of("all_to_all", axis_name).position()
-    # Of each sender along the first axis, of each receiver along the second. The whole is one array, shared by all.
+    # Senders are along the first axis, receivers along the second. All lanes share the one array.
     everything = gathered("all_to_all", x, (axis_name,), 0, False)
     xp = array_namespace(everything, position)
     return own_entry(xp, xp.moveaxis(everything, 1, 0), position)

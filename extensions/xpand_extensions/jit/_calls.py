@@ -214,8 +214,8 @@ def by_signature(
     """Make the function of arrays and numbers that is compiled once for each signature of theirs.
 
     Args:
-        function: What is compiled, for messages.
-        what: What of its arguments the signature holds, for messages.
+        function: The name of the compiled function, for messages.
+        what: The properties of its arguments in the signature, for messages.
         signature: Returns the key of a call.
         compile_for: Returns a program for such arguments, and whether to cache it.
         lock: Held while compiling.

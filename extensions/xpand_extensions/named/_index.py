@@ -31,7 +31,7 @@ class dslice:
             one part for each of its elements.
         length: The number of elements, or an `Axis` that takes the place of the one selected from.
 
-    What lies past the end of the axis reads as 0, and is not written.
+    Positions past the end of the axis read as 0, and are not written.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")

@@ -24,8 +24,8 @@ def from_native(x: Any, /) -> Sparse:
 
     Returns:
         A COO, CSR or CSC, of the values and indices of `x` themselves, where that keeps them in such a format; what is
-        kept in another (by diagonals, blocks, lists or dictionaries) is converted to CSR. What `x` knows of the order
-        of its entries is promised of the container.
+        kept in another (by diagonals, blocks, lists or dictionaries) is converted to CSR. If the order of the entries
+        of `x` is known, the container declares it.
 
     Raises:
         TypeError: `x` is something else.

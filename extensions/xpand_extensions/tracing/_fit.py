@@ -92,7 +92,7 @@ class Placed:
         self._has_several = False
 
     def takes(self, other: "Placed") -> bool:
-        """Add another cotangent to this one if their elements are the same or disjoint; tell whether they are."""
+        """Add another cotangent to this one if their elements are the same or disjoint; return whether they are."""
         if len(other._key) != len(self._key) or other._value.dtype != self._value.dtype or other._whole is not None:
             return False
         if self._whole is None:

@@ -186,7 +186,7 @@ def axis_index(axis_name: names.Names) -> Array:
         An array of shape (), of int32.
 
     Raises:
-        TypeError: What can't be a name.
+        TypeError: An object that can't be a name.
         NameError: A name that is not bound by `vmap` around the call.
         ValueError: A name twice, or none.
 

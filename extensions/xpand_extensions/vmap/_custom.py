@@ -104,8 +104,8 @@ class CustomVmap:
         """Set the rule, and return it: a decorator.
 
         Args:
-            rule: Takes the size of the mapped axis, a tuple with a tree of booleans like each argument, which tell
-                whether an array has that axis, and the arguments, with the axis first where they have it. It returns a
+            rule: Takes the size of the mapped axis, a tuple with a tree of booleans like each argument
+                (does an array have that axis?), and the arguments, with the axis first where they have it. It returns a
                 pair: the output, and a tree of booleans like it.
         """
         if not callable(rule):

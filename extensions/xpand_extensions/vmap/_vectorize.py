@@ -48,7 +48,7 @@ def vectorize(
         TypeError: `function` can't be called, or an excluded argument is neither a position nor a name. By the function
             returned: the number of arguments or of results is not that of the signature; arguments that are no arrays;
             or (`UnsupportedError`) a library that can't map.
-        ValueError: What is no signature, or a negative position. By the function returned: an argument with too few
+        ValueError: An invalid signature, or a negative position. By the function returned: an argument with too few
             axes, sizes that differ for one core dimension, loop dimensions that don't broadcast, or results of other
             core dimensions than the signature's.
 

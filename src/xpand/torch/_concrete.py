@@ -1,4 +1,4 @@
-"""Tell whether the values of a tensor can be read."""
+"""Whether the values of a tensor can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell whether an array is being differentiated, for the few functions whose derivatives PyTorch gets wrong.
+"""Whether an array is being differentiated, for the few functions whose derivatives PyTorch gets wrong.
 
 These functions take another form for such arrays only, with the same values. Where a function is not differentiable,
 PyTorch's own derivative stands.

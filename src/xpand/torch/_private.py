@@ -111,7 +111,7 @@ def _needs(*paths: str) -> Callable[[F], F]:
 # Levels of torch.func: each `vmap`, `grad` or `jvp` that is running is one, and wraps the arrays that it traces.
 
 are_levels_active: Callable[[], bool] = _function("torch._C:_are_functorch_transforms_active")
-"""Tell whether a transformation of torch.func is running. Public: none."""
+"""Return whether a transformation of torch.func is running. Public: none."""
 
 current_level: Callable[[], int | None] = _function("torch._C._functorch:maybe_current_level")
 """Return the number of the innermost level, or None. Public: none."""
@@ -120,13 +120,13 @@ level_of: Callable[[Array], int] = _function("torch._C._functorch:maybe_get_leve
 """Return the level that wraps an array; 0 or less if none does. Public: none."""
 
 is_wrapped: Callable[[Array], bool] = _function("torch._C._functorch:is_functorch_wrapped_tensor")
-"""Tell whether a level wraps an array. Public: `torch.func.debug_unwrap(x) is not x`, slower where it is asked most."""
+"""Return whether a level wraps an array. Public: `torch.func.debug_unwrap(x) is not x`, which is slower."""
 
 is_mapped: Callable[[Array], bool] = _function("torch._C._functorch:is_batchedtensor")
-"""Tell whether the innermost level that wraps an array is a `vmap`. Public: none."""
+"""Return whether the innermost level that wraps an array is a `vmap`. Public: none."""
 
 is_grad_wrapped: Callable[[Array], bool] = _function("torch._C._functorch:is_gradtrackingtensor")
-"""Tell whether the innermost level that wraps an array is a derivative. Public: none."""
+"""Return whether the innermost level that wraps an array is a derivative. Public: none."""
 
 unwrap_mapped: Callable[[Array, int], tuple[Array, int | None]] = _function("torch._C._functorch:_unwrap_batched")
 """Return the whole batch below a `vmap`, and its axis or None. Public: `register_vmap`, for operations alone."""
@@ -195,7 +195,7 @@ def load_forward_rules() -> None:
 
 
 are_hooks_allowed: Callable[[], bool] = _function("torch._C._autograd:_saved_tensors_hooks_is_enabled")
-"""Tell whether `saved_tensors_hooks` may be used, as torch.func's levels forbid it. Public: none."""
+"""Return whether `saved_tensors_hooks` may be used, as torch.func's levels forbid it. Public: none."""
 
 
 @_needs("torch._C._autograd:_top_saved_tensors_default_hooks")
@@ -211,10 +211,10 @@ def count_uses(storage: Any) -> int:
 
 
 is_view: Callable[[Array], bool] = _function("torch:Tensor._is_view")
-"""Tell whether an array is a view of another tensor. Public: none."""
+"""Return whether an array is a view of another tensor. Public: none."""
 
 is_zero_tensor: Callable[[Array], bool] = _function("torch:Tensor._is_zerotensor")
-"""Tell whether an array is one of PyTorch's zeros without memory. Public: none."""
+"""Return whether an array is one of PyTorch's zeros without memory. Public: none."""
 
 sparse_indices: Callable[[Array], Array] = _function("torch:Tensor._indices")
 """Return the indices of a sparse tensor with duplicates. Public: `Tensor.indices`, which is for coalesced ones."""

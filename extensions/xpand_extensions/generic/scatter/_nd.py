@@ -83,6 +83,6 @@ def _mean(table: Array, chosen: Rows, values: Array) -> Array:
     none = xp.zeros((chosen.count, 1), dtype=index_dtype(xp, device), device=device)
     ones = xp.ones((chosen.index.shape[0], 1), dtype=none.dtype, device=device)
     number = row_kernels(none)._write_rows(none, replace(chosen, width=1), ones, "add")
-    # An element without values is divided by one: 0 / 0 would warn, and make its gradient NaN.
+    # Divide elements without values by one: 0 / 0 would warn, and make their gradient NaN.
     divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), table.dtype)
     return xp.where(number > 0, total / divisor, table)

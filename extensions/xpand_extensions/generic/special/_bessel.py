@@ -9,7 +9,7 @@ from xpand_extensions._dtypes import widened
 
 from .._rational import polynomial
 
-# Fitted with mpmath at Chebyshev points, within 1e-16. I0(x) and 2 I1(x)/x for |x| <= 8, of (x/8)².
+# Fitted with mpmath at Chebyshev points, within 1e-16: I0(x) and 2 I1(x)/x for |x| <= 8, in (x/8)².
 _I0_SMALL: Final = (
     1.0,
     16.000000000000014,
@@ -46,7 +46,7 @@ _I1_SMALL: Final = (
     5.341781516777647e-07,
     6.725742072411059e-08,
 )
-# √x exp(-x) I(x) for x >= 8, of 16/x - 1.
+# √x exp(-x) I(x) for x >= 8, in 16/x - 1.
 _I0_LARGE: Final = (
     0.4021765094450081,
     0.0033605519836677235,
@@ -145,7 +145,7 @@ def _scaled(xp: Namespace, x: Array, order: int) -> Array:
 
 
 def _parts(xp: Namespace, x: Array, order: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Tell where x is near 0, x there, |x| elsewhere, and the factor and divisor of exp(|x|) that the function is."""
+    """Return where x is near 0, x there, |x| elsewhere, and the factor and divisor of exp(|x|) in the function."""
     size = xp.abs(x)
     near = size <= 8.0
     inner = xp.where(near, x, xp.zeros_like(x))
@@ -154,7 +154,7 @@ def _parts(xp: Namespace, x: Array, order: int) -> tuple[Array, Array, Array, Ar
 
 
 def small_i1(x: Array) -> Array:
-    """i1(x) for |x| <= 8."""
+    """Compute i1(x) for |x| <= 8."""
     return _small(x, 1)
 
 

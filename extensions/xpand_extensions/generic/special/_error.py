@@ -1,8 +1,8 @@
 """The error function's family in terms of the standard: rational functions on two ranges, selected by `where`.
 
-The coefficients are those of rational functions that interpolate the true values, computed to 45 digits, at Chebyshev
-points; they meet the functions to 6e-17 of their values. In each range that is not an element's own its argument is
-replaced by a harmless one, so that nothing overflows and derivatives stay finite.
+The rational functions interpolate the true values, computed to 45 digits, at Chebyshev points, with relative errors up
+to 6e-17. Outside of an element's own range its argument is replaced by a harmless one, so that nothing overflows and
+derivatives stay finite.
 """
 
 import math
@@ -120,7 +120,7 @@ _ROOT_TWO: Final = math.sqrt(2.0)
 def erf(x: Array, /) -> Array:
     xp = array_namespace(x)
     a = xp.abs(x)
-    # Where the tail is subtracted from 1, it needn't be exact to its own last place.
+    # A tail that is subtracted from 1 needn't be exact to its own last place.
     b = xp.where((a >= 1.0) & (a <= 30.0), a, 30.0)
     tail = xp.exp(-(b * b)) * erfcx(b)
     return xp.where(a >= 1.0, xp.sign(x) * (1.0 - tail), _center(xp.where(a >= 1.0, 0.0, x)))
@@ -130,7 +130,7 @@ def erf(x: Array, /) -> Array:
 def erfc(x: Array, /) -> Array:
     xp = array_namespace(x)
     a = xp.abs(x)
-    b = xp.where((a >= 0.5) & (a <= 30.0), a, 30.0)  # of 30, and all beyond, exp(-x²) is 0
+    b = xp.where((a >= 0.5) & (a <= 30.0), a, 30.0)  # exp(-x²) is 0 from 30 on
     tail = _gauss(xp, b, 1.0) * erfcx(b)
     near = 1.0 - _center(xp.where(a >= 0.5, 0.0, x))
     return xp.where(a >= 0.5, xp.where(x > 0.0, tail, 2.0 - tail), near)
@@ -153,7 +153,8 @@ def log_ndtr(x: Array, /) -> Array:
     near = xp.log(0.5 + 0.5 * _center(xp.where(far, 0.0, x) * _ROOT_HALF))
     above = xp.log1p(-_upper_tail(xp, xp.where((x >= 0.75) & (x <= 40.0), x, 40.0)))
     upper = xp.where(far, above, near)
-    # Below, the tail's logarithm is taken of its factors. Beyond the root of the largest number x² overflows.
+    # Below, the logarithm of the tail is the sum of those of its factors. Beyond the root of the largest number x²
+    # overflows.
     finite = (x <= -0.75) & (a < math.sqrt(float(xp.finfo(x.dtype).max)))
     b = xp.where(finite, a, 1.0)
     lower = xp.log(0.5 * erfcx(b * _ROOT_HALF)) - 0.5 * b * b
@@ -180,32 +181,32 @@ def ndtri(x: Array, /) -> Array:
 
 
 def _center(x: Array) -> Array:
-    """erf(x) for |x| < 1."""
+    """Compute erf(x) for |x| < 1."""
     return x * rational(x * x, _ERF_NUMERATOR, _ERF_DENOMINATOR)
 
 
 def erfcx(x: Array) -> Array:
-    """exp(x²) erfc(x) for x >= 1/2."""
+    """Compute exp(x²) erfc(x) for x >= 1/2."""
     u = 1.0 / (x + 2.0)
     return u * rational(u, _ERFCX_NUMERATOR, _ERFCX_DENOMINATOR)
 
 
 def _gauss(xp: Namespace, x: Array, factor: float) -> Array:
-    """exp(-factor x²) for |x| <= 40 and a factor of 1 or 1/2, exact though x² would be rounded.
+    """Compute exp(-factor x²) for |x| <= 40 and a factor of 1 or 1/2, without the rounding of x².
 
-    Of the part of `x` in sixteenths the square is exact; the remainder is small.
+    The square of `x` rounded to sixteenths is exact; the remainder is small.
     """
     y = xp.round(x * 16.0) * 0.0625
     return xp.exp(-factor * (y * y)) * xp.exp(-factor * ((x - y) * (x + y)))
 
 
 def _upper_tail(xp: Namespace, x: Array) -> Array:
-    """ndtr(-x) for 0.75 <= x <= 40."""
+    """Compute ndtr(-x) for 0.75 <= x <= 40."""
     return 0.5 * _gauss(xp, x, 0.5) * erfcx(x * _ROOT_HALF)
 
 
 def _inverse(xp: Namespace, x: Array, c: Array) -> Array:
-    """erf⁻¹(x), given its complement c = 1 - |x| as well, which alone is exact where |x| is near 1."""
+    """Compute erf⁻¹(x), given also c = 1 - |x|, which is exact even if |x| is near 1."""
     inside = c > 0.0
     c_inside = xp.where(inside, c, 1.0)
     w = -xp.log(c_inside * (2.0 - c_inside))

@@ -10,10 +10,10 @@ from xpand_extensions._dtypes import widened
 from .._rational import polynomial, rational
 from ._pieces import HALF_LOG_2PI, log_gamma_1p, stirling
 
-# The positive zero of the digamma function less one, in two parts, of which the first is a number of the data type.
+# The positive zero of the digamma function minus one, in two parts; the first is a number of the data type.
 ROOT: Final = (0.46163214496836236, -1.5522348162858677e-17)
 ROOT_SINGLE: Final = (0.4616321325302124, 1.2438149938918909e-08)
-# Digamma at 1 + d, divided by d less the zero, for 0 <= d <= 2; and z² (log z - 1/(2z) - digamma(z)) of 1/z², z >= 2.
+# digamma(1 + d) / (d - zero) for 0 <= d <= 2, and z² (log z - 1/(2z) - digamma(z)) in 1/z² for z >= 2.
 _DIGAMMA_P: Final = (
     1.2503801375034054,
     1.8998845370478825,
@@ -64,7 +64,7 @@ _EULER_MACLAURIN: Final = (
     43867 / 5109094217170944000,
 )
 _DIRECT: Final = 10
-"""How many terms of a zeta series are added one by one."""
+"""The number of terms of a zeta series that are added one by one."""
 
 
 @widened
@@ -83,7 +83,7 @@ def gammaln(x: Array, /) -> Array:
     # Γ(x) = Γ(1 + x) / x, and Γ(-z) = -π / (sin(πz) Γ(1 + z)).
     factor = xp.where(negative, xp.sin(math.pi * xp.abs(rest)), xp.where(below_one, size, one))
     value = xp.where(negative, math.log(math.pi) - value, value) - xp.log(factor)
-    # What _reflected takes for a pole next to 0 isn't one here.
+    # `_reflected` would treat a point next to 0 as a pole, which it isn't here.
     tiny = pole & (x != 0.0) & (xp.abs(x) < 1.0)
     value = xp.where(tiny, -xp.log(xp.where(tiny, xp.abs(x), one)), value)
     return xp.where((pole & ~tiny) | over, math.inf * one, value)
@@ -100,7 +100,7 @@ def digamma(x: Array, /) -> Array:
     d = xp.where(small, d, nothing)
     ratio = rational(d, _DIGAMMA_P, _DIGAMMA_Q)
     root = ROOT if x.dtype == xp.float64 else ROOT_SINGLE
-    # Not (d - root[0]) - root[1], which compilers take for one subtraction of the sum.
+    # Not (d - root[0]) - root[1], which compilers turn into one subtraction of the sum.
     near = (d - root[0]) * ratio - root[1] * ratio
     z = xp.where(small, 3.0 * one, size)
     w = 1.0 / z
@@ -115,10 +115,10 @@ def digamma(x: Array, /) -> Array:
 
 
 def _reflected(xp: Namespace, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Tell where x is on the negative axis, |x|, x less the nearest integer there, and where a pole is.
+    """Return where x is on the negative axis, |x|, x minus the nearest integer there, and where a pole is.
 
-    Poles are 0, the negative integers and -∞, and with them numbers so near 0 that 1/x overflows. At poles the size is
-    3, and elsewhere than on the negative axis the rest is 1/2, so that results are finite.
+    Poles are 0, the negative integers, -∞, and numbers so near 0 that 1/x overflows. At poles the size is 3, and off
+    the negative axis the rest is 1/2, so that results are finite.
     """
     size = xp.abs(x)
     one = xp.ones_like(x)
@@ -178,7 +178,7 @@ def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
     for k in range(1, _DIRECT):
         total = total + (q_ + float(k)) ** -s_
     w = q_ + float(_DIRECT)
-    # Where s is far greater than w, the rest is negligible compared with the first term; the formula would overflow.
+    # If s is far greater than w, the rest is negligible compared with the first term, and the formula would overflow.
     r = xp.minimum(s_, 20.0 * w)
     v = 1.0 / w
     rest = 0.0 * one
@@ -201,7 +201,7 @@ def factorial(x: Array, /) -> Array:
 
 
 def factorials(largest: int) -> list[int]:
-    """List 0!, 1!, … as far as they are at most `largest`, and that number for all the rest."""
+    """List 0!, 1!, … up to `largest`, which replaces all larger ones."""
     table = [1]
     while table[-1] * len(table) <= largest:
         table.append(table[-1] * len(table))
@@ -218,7 +218,7 @@ def _of_integers(xp: Namespace, x: Array) -> Array:
 
 @widened
 def _of_real(x: Array, /) -> Array:
-    """Compute Γ(1 + x), from x itself: where Γ is steep, the rounding of 1 + x would be felt."""
+    """Compute Γ(1 + x) from x itself: where Γ is steep, the rounding of 1 + x would matter."""
     xp = array_namespace(x)
     one = xp.ones_like(x)
     small = x < 2.0

@@ -1,8 +1,8 @@
 """The beta function's logarithm and the incomplete gamma and beta functions in terms of the standard alone.
 
-Continued fractions and series need more terms the larger the parameters; an integral does not. Substituted so that the
-integrand is exp(h(s)) with a concave h that is 0 at 0, and cut off where h is -38, the tails of both distributions are
-within 1e-15 of a sum of 32 terms by Gauss and Legendre, whatever the parameters.
+Continued fractions and series need more terms for larger parameters; an integral does not. With the integrand
+exp(h(s)), with a concave h that is 0 at 0, cut off where h is -38, Gauss-Legendre sums of 32 terms give the tails of
+both distributions within 1e-15 for all parameters.
 """
 
 import math
@@ -36,16 +36,16 @@ def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 
 _STEPS: Final = 5
-"""How often the recurrence of the incomplete beta function is applied."""
+"""The number of applications of the incomplete beta function's recurrence."""
 NODES: Final = _gauss_legendre(32)
 BLOCK_SIZE: Final = 2**13
-"""How many elements of the integrand are computed at once: more would not stay in a processor's cache."""
+"""The number of elements of the integrand computed at once: more would not stay in the cache."""
 
 
 def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) -> Array:
     """Integrate a function of arrays elementwise from 0 to `end`: at several nodes at once, along a first axis."""
     size = math.prod(end.shape)
-    # A compiler makes one loop of it, and takes the less time for it the fewer operations there are.
+    # A compiler fuses it into one loop, in less time for fewer operations.
     count = max(1, min(len(NODES), BLOCK_SIZE // max(size, 1))) if is_concrete(end) else len(NODES)
     options = {"dtype": end.dtype, "device": device_of(end)}
     total = xp.zeros_like(end)
@@ -58,7 +58,7 @@ def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) ->
     return total * end
 
 
-# (-1)^k / k! for k = 1, 2, …: the terms of exp(-x) - 1 that x <= 1 needs
+# (-1)^k / k! for k = 1, 2, …: the terms of exp(-x) - 1 for x <= 1
 _ALTERNATING: Final = tuple((-1.0) ** k / math.factorial(k) for k in range(1, 19))
 
 
@@ -109,18 +109,17 @@ def rise_from_zero(
 
 
 def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
-    """Compute the incomplete gamma function from x to infinity where x > a, from 0 to x elsewhere; say where is which.
-
-    With t = x exp(s), the upper one is x^a exp(-x) / Γ(a) times the integral of exp(a s - x (exp(s) - 1)) over s > 0;
-    the lower one likewise over s < 0, by way of P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1), twice, so that a may
-    be small.
+    """Compute the incomplete gamma function from x to infinity where x > a, and from 0 to x elsewhere; return also
+    where x > a. With t = x exp(s), the upper one is x^a exp(-x) / Γ(a) times the integral of exp(a s - x (exp(s) - 1))
+    over s > 0. The lower one is that over s < 0, after P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1) is applied twice,
+    so that a may be small.
     """
     one = xp.ones_like(x)
     is_upper = x > a
     sign = xp.where(is_upper, one, -one)
     rate = xp.where(is_upper, x - a, (a - x) + 2.0)
     end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * x)))
-    # Above the end, as the first guess is: exp(s) - 1 - s is at least s²/2.
+    # The first guess is above the end: exp(s) - 1 - s is at least s²/2.
     reach = xp.log1p(end + DEPTH / x)
     end = xp.where(is_upper, xp.minimum(end, reach), end)
 
@@ -140,9 +139,9 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _gamma_complement(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
-    """Say where the upper function is the smaller one though x may be below a, and compute it there by a series.
+    """Return where the upper function is the smaller one although x may be below a, and compute it there by a series.
 
-    There x < 1, the integrand is flat for long, and the lower function, subtracted from 1, would cancel.
+    There x < 1, the integrand is flat over a long range, and subtracting the lower function from 1 would cancel.
     """
     one = xp.ones_like(x)
     small = (x < 1.0) & (a < 1.0)
@@ -168,10 +167,10 @@ def gamma_density(xp: Namespace, a: Array, x: Array) -> Array:
 
 
 def _log_minus(xp: Namespace, ratio: Array, change: Array) -> Array:
-    """Compute log(ratio) - change without cancellation: the change is the ratio less one, known exactly."""
+    """Compute log(ratio) - change without cancellation, given the exact change = ratio - 1."""
     near = (change > -0.5) & (change < 1.0)
     tiny = float(xp.finfo(ratio.dtype).smallest_normal)
-    # 1 where it isn't taken: of the smallest number the logarithm's second derivative overflows.
+    # 1 where it isn't used: the logarithm's second derivative overflows at the smallest number.
     ratio = xp.where(near, xp.ones_like(ratio), xp.where(ratio < tiny, xp.full_like(ratio, tiny), ratio))
     return xp.where(near, log1p_minus(xp, xp.where(near, change, xp.zeros_like(change))), xp.log(ratio) - change)
 
@@ -190,9 +189,9 @@ def betaln(a: Array, b: Array, /) -> Array:
 
 
 def _betaln(xp: Namespace, a: Array, b: Array, *, times_low: bool = False) -> Array:
-    """Compute log B for positive numbers: where gamma functions are large, by the differences of their logarithms.
+    """Compute log B for positive numbers; if gamma functions are large, by the differences of their logarithms.
 
-    Or that of the smaller parameter times B, which for a small parameter is near 1, if that parameter is below 2.
+    If the smaller parameter is below 2, compute log(parameter * B) instead, which is near 0 for a small parameter.
     """
     low, high = xp.minimum(a, b), xp.maximum(a, b)
     two = xp.full_like(low, 2.0)
@@ -204,7 +203,7 @@ def _betaln(xp: Namespace, a: Array, b: Array, *, times_low: bool = False) -> Ar
     low_ = xp.where(both, low, two)
     share = xp.where(both, ratio / (1.0 + ratio), 0.5 * two)
     far = (low_ - 0.5) * xp.log(share) - 0.5 * xp.log(large) - large * log1p + HALF_LOG_2PI + stirling(low_)
-    # log Γ(low), less log Γ(low + high) - log Γ(high)
+    # log Γ(low), minus log Γ(low + high) - log Γ(high)
     low_ = xp.where(both, two, low)
     log_gamma = log_gamma_1p(low_) if times_low else gammaln(low_)
     near = log_gamma - low_ * (xp.log(low_ + large) - 1.0) - (large - 0.5) * log1p
@@ -239,7 +238,7 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
 
 
 def _beta_rise(xp: Namespace, a: Array, b: Array, x: Array, where: Array) -> Array:
-    """Return zeros with the derivatives in x of the incomplete beta function at 0, where a condition holds."""
+    """Return zeros that have the derivatives in x of the incomplete beta function at 0, where a condition holds."""
     b, x = xp.where(where, b, xp.ones_like(b)), xp.where(where, x, xp.zeros_like(x))
     return rise_from_zero(xp, a, x, b, -0.5 * b * (b - 1.0), 0.5 * b * (b + 1.0))
 
@@ -247,17 +246,17 @@ def _beta_rise(xp: Namespace, a: Array, b: Array, x: Array, where: Array) -> Arr
 def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
     """Compute the incomplete beta function from 0 to x, where x is below the mean and y is 1 - x.
 
-    With t = x / (x + y exp(s)) it is x^a y^b / B(a, b) times the integral of exp(b s) / (x + y exp(s))^(a+b) over
-    s > 0, here by way of I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)), five times: for a small a it would continue for
-    long, next to poles at a distance of π.
+    With t = x / (x + y exp(s)) it is x^a y^b / B(a, b) times the integral of exp(b s) / (x + y exp(s))^(a+b) over s >
+    0. First I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)) is applied five times: for a small a the integrand would
+    decay slowly, with poles at a distance of π.
     """
     one = xp.ones_like(x)
     n = a + b + float(_STEPS)
     excess = xp.where(x < 0.5, a - (a + b) * x, (a + b) * y - b)
     rate = excess + float(_STEPS) * y
-    # Of two ways to write the integrand the one in which nothing cancels: in the smaller of x and y.
+    # The integrand is written in the smaller of x and y, which avoids cancellation.
     sign = xp.where(y <= x, one, -one)
-    c = xp.where(y <= x, y, x)  # not the minimum, whose gradient is halved where both are 1/2
+    c = xp.where(y <= x, y, x)  # not `minimum`, whose gradient is halved if both are 1/2
 
     def exponent(s: Array) -> Array:
         s_ = sign * s
@@ -303,7 +302,9 @@ def _log(xp: Namespace, x: Array, y: Array) -> Array:
 
 
 def _beta_complement(xp: Namespace, a: Array, b: Array, y: Array) -> tuple[Array, Array]:
-    """Say where the integrand is flat for long, since (a + b) y is small, and compute 1 - I(b, a) at y by a series."""
+    """Return where the integrand is flat over a long range, since (a + b) y is small, and compute 1 - I(b, a) at y by a
+    series.
+    """
     one = xp.ones_like(y)
     small = ((a + b) * y < 1.0) & (y < 0.2)
     a, b, y = xp.where(small, a, one), xp.where(small, b, 0.5 * one), xp.where(small, y, 0.1 * one)

@@ -1,6 +1,6 @@
-"""Pieces of which the functions around gamma are made: each smooth, evaluated wherever its argument may lie.
+"""Building blocks of the gamma family: smooth functions, evaluated for all their arguments.
 
-The rational functions were fitted with mpmath: they meet the function at the Chebyshev points of the interval, and are
+The rational functions were fitted with mpmath: they equal the function at the Chebyshev points of the interval, and are
 within 1e-16 of it in between.
 """
 
@@ -90,7 +90,7 @@ def log1p_minus(xp: Namespace, x: Array) -> Array:
     """Compute log(1 + x) - x for x > -1 without cancellation."""
     near = (x > -0.5) & (x < 1.0)
     inner = xp.where(near, x, xp.zeros_like(x))
-    # log(1 + x) = 2 atanh(z) and x = 2 z / (1 - z); the remaining difference begins with -x z.
+    # log(1 + x) = 2 atanh(z) and x = 2 z / (1 - z); the difference starts with -x z.
     z = inner / (inner + 2.0)
     square = z * z
     series = 2.0 * z * square * rational(square, _ATANH_P, _ATANH_Q) - inner * z

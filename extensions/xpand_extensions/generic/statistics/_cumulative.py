@@ -1,4 +1,4 @@
-"""Cumulative operations with the standard alone: partial results over twice as many elements each time."""
+"""Cumulative operations with the standard alone: each pass doubles the length of partial results."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = Fal
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
     xp = array_namespace(x)
-    # NaN is kept out of the sums, since NumPy warns of it there, and put back from the first one on.
+    # NaN is excluded from the sums, where NumPy would warn, and inserted again from the first NaN on.
     nan = xp.isnan(x)
     total = _accumulated(xp, xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
     seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, checks.device_of(x))), axis=axis) > 0
@@ -60,7 +60,7 @@ def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Ar
     left = (rows[..., 1:2] - rows[..., :1]) / first
     right = (rows[..., -1:] - rows[..., -2:-1]) / last
     if edge_order == 2:
-        # The slope of the parabola through three samples, where it isn't the middle one's.
+        # The slope of the parabola through three samples, at an outer one.
         left = left + (left - (rows[..., 2:3] - rows[..., 1:2]) / second) * (first / (first + second))
         right = right + (right - (rows[..., -2:-1] - rows[..., -3:-2]) / before) * (last / (last + before))
     return from_last(xp, xp.concat([left, inner, right], axis=-1), axis)
@@ -71,7 +71,9 @@ def _real(xp: Namespace, f: Array) -> Any:
 
 
 def _uneven(rows: Array, steps: Array) -> Array:
-    """Take the slopes of parabolas at their middle samples: of both sides', each weighted by the other's distance."""
+    """Compute the slopes of parabolas at their middle samples: the slopes of both sides, each weighted by the other's
+    distance.
+    """
     slopes = (rows[..., 1:] - rows[..., :-1]) / steps
     before, after = steps[:-1], steps[1:]
     return (slopes[..., :-1] * after + slopes[..., 1:] * before) / (before + after)

@@ -1,4 +1,4 @@
-"""Reductions that pass over NaN, with the standard alone."""
+"""Reductions that ignore NaN, with the standard alone."""
 
 import math
 from typing import Any
@@ -75,7 +75,7 @@ def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
 
 def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0.0) -> Array:
     """Divide by the corrected number, or give NaN where that isn't positive."""
-    some = number > math.floor(correction)  # as good as the correction itself, and an integer like the number
+    some = number > math.floor(correction)  # equivalent to the correction itself, and an integer like the number
     divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
     divisor = xp.where(some, divisor - correction, divisor) if correction else divisor
     nan = xp.full((), math.nan, dtype=total.dtype, device=checks.device_of(total))
@@ -93,7 +93,7 @@ def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any,
 
 
 def _first(x: Array, extreme: Any, axis: int | None, keepdims: bool) -> Array:
-    """Find the first element equal to the extreme one: an infinity put for NaN might come before one that is there."""
+    """Find the first element equal to the extreme one: an infinity that replaces NaN might come before a real one."""
     xp = array_namespace(x)
     axes = tuple(range(x.ndim)) if axis is None else (axis,)
     if 0 in x.shape:

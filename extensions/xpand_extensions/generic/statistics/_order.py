@@ -70,7 +70,7 @@ def _position_dtype(xp: Namespace, x: Array, device: Any) -> DType:
 
 
 def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
-    """Put infinity for NaN, whose place in order the standard leaves open."""
+    """Replace NaN, whose order the standard leaves open, by infinity."""
     return xp.where(nan, xp.full((), math.inf, dtype=x.dtype, device=checks.device_of(x)), x)
 
 
@@ -79,7 +79,7 @@ def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
 
 
 def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:
-    """Find between which of `size` elements in order the quantiles lie, and how far from the lower one.
+    """Find the sorted elements, of `size`, between which quantiles lie, and their distance from the lower one.
 
     Returns:
         The positions of the lower elements; those of the higher ones and the distances, both None where the method
@@ -90,7 +90,7 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
         position = xp.ceil(size * q) - 1
     else:
         alpha, beta = _PLOTTING[method]
-        # For the first five methods just this, without the rounding of the terms that cancel.
+        # For the first five methods this is exact; the terms that cancel would be rounded.
         position = (size - 1) * q if alpha == beta == 1 else size * q + (alpha + q * (1 - alpha - beta)) - 1
     zero = xp.zeros_like(position)
     position = xp.minimum(xp.maximum(position, zero), zero + (size - 1))
@@ -108,23 +108,23 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
 
 
 def position(q: float, size: int) -> tuple[int, int, float]:
-    """Compute `positions` by the method "linear", for one fraction that is known."""
+    """Compute `positions` by the method "linear", for one known fraction."""
     found = q * (size - 1)
     low = math.floor(found)
     return low, math.ceil(found), found - low
 
 
 def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -> Array:
-    """Interpolate, with no warning and no NaN where an end is infinite."""
+    """Interpolate, without warnings or NaN for infinite ends."""
     if high is None or part is None:
         return low
     part = xp.astype(part, low.dtype, copy=False)
     one = xp.ones_like(part)
     infinite = xp.isinf(low) | xp.isinf(high)
-    # Of finite ends; an infinite one is the result, unless it has no part in it or meets its opposite.
+    # For finite ends. An infinite one is the result, unless its weight is 0 or the other end is its opposite.
     zero = xp.zeros_like(low)
     a, b = xp.where(infinite, zero, low), xp.where(infinite, zero, high)
-    # Two equal ends give just these. The difference is taken of equal ones alone: of others it might overflow.
+    # Two equal ends give exactly this value. The difference is only used for equal ends: otherwise it might overflow.
     equal = a == b
     finite = xp.where(equal, a + (b - xp.where(equal, a, b)) * part, a * (one - part) + b * part)
     only_low = (part == 0) | (low == high)
@@ -134,7 +134,7 @@ def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -
 
 
 def without(xp: Namespace, result: Array, undefined: Array, q: Array) -> Array:
-    """Put NaN where a slice has no quantile, and where the fraction is none."""
+    """Insert NaN for slices without a quantile, and for invalid fractions."""
     nan = xp.full((), math.nan, dtype=result.dtype, device=checks.device_of(result))
     return xp.where(undefined | ~((q >= 0) & (q <= 1)), nan, result)
 
@@ -146,7 +146,7 @@ def nothing(xp: Namespace, flat: Array, q: Array) -> Array:
 
 
 def arranged(xp: Namespace, result: Array, x: Array, q: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Bring the axis of the quantiles, the last, to the front, or take it away."""
+    """Move the last axis, that of the quantiles, to the front, or remove it."""
     last = result.ndim - 1
     result = xp.permute_dims(result, (last, *range(last)))
     return xp.reshape(result, shape(x, q.shape, axes, keepdims))

@@ -26,7 +26,7 @@ def reduce(x: Array, function: Any, initial: Any, /, *, axis: Any = None, keepdi
 
 
 def _folded(function: Callable[[Array, Array], Array], rows: Array) -> Array:
-    """Combine neighbours until one is left. Where their number is odd, the last waits for the end."""
+    """Combine neighbours until one is left. If their number is odd, the last is set aside until the end."""
     waiting = []
     while rows.shape[-1] > 1:
         if rows.shape[-1] % 2:
@@ -34,7 +34,7 @@ def _folded(function: Callable[[Array, Array], Array], rows: Array) -> Array:
             rows = rows[..., :-1]
         rows = _checked(function, rows[..., ::2], rows[..., 1::2])
     total = rows[..., 0]
-    for last in reversed(waiting):  # the later one waited, the further to the front it stood
+    for last in reversed(waiting):  # the later an element was set aside, the earlier its position
         total = _checked(function, total, last)
     return total
 
@@ -73,7 +73,7 @@ def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keep
 
 
 def quotient_or_nan(xp: Namespace, x: Array, y: Array) -> Array:
-    """Divide; NaN, without a warning or NaN among the derivatives elsewhere, where the divisor is 0."""
+    """Divide; return NaN where the divisor is 0, without a warning, and without NaN in other elements' derivatives."""
     zero = y == 0
     nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     return xp.where(zero, nan, xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
@@ -93,7 +93,7 @@ def cov(
     else:
         weights, divisor = _weights(xp, rows, correction, fweights, aweights)
         mass = xp.sum(weights)
-        # Of no weight at all the divisor isn't positive either.
+        # Without any weight the divisor isn't positive either.
         mean = xp.sum(rows * weights, axis=-1, keepdims=True) / xp.where(mass == 0, xp.ones_like(mass), mass)
         distance = rows - mean
         product = xp.matmul(distance * weights, _transposed(xp, distance))
@@ -108,7 +108,7 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
     distance = rows - _mean(xp, rows)
     if not rows.shape[-1]:
         return xp.full_like(xp.matmul(distance, _transposed(xp, distance)), math.nan)
-    # Squares of scaled distances neither overflow nor vanish.
+    # Squares of scaled distances neither overflow nor underflow.
     size = xp.max(xp.abs(distance), axis=-1, keepdims=True)
     varies = size > 0
     distance = distance / xp.where(varies, size, xp.ones_like(size))
@@ -128,7 +128,7 @@ def _rows(xp: Namespace, x: Array, rowvar: bool) -> Array:
 
 
 def _mean(xp: Namespace, rows: Array) -> Array:
-    # Not `mean`, which some libraries warn of for no observations.
+    # Not `mean`, for which some libraries warn without observations.
     return plain_sum(xp, rows, axis=-1, keepdims=True) / max(rows.shape[-1], 1)
 
 
@@ -159,7 +159,7 @@ def _weights(
 
 
 def _clipped(xp: Namespace, x: Array) -> Array:
-    """Clip to the range of correlations: rounding leads beyond."""
+    """Clip to the range of correlations: rounding may exceed it."""
     if checks.kind(xp, x.dtype) != "complex":
         return xp.clip(x, -1.0, 1.0)
     i = xp.full((), 1j, dtype=x.dtype, device=checks.device_of(x))

@@ -1,4 +1,4 @@
-"""Tell which tensors are plain values, so that kernels of other libraries may read them."""
+"""Which tensors are plain values, so that kernels of other libraries may read them."""
 
 import torch
 from torch.autograd import forward_ad

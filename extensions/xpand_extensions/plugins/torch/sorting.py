@@ -51,7 +51,7 @@ def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 
 
 def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
-    """Sort small integers that tell whether values are below, at or above the sought one, which is ten times faster."""
+    """Sort small integers for values below, at and above the sought one, which is ten times faster."""
     key = ordered(x.detach())
     if not key.numel():
         return key.argsort(dim=axis)

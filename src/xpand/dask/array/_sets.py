@@ -20,7 +20,7 @@ _INDEX = np.dtype(np.intp)
 def isin(
     x1: Array | int, x2: Array | int, /, *, assume_unique: bool = False, invert: bool = False, **kwargs: Any
 ) -> Array:
-    """Tell for each element of `x1` whether it is among those of `x2`."""
+    """Return for each element of `x1` whether it is in `x2`."""
     return da.isin(x1, x2, assume_unique=assume_unique, invert=invert, **kwargs)
 
 

@@ -313,7 +313,7 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function, a
         return found, [True] * len(found)
 
     forward = lambda *arrays: (_choice(true, false, arrays, choose, any_lane), arrays)
-    # What selects lane by lane is one operation on each array, at any level.
+    # Selecting by lane is one operation on each array, at any level.
     own = batches if choose is programs.choose else None
     return call(Rule(run, forward, pull, push, within=choose is _selected_within, batches=own), arrays)
 

@@ -161,7 +161,7 @@ def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def _rotated(x: Array, positions: int) -> Array:
-    # What comes in from the left has copies of the sign.
+    # Bits shifted in from the left are copies of the sign.
     return (x << positions) | ((x >> (32 - positions)) & ((1 << positions) - 1))
 
 

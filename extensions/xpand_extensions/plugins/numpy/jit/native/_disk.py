@@ -1,7 +1,7 @@
 """Compiled objects on disk, in the folder that the variable `XPAND_CACHE_DIR` of the environment names, if it is set.
 
 A file is named by the hash of all that the machine code depends on. It starts with a hash of that name and of the code;
-a file that doesn't fit is compiled anew, and never executed. Who may write to the folder may have code executed.
+a file that doesn't fit is compiled anew, and never executed. Anyone who can write to the folder can execute code.
 """
 
 import os

@@ -182,7 +182,7 @@ def _scan(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | 
         return found
     (init, results), carry = found, params["carry"]
     carried = results[:carry] if params["length"] else init
-    # What is stacked has been written to a new array.
+    # Stacked values have been written to a new array.
     is_known = all_are(Order.DENSE, carried) and all_are(Order.ROWS, results[carry:])
     return Order.DENSE if is_known else "order of the elements in memory"
 

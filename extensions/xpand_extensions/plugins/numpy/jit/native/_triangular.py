@@ -108,7 +108,7 @@ def triangular(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
 
     emitter.keep_flags()
     emitter.nest(batch, solve)
-    emitter.clear_flags()  # SciPy doesn't tell of them
+    emitter.clear_flags()  # SciPy does not report them
     return [emitter.small(found) if found.size <= SMALL else found]
 
 
