@@ -127,9 +127,10 @@ def with_nan(found: Array, a: Array, axis: Axes, keepdims: bool, where: Array | 
     """Put NaN for what has been found of numbers among which there is one."""
     if found.dtype not in _LEFT_OUT:
         return found
-    is_nan = jnp.any(jnp.isnan(a), axis=axis, keepdims=keepdims, where=where)
+    # As uint8, of which XLA compares 32 at a time: `any` takes two to four times as long.
+    found_nan = jnp.max(jnp.isnan(a).astype(jnp.uint8), axis=axis, keepdims=keepdims, where=where, initial=0)
     # By a factor, so that the derivatives are NaN too.
-    return found * jnp.where(is_nan, jnp.nan, 1.0)
+    return found * jnp.where(found_nan > 0, jnp.nan, 1.0)
 
 
 max = _extreme(jnp.max)

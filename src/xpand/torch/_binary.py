@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..typing import LibraryArray as Array
+from ._concrete import is_finite
 from ._differentiated import is_all_false, is_differentiated
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
 
@@ -214,6 +215,8 @@ def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
         else:
             x2 = x2.to(wider)
         return output(torch.divide(x1, x2).floor_().to(dtype), kwargs)
+    if is_finite(x1) and is_finite(x2):
+        return torch.div(x1, x2, rounding_mode="floor", **kwargs)
     quotient = torch.divide(x1, x2)
     # The exact quotient minus its floor; NaN if there is no quotient.
     fraction = torch.remainder(x1, x2).div_(x2).abs_().nan_to_num_(nan=0.0)
@@ -228,6 +231,8 @@ def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     if not result.dtype.is_floating_point:
         return result
     if isinstance(x2, Tensor):
+        if not is_differentiated(result):
+            return result.copysign_(x2)
         # Hidden from differentiation: the derivative of `copysign` is 0 at the zeros, that of the remainder is 1.
         result.detach().copysign_(x2.detach())
         return result

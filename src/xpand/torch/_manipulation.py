@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..typing import LibraryArray as Array
+from ._concrete import is_nonnegative
 from ._dtypes import KINDS, SIGNED, result_type, to_signed
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 _UNSIGNED = KINDS["unsigned integer"]
+_MANY = 10_000
+"""Indices that are worth a pass, to find out that none is negative."""
 
 # The same function under another name; `torch.moveaxis` itself fails under vmap.
 moveaxis = torch.movedim
@@ -166,7 +169,7 @@ def _from_the_end(indices: Array, size: int) -> Array:
         indices = indices.to(torch.int64)
         if unsigned:
             return indices
-    return torch.add(indices, indices < 0, alpha=size)
+    return indices if is_nonnegative(indices) else torch.add(indices, indices < 0, alpha=size)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
@@ -175,8 +178,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
-    if x.ndim == 1 and not kwargs:
-        # Indexing counts negative indices from the end. Over more dimensions `index_select` is three times as fast. A
+    if x.ndim == 1 and not kwargs and indices.numel() < _MANY:
+        # Indexing counts negative indices from the end. Over more elements `index_select` is three times as fast. A
         # uint8 index would be taken for a mask.
         return x[indices if indices.dtype is torch.int64 else indices.to(torch.int64)]
     if indices.ndim != 1 and not kwargs:  # beyond the standard; `index_select` would take shape () for (1,)
@@ -191,6 +194,9 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Return the elements of `x` at `indices`, matched along an axis."""
     indices = _from_the_end(indices, x.size(axis))
-    if x.dtype in SIGNED:
-        return torch.take_along_dim(to_signed(x), indices, axis).view(x.dtype)
-    return torch.take_along_dim(x, indices, axis)
+    values = to_signed(x) if x.dtype in SIGNED else x
+    if x.ndim == indices.ndim == 1 or x.shape == indices.shape:
+        found = torch.gather(values, axis, indices)
+    else:  # takes three times as long, to broadcast
+        found = torch.take_along_dim(values, indices, axis)
+    return found.view(x.dtype) if values is not x else found
