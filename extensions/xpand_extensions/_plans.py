@@ -50,11 +50,14 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     if len(arrays) == 1:
         x = arrays[0]
         return type(x), types, x.dtype, x.shape, options
-    if len(arrays) == 2 and type(arrays[0]) is type(arrays[1]):  # most calls; in three quarters of the time
+    if len(arrays) == 2:  # two and three without a loop, in half the time
         x, y = arrays
-        cls = type(x)
-        described = _DESCRIBED[cls]
-        return cls, types, described(x), described(y), options
+        c, d = type(x), type(y)
+        return c, d, types, _DESCRIBED[c](x), _DESCRIBED[d](y), options
+    if len(arrays) == 3:
+        x, y, z = arrays
+        c, d, e = type(x), type(y), type(z)
+        return c, d, e, types, _DESCRIBED[c](x), _DESCRIBED[d](y), _DESCRIBED[e](z), options
     classes = (*map(type, arrays),)
     return classes, types, *[_DESCRIBED[cls](x) for cls, x in zip(classes, arrays)], options
 

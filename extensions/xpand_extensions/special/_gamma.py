@@ -172,8 +172,9 @@ def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
         TypeError: Neither is an array, or data types or libraries don't fit.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
-    Within 40 ulps and 10 of the arguments, whose rounding is felt in the tail. On NumPy a call of SciPy's; elsewhere an
-    integral by 32 exponentials, since PyTorch's and JAX's functions are off by up to 6e6 ulps.
+    Within 40 ulps and 10 of the arguments, whose rounding is felt in the tail. SciPy's on NumPy, and on PyTorch for
+    concrete values on the CPU without derivatives; elsewhere an integral by 32 exponentials, since PyTorch's and JAX's
+    functions are off by up to 6e6 ulps.
 
     Source: `scipy.special.gammainc`.
 

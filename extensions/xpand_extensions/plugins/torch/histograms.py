@@ -44,7 +44,7 @@ def _extremes(x: Array) -> tuple[int, int]:
 def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, **options: Any) -> Histogram:
     if isinstance(bins, int) and options["weights"] is None and not options["density"] and _on_host(x):
         # Measured for 100,000 values: 0.4 ms; the same steps take PyTorch 1.4 ms.
-        return Histogram(*map(torch.from_numpy, host.histogram(x.detach().numpy(), bins, range=range)))
+        return Histogram(*map(torch.from_numpy, host.histogram(x.numpy(force=True), bins, range=range)))
     return pieces.histogram_by(_find, x, bins, range=range, **options)
 
 

@@ -1,4 +1,4 @@
-"""Special functions on PyTorch: its own kernels where they are exact.
+"""Special functions on PyTorch: its own kernels where they are exact, or SciPy's, which NumPy's plug-in has.
 
 Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no derivative in `a`, by 2e6 in float64; its
 `zeta` has none in `s`.
@@ -6,8 +6,11 @@ Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no deriv
 
 import math
 from collections.abc import Callable
+from functools import cache
+from types import ModuleType
 from typing import Any, Final
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -16,11 +19,13 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._differentiated import is_differentiated
 from xpand_extensions._dtypes import widened
+from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic.special._gamma import factorials
 
 from ._operators import elementwise
+from ._plain import is_plain
 from ._unsigned import SIGNED
 
 _WITH_KERNELS: Final = (torch.float32, torch.float64)
@@ -71,12 +76,35 @@ def _takes_rules(x: Array) -> bool:
     return (private.are_levels_active() or is_differentiated(x)) and not torch.compiler.is_dynamo_compiling()
 
 
-gammainc = in_blocks(generic.gammainc, _may_write)
-gammaincc = in_blocks(generic.gammaincc, _may_write)
-betainc = in_blocks(generic.betainc, _may_write)
-zeta = in_blocks(generic.zeta, _may_write)
-# PyTorch's own is off by 1e3 ulps near its zero.
-_digamma = _corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
+@cache
+def _host() -> ModuleType | None:
+    """Return NumPy's plug-in; None where SciPy isn't installed. Imported when needed: it takes a tenth of a second."""
+    return import_if_usable("xpand_extensions.plugins.numpy.special")
+
+
+def _on_host(name: str, other: Callable[..., Array], most: float = math.inf) -> Callable[..., Array]:
+    """Make the function that has NumPy's plug-in compute up to `most` values where it can read them."""
+
+    def run(*tensors: Array) -> Array:
+        if is_plain(*tensors) and all([x.is_cpu and x.dtype in _WITH_KERNELS for x in tensors]):
+            host = _host() if tensors[0].numel() <= most else None
+            if host is not None:
+                return torch.from_numpy(np.asarray(getattr(host, name)(*[x.numpy(force=True) for x in tensors])))
+        return other(*tensors)
+
+    return run
+
+
+gammainc = _on_host("gammainc", in_blocks(generic.gammainc, _may_write))
+gammaincc = _on_host("gammaincc", in_blocks(generic.gammaincc, _may_write))
+betainc = _on_host("betainc", in_blocks(generic.betainc, _may_write))
+zeta = _on_host("zeta", in_blocks(generic.zeta, _may_write))
+# PyTorch's own is off by 1e3 ulps near its zero. Of many numbers it is faster than SciPy's, as it uses several threads.
+_digamma = _on_host(
+    "digamma",
+    _corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0),
+    most=1 << 14,
+)
 
 
 @widened
