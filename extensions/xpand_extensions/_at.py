@@ -78,6 +78,19 @@ class GenericAt(At):
         written = self._write_rows(xp.reshape(self.x, (size, 1)), rows, xp.reshape(values, (-1, 1)), "set")
         return xp.reshape(written, self.x.shape)
 
+    def _update_basic(self, selection: Basic, values: Array | Scalar, operation: Operation) -> Array:
+        """Update at a basic index with values that broadcast to `selection.shape`, which has no zero."""
+        xp = array_namespace(self.x)
+        values = xp.reshape(xp.broadcast_to(self._values(values), selection.shape), selection.sliced)
+        if operation != "set":
+            values = binary(xp, operation, self.x.dtype)(self._read_basic(selection.key), values)
+        return self._write_basic(selection, values)
+
+    def _copy_basic(self, selection: Basic) -> Array:
+        """Read at a basic index. A copy: a view would let the result be changed through the input."""
+        xp = array_namespace(self.x)
+        return xp.reshape(xp.asarray(self._read_basic(selection.key), copy=True), selection.shape)
+
     def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
         """Select rows of an array of shape `(count, width)`; those dropped get the fill value."""
         xp = array_namespace(table)
@@ -124,19 +137,19 @@ class GenericAt(At):
         name = f"at.{operation}"
         xp = array_namespace(self.x)
         selection = self._select(name, mode)
-        values = self._values(values)
-        update = binary(xp, operation, self.x.dtype)
         if isinstance(selection, Mask):
+            values = self._values(values)
             spread = _spread_over_mask(name, xp, self.x, selection, values)
             if spread is not None:
-                return xp.where(_over_axes(xp, selection, self.x.ndim), update(self.x, spread), self.x)
+                updated = binary(xp, operation, self.x.dtype)(self.x, spread)
+                return xp.where(_over_axes(xp, selection, self.x.ndim), updated, self.x)
             selection = rows_of_mask(name, xp, self.x, selection, self.bounds)
-        values = _broadcast(name, xp, values, selection)
+        _check_broadcast(name, values, selection)
         if 0 in selection.shape:
             return xp.asarray(self.x, copy=True)
         if isinstance(selection, Basic):
-            values = xp.reshape(values, selection.sliced)
-            return self._write_basic(selection, update(self._read_basic(selection.key), values))
+            return self._update_basic(selection, values, operation)
+        values = xp.broadcast_to(self._values(values), selection.shape)
         written = self._write_rows(
             self._table(selection),
             selection,
@@ -171,8 +184,7 @@ class GenericAt(At):
                 return self._masked(selection)
             selection = rows_of_mask("at.get", xp, self.x, selection, self.bounds)
         if isinstance(selection, Basic):
-            # A copy: a view would let the result be changed through the input.
-            return xp.reshape(xp.asarray(self._read_basic(selection.key), copy=True), selection.shape)
+            return self._copy_basic(selection)
         if 0 in selection.shape:
             return xp.zeros(selection.shape, dtype=self.x.dtype, device=checks.device_of(self.x))
         fill = self._fill_value() if fill_value is None else fill_value
@@ -240,7 +252,9 @@ class GenericAt(At):
         return table
 
 
-def _broadcast(function: str, xp: Namespace, values: Array, selection: Basic | Rows) -> Array:
+def _check_broadcast(function: str, values: Array | Scalar, selection: Basic | Rows) -> None:
+    if isinstance(values, Scalar) and not hasattr(values, "dtype"):
+        return
     shape = checks.known_shape(function, "values", values)
     try:
         fits = checks.broadcast(shape, selection.shape) == selection.shape
@@ -250,7 +264,6 @@ def _broadcast(function: str, xp: Namespace, values: Array, selection: Basic | R
         raise ValueError(
             f"{function}: values of shape {shape} do not broadcast to the selection's shape {selection.shape}"
         )
-    return xp.broadcast_to(values, selection.shape)
 
 
 def _over_axes(xp: Namespace, selection: Mask, ndim: int) -> Array:

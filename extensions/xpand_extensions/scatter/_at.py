@@ -17,6 +17,7 @@ Index: TypeAlias = Entry | tuple[Entry, ...]
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""
 
+_NUMBERS: Final = (bool, int, float, complex)
 _KINDS: Final = {
     "add": checks.NUMERIC,
     "subtract": checks.NUMERIC,
@@ -184,7 +185,7 @@ class At:
         raise NotImplementedError
 
     def _write_positions(self, operation: Operation, values: Any, mode: Mode | None) -> Array:
-        """Write at an index that is one array of integers, without casts and broadcasts, in the mode "raise"."""
+        """Write a number, or values that need no cast or broadcast, at one array of integers, in the mode "raise"."""
         return self._write(operation, values, mode)
 
     def _read_positions(self) -> Array:
@@ -236,14 +237,17 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _check_value(function: str, name: str, x: Array, value: Any) -> None:
-    if type(value) not in (bool, int, float, complex):
+    if type(value) not in _NUMBERS:
         checks.namespace_of(function, x=x, **{name: value})
         checks.one_device(function, x=x, **{name: value})
     checks.castable(function, name, array_namespace(x), value, x, "x")
 
 
 def _check_update(_: str, x: Array, index: Any, values: Any, operation: Operation, mode: Any) -> tuple[bool]:
-    """Check the arguments of an update; return whether it is at positions along the first axis, a value for each."""
+    """Check the arguments of an update.
+
+    Return whether it is at positions along the first axis, with a value for each, or a Python number for all.
+    """
     name = f"at.{operation}"
     checks.choice(name, "mode", mode, MODES)
     if operation != "set":
@@ -253,9 +257,14 @@ def _check_update(_: str, x: Array, index: Any, values: Any, operation: Operatio
         operation not in ("divide", "power")
         and mode in (None, "raise")
         and _are_positions(name, x, index)[0]
-        and type(values) is type(x)
-        and values.dtype == x.dtype
-        and tuple(values.shape) == (*index.shape, *x.shape[1:]),
+        and (
+            type(values) in _NUMBERS
+            or (
+                type(values) is type(x)
+                and values.dtype == x.dtype
+                and tuple(values.shape) == (*index.shape, *x.shape[1:])
+            )
+        ),
     )
 
 

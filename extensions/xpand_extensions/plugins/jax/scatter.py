@@ -36,6 +36,14 @@ class JaxAt(GenericAt):
     def _write_basic(self, selection: Basic, values: Array) -> Array:
         return self.x.at[selection.key].set(values, unique_indices=True)
 
+    def _update_basic(self, selection: Basic, values: Array | Scalar, operation: Operation) -> Array:
+        starts, spans = _spans(selection.key, self.x.shape)
+        return _update_block(self.x, starts, _of_dtype(values, self.x), spans, operation, selection.shape)
+
+    def _copy_basic(self, selection: Basic) -> Array:
+        starts, spans = _spans(selection.key, self.x.shape)
+        return _read_block(self.x, starts, spans, selection.shape)
+
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
         if operation == "power" and not rows.unique and is_concrete(rows.index):
             return super()._write_rows(table, rows, values, operation)
@@ -50,6 +58,7 @@ class JaxAt(GenericAt):
         if not is_concrete(self.index):
             return self._write(operation, values, mode)
         once_checked = mode_once_checked(f"at.{operation}", self.x, self.index, (0,), mode)
+        values = _of_dtype(values, self.x)
         return _scatter_along(self.x, self.index, values, axis=0, batch_dims=0, operation=operation, mode=once_checked)
 
     def _read_positions(self) -> Array:
@@ -67,6 +76,46 @@ class JaxAt(GenericAt):
 
 def at(x: Array, index: Index = ..., /) -> At:
     return JaxAt(x, index)
+
+
+def _spans(key: tuple[int | slice, ...], shape: tuple[int, ...]) -> tuple[Any, tuple[tuple[int, int], ...]]:
+    """Return where the block of a basic index starts; and its length and the step along each axis.
+
+    Programs are compiled for lengths and steps, not for starts: a loop over positions needs one.
+    """
+    ranges = [range(*entry.indices(size)) if isinstance(entry, slice) else (entry,) for entry, size in zip(key, shape)]
+    starts = np.asarray([min(each[0], each[-1]) if each else 0 for each in ranges], dtype=np.int64)
+    lengths = [abs(each[-1] - each[0]) + 1 if each else 0 for each in ranges]
+    steps = [entry.step if isinstance(entry, slice) else 1 for entry in key]
+    return starts, tuple(zip(lengths, steps))
+
+
+def _steps(spans: tuple[tuple[int, int], ...]) -> tuple[slice, ...]:
+    return tuple([slice(None, None, step) for _, step in spans])
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _read_block(x: Array, starts: Array, spans: tuple[tuple[int, int], ...], shape: tuple[int, ...]) -> Array:
+    block = jax.lax.dynamic_slice(x, tuple(starts), [length for length, _ in spans])
+    return block[_steps(spans)].reshape(shape)
+
+
+@partial(jax.jit, static_argnums=(3, 4, 5))
+def _update_block(
+    x: Array,
+    starts: Array,
+    values: Array,
+    spans: tuple[tuple[int, int], ...],
+    operation: Operation,
+    shape: tuple[int, ...],
+) -> Array:
+    starts = tuple(starts)
+    block = jax.lax.dynamic_slice(x, starts, [length for length, _ in spans])
+    old = block[_steps(spans)]
+    new = binary(xp, operation, x.dtype)(old, jnp.broadcast_to(values, shape).reshape(old.shape))
+    if any(step != 1 for _, step in spans):
+        new = block.at[_steps(spans)].set(new, unique_indices=True)
+    return jax.lax.dynamic_update_slice(x, new, starts)
 
 
 _read_within = jax.jit(lambda x, index: jnp.take(x, index, axis=0, mode="clip"))
@@ -181,7 +230,8 @@ def scatter_nd(x: Array, indices: Array, values: Array | Scalar, /, *, mode: Any
 
 
 def _of_dtype(values: Array | Scalar, x: Array) -> Any:
-    return values if getattr(values, "dtype", None) == x.dtype else argument(values, x.dtype)
+    # Not `getattr(values, "dtype", None) == x.dtype`: to NumPy, None equals float64.
+    return values if hasattr(values, "dtype") and values.dtype == x.dtype else argument(values, x.dtype)
 
 
 segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)

@@ -65,8 +65,8 @@ class NumpyAt(GenericAt):
             return super()._write(operation, values, mode)
         return out
 
-    def _write_positions(self, operation: Operation, values: Array, mode: Mode | None) -> Array:
-        if self.index.dtype.kind == "i" and not (values.ndim > 1 and values.shape[0] == 1):
+    def _write_positions(self, operation: Operation, values: Any, mode: Mode | None) -> Array:
+        if self.index.dtype.kind == "i" and not (np.ndim(values) > 1 and values.shape[0] == 1):
             out = np.array(self.x)
             try:
                 if operation == "set":
