@@ -443,3 +443,11 @@ def test_two_devices(function: str) -> None:
     arguments, options = ((x,), {"weights": other}) if function == "bincount" else ((x, other), {})
     with pytest.raises(ValueError, match=f"{function}: takes arrays on one device"):
         call(*arguments, **options)
+
+
+def test_tensors_whose_signs_are_a_flag() -> None:
+    import torch
+
+    x = torch.tensor([1 + 2j, 1 + 3j, 1 + 5j]).conj().imag
+    assert x.is_neg()
+    assert histograms.histogram(x, 2, range=(-5.0, -1.0)).hist.tolist() == [1, 2]

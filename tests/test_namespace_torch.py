@@ -408,6 +408,32 @@ def test_sign_of_nan_and_zeros() -> None:
     assert_array_equal(xp.sign(torch.tensor([0.0, -0.0])), [0, 0])
 
 
+@pytest.mark.parametrize("shape", [(4,), (100,), (10, 10)])
+def test_numbers_whose_values_are_looked_at(shape: tuple[int, ...]) -> None:
+    """Sign and floor_divide pass over finite numbers once, so each of other numbers has to be found."""
+    x = torch.linspace(-5.0, 5.0, math.prod(shape), dtype=torch.float64).reshape(shape)
+    same(xp.sign(x), np.sign(x.numpy()))
+    y = torch.full_like(x, -0.7)
+    for special in (NAN, INF, -INF):
+        for values in (x, y):
+            values.view(-1)[-1] = special
+            same(xp.sign(values), np.sign(values.numpy()))
+            one = [xp.floor_divide(a, b).item() for a, b in zip(x.view(-1), y.view(-1))]
+            same(xp.floor_divide(x, y), np.asarray(one).reshape(shape))
+            values.view(-1)[-1] = 1.0
+
+
+def test_take_of_many_indices() -> None:
+    a, rng = np.arange(7.0), np.random.default_rng(0)
+    for low in (0, -7):
+        indices = rng.integers(low, 7, 20_000)
+        same(xp.take(tensor(a), tensor(indices)), a[indices])
+        same(xp.take_along_axis(tensor(a), tensor(indices)), a[indices])
+    for name in ("take", "take_along_axis"):
+        with pytest.raises((IndexError, RuntimeError), match="out of"):
+            getattr(xp, name)(tensor(a), torch.full((20_000,), -8))
+
+
 def test_clip() -> None:
     x = torch.tensor([-INF, -1.0, 0.5, 3.0, NAN])
     assert_array_equal(xp.clip(x, 0, 1), [0, 0, 0.5, 1, NAN])

@@ -311,6 +311,40 @@ def test_index_left_out_and_scalars(library: Library) -> None:
     library.assert_equal(scatter.at(x)[True].add(1), np.asarray([2.0, 3.0]))
 
 
+@pytest.mark.parametrize("dtype", ["int16", "uint8", "uint32", "float32", "float64", "complex64", "bool"])
+def test_one_number_for_many_positions(library: Library, dtype: str) -> None:
+    x = np.asarray([[3, 1], [2, 0], [5, 4]]).astype(dtype)
+    number = True if dtype == "bool" else 2
+    for index in (np.asarray([0, 2, 2, -1]), np.asarray([[1, 1], [0, 1]])):
+        for operation, ufunc in (("set", None), ("add", np.add), ("max", np.maximum)):
+            if (operation == "add" and dtype == "bool") or (operation == "max" and dtype == "complex64"):
+                continue
+            expected = x.copy()
+            if ufunc is None:
+                expected[index] = number
+            else:
+                ufunc.at(expected, index, np.asarray(number, dtype))
+            given = scatter.at(library.asarray(x))[library.asarray(index)]
+            library.assert_equal(getattr(given, operation)(number), expected)
+    if not library.lazy:
+        with pytest.raises(IndexError, match=r"at\.set: index 3"):
+            scatter.at(library.asarray(x))[library.asarray(np.asarray([0, 3]))].set(number, mode="raise")
+
+
+def test_jax_compiles_one_program_for_all_positions() -> None:
+    import jax.numpy as jnp
+
+    from xpand_extensions.plugins.jax.scatter import _read_block, _update_block
+
+    x = jnp.arange(8.0)
+    before = _read_block._cache_size(), _update_block._cache_size()
+    for i in range(6):
+        x = scatter.at(x)[i].set(2.0 * i)
+        x = scatter.at(x)[i : i + 2].add(1.0)
+        assert scatter.at(x)[i].get() == 2.0 * i + 1.0
+    assert (_read_block._cache_size(), _update_block._cache_size()) <= (before[0] + 1, before[1] + 2)
+
+
 def test_results_share_no_memory() -> None:
     import torch
 

@@ -86,7 +86,7 @@ def _on_host(name: str, other: Callable[..., Array], most: float = math.inf) -> 
     """Make the function that has NumPy's plug-in compute up to `most` values where it can read them."""
 
     def run(*tensors: Array) -> Array:
-        if is_plain(*tensors) and all([x.is_cpu and x.dtype in _WITH_KERNELS for x in tensors]):
+        if is_plain(*tensors) and all(x.is_cpu and x.dtype in _WITH_KERNELS for x in tensors):
             host = _host() if tensors[0].numel() <= most else None
             if host is not None:
                 return torch.from_numpy(np.asarray(getattr(host, name)(*[x.numpy(force=True) for x in tensors])))
