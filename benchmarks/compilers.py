@@ -101,6 +101,10 @@ def rows(
     yield row(f"a Kalman filter of {observations:,} steps", ours, theirs, arrays, 0.4)
     ours, theirs = autodiff.grad(ours, argnums=(0, 1, 2, 3)), jax.grad(theirs, argnums=(0, 1, 2, 3))
     yield row("gradient of the Kalman filter", ours, theirs, arrays, 0.4)
+    arrays = np.asarray([0.5, 0.3, 1.1]), np.asarray([1.0 + 0j, 0j])
+    ours, theirs = _two_states(control_flow.scan, steps), _two_states(jax.lax.scan, steps)
+    yield row(f"two quantum states in a field, {steps:,} steps", ours, theirs, arrays, 1.0)
+    yield row("gradient of the two states", autodiff.grad(ours), jax.grad(theirs), arrays, 0.4)
     ten = np.linspace(0.0, 1.0, 10)
     name = "a call on ten numbers, beside NumPy"
     program = Call(jit(_line, compiler="native"), ten)
@@ -134,6 +138,28 @@ def _path(steps: int) -> Callable[..., Any]:
         return total
 
     return of_scan
+
+
+def _two_states(scan: Any, steps: int) -> Callable[..., Any]:
+    """Make the mean population of the second of two driven quantum states, by the method of Runge and Kutta."""
+
+    def population(rates: Any, start: Any) -> Any:
+        xp, h = array_namespace(start), 0.01
+
+        def slope(psi: Any, t: Any) -> Any:
+            drive = rates[1] * xp.cos(rates[2] * t)
+            return -1j * xp.stack([rates[0] * psi[0] + drive * psi[1], drive * psi[0] - rates[0] * psi[1]])
+
+        def step(psi: Any, t: Any) -> Any:
+            k1 = slope(psi, t)
+            k2 = slope(psi + 0.5 * h * k1, t + 0.5 * h)
+            k3 = slope(psi + 0.5 * h * k2, t + 0.5 * h)
+            psi = psi + (h / 6) * (k1 + 2 * k2 + 2 * k3 + slope(psi + h * k3, t + h))
+            return psi, xp.abs(psi[1]) ** 2
+
+        return xp.mean(scan(step, start, xp.arange(steps) * h)[1])
+
+    return population
 
 
 def _chain(links: int) -> Callable[[Any], Any]:

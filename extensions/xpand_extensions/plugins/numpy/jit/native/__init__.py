@@ -25,7 +25,7 @@ MOST: Final = 2000
 
 
 class Native(Backend):
-    """Compiles operations on real numbers, integers and booleans."""
+    """Compiles operations on real and complex numbers, integers and booleans."""
 
     name: ClassVar[str] = "native"
     priority: ClassVar[int] = -1

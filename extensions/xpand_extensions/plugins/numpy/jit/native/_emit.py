@@ -10,7 +10,8 @@ import numpy as np
 from llvmlite import ir
 
 from ._blocks import store_in_blocks
-from ._scalars import converted, stored_type_of
+from ._complex import joined, parts
+from ._scalars import converted, part_of, stored_type_of
 from ._ufuncs import Loop
 from ._values import (
     SMALL,
@@ -135,12 +136,23 @@ class Emitter:
 
     def read(self, pointer: Any, dtype: np.dtype[Any]) -> Any:
         """Load an element."""
+        if dtype.kind == "c":
+            return joined(self.b, *[self.read(each, part_of(dtype)) for each in self._parts_at(pointer, dtype)])
         found = self.b.load(pointer, typ=stored_type_of(dtype))
         return self.b.icmp_unsigned("!=", found, ir.Constant(found.type, 0)) if dtype.kind == "b" else found
 
     def write(self, value: Any, pointer: Any, dtype: np.dtype[Any]) -> None:
         """Store an element."""
+        if dtype.kind == "c":
+            for part, each in zip(parts(self.b, value), self._parts_at(pointer, dtype)):
+                self.b.store(part, each)
+            return
         self.b.store(self.b.zext(value, stored_type_of(dtype)) if dtype.kind == "b" else value, pointer)
+
+    def _parts_at(self, pointer: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+        kind = stored_type_of(part_of(dtype))
+        first = self.b.bitcast(pointer, kind.as_pointer())
+        return first, self.b.gep(first, [constant(1)], inbounds=True, source_etype=kind)
 
     # Control flow
 

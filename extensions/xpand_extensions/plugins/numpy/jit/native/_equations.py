@@ -8,6 +8,7 @@ import numpy as np
 
 from .....tracing._graph import Equation, Variable
 from .....tracing.rules import ELEMENTWISE
+from ._complex import parts
 from ._emit import Emitter
 from ._indexing import (
     ROWS,
@@ -62,6 +63,8 @@ def _of_elements(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if isinstance(found, str):
         return found
     out = equation.outputs[0]
+    if found.is_forward and not all_are(Order.FORWARD, orders):
+        return "order of the elements in memory"
     if all_are(Order.ROWS, orders):
         return Order.DENSE
     shapes = [x.shape if isinstance(x, Variable) else () for x in equation.inputs]
@@ -100,8 +103,9 @@ def _depth(node: Node) -> int:
 def _view(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not is_compiled(equation.outputs[0].dtype):
         return "data type"
-    axes = equation.params.get("axis", None) if equation.op.name == "flip" else None
-    return orders[0] & (Order.PARTS if axes in (0, (0,)) else Order.ROWS)
+    if equation.op.name != "flip":
+        return orders[0] & (Order.ROWS | Order.FORWARD)
+    return orders[0] & (Order.PARTS if equation.params.get("axis", None) in (0, (0,)) else Order.ROWS)
 
 
 def _unchanged(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -110,7 +114,7 @@ def _unchanged(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type"
     if x.shape == out.shape or Order.DENSE in orders[0]:
         return orders[0] if x.shape == out.shape else Order.DENSE
-    return orders[0] & Order.ROWS
+    return orders[0] & Order.EVEN
 
 
 def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -126,7 +130,7 @@ def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not np.array_equal(positions, swapped):
         steps = equation.op.function(np.empty(x.shape, np.int8), **equation.params)[:1].strides
         is_sorted = Order.ROWS in orders[0] and list(steps[1:]) == sorted(steps[1:], reverse=True)
-        return Order.SLICES if is_sorted else Order.OTHER
+        return orders[0] & Order.FORWARD | (Order.SLICES if is_sorted else Order.OTHER)
     return Order.DENSE if Order.COLUMNS in orders[0] else Order.COLUMNS if Order.DENSE in orders[0] else Order.OTHER
 
 
@@ -148,6 +152,21 @@ def _rearranged(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
 
 def _same(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     return [given[0]]
+
+
+def _part_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
+    """Real and imaginary parts are views of complex numbers."""
+    if np.dtype(equation.inputs[0].dtype).kind != "c":
+        return _unchanged(equation, orders) if equation.op.name == "real" else "data type"
+    return orders[0] & Order.EVEN
+
+
+def _part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
+    node, out, number = given[0], equation.outputs[0], int(equation.op.name == "imag")
+    if node.dtype == out.dtype:
+        return [node]
+    found = Elementwise(out.shape, out.dtype, lambda b, _, x: parts(b, x)[number], [node.dtype], [node])
+    return [emitter.small(found) if found.size <= SMALL else found]
 
 
 def _rolled(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -219,6 +238,7 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("cumulative_prod", "cumulative_sum"), Rule(accumulated, accumulated_order)),
     **dict.fromkeys(SYSTEMS, Rule(solved, system_order)),
     **dict.fromkeys(("matmul", "vecdot"), Rule(multiplied, product_order)),
+    **dict.fromkeys(("imag", "real"), Rule(_part, _part_order)),
     "getitem": Rule(item, item_order),
     "linalg.diagonal": Rule(_rearranged, _view),
     "linalg.triangular_solve": Rule(triangular, triangular_order),
@@ -228,7 +248,7 @@ RULES: Final[dict[str, Rule]] = {
     "take_along_axis": Rule(taken_along, taken_along_order),
 }
 VIEWS: Final = frozenset(
-    {"broadcast_to", "expand_dims", "flip", "getitem", "gradient_if", "matrix_transpose"}
-    | {"linalg.diagonal", "moveaxis", "permute_dims", "reshape", "squeeze", "stop_gradient"}
+    {"broadcast_to", "expand_dims", "flip", "getitem", "gradient_if", "imag", "matrix_transpose"}
+    | {"linalg.diagonal", "moveaxis", "permute_dims", "real", "reshape", "squeeze", "stop_gradient"}
 )
 """Operations that cost NumPy next to nothing, since their results share memory with the argument."""

@@ -14,6 +14,7 @@ from .....tracing._facades import FacadeOp
 from .....tracing._graph import Equation, Graph, Variable
 from .....tracing._simplify import simplified
 from .....tracing._staging import stage
+from ._matrices import sample
 from ._ufuncs import is_same
 
 LARGEST_SAMPLE: Final = 1 << 20
@@ -27,23 +28,31 @@ def _count(x: Any, axis: Any) -> int:
 
 def _quotient(xp: Any, total: Any, count: float) -> Any:
     """Divide as NumPy's mean does, which divides sums in single precision by an integer of 64 bits."""
-    wide = xp.divide(xp.astype(total, xp.float64), float(count))
-    return xp.astype(wide, total.dtype)
+    dtype = xp.complex128 if _is_complex(total) else xp.float64
+    return xp.astype(xp.divide(xp.astype(total, dtype), float(count)), total.dtype)
+
+
+def _is_complex(x: Any) -> bool:
+    return np.dtype(x.dtype).kind == "c"
 
 
 def _mean(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     count = _count(x, axis)
-    if not count or not xp.isdtype(x.dtype, "real floating"):
+    if not count or not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         return None
     return _quotient(xp, xp.sum(x, axis=axis, keepdims=keepdims), count)
 
 
 def _var(xp: Any, x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
     count = _count(x, axis)
-    if count <= correction or not xp.isdtype(x.dtype, "real floating"):
+    if count <= correction or not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         return None
     distance = xp.subtract(x, _mean(xp, x, axis=axis, keepdims=True))
-    return _quotient(xp, xp.sum(xp.square(distance), axis=axis, keepdims=keepdims), count - correction)
+    if _is_complex(x):
+        squares = xp.add(*[xp.square(part(distance)) for part in (xp.real, xp.imag)])
+    else:
+        squares = xp.square(distance)
+    return _quotient(xp, xp.sum(squares, axis=axis, keepdims=keepdims), count - correction)
 
 
 def _std(xp: Any, x: Any, **params: Any) -> Any:
@@ -96,12 +105,14 @@ def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
 
 def _norm(xp: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
     """Compute norms as NumPy does, which makes one row of all elements."""
-    if ord not in (1, 2, math.inf) or not xp.isdtype(x.dtype, "real floating") or isinstance(axis, (tuple, list)):
+    is_floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
+    if ord not in (1, 2, math.inf) or not is_floating or isinstance(axis, (tuple, list)):
         return None
     row, along = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
     keeps = keepdims and axis is not None
     if ord == 2:
-        found = xp.sqrt(xp.sum(xp.multiply(row, row), axis=along, keepdims=keeps))
+        square = xp.real(xp.multiply(xp.conj(row), row)) if _is_complex(x) else xp.multiply(row, row)
+        found = xp.sqrt(xp.sum(square, axis=along, keepdims=keeps))
     else:
         found = (xp.sum if ord == 1 else xp.max)(xp.abs(row), axis=along, keepdims=keeps)
     return xp.reshape(found, (1,) * x.ndim) if keepdims and axis is None else found
@@ -117,7 +128,8 @@ def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
     orders = (*free[0], *pairs[0]), (*pairs[1], *free[1])
     lengths = [tuple(each.shape[i] for i in along) for each, along in zip((x, y), free)]
     (m, n), k = map(math.prod, lengths), math.prod(x.shape[i] for i in pairs[0])
-    if x.dtype != y.dtype or not xp.isdtype(x.dtype, "real floating") or not _is_product(x.dtype.char, m, k, n):
+    is_floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
+    if x.dtype != y.dtype or not is_floating or not _is_product(x.dtype.char, m, k, n):
         return None
     left, right = (xp.permute_dims(each, order) for each, order in zip((x, y), orders))
     return xp.reshape(xp.matmul(xp.reshape(left, (m, k)), xp.reshape(right, (k, n))), (*lengths[0], *lengths[1]))
@@ -128,8 +140,7 @@ def _is_product(code: str, m: int, k: int, n: int) -> bool:
     """Return whether `np.dot`, which `np.tensordot` calls, gives the values of `np.matmul` for matrices of a size."""
     if not 0 < m * k * n <= LARGEST_SAMPLE:
         return False
-    rng = np.random.default_rng(0)
-    a, b = (rng.normal(size=shape).astype(code) for shape in ((m, k), (k, n)))
+    a, b = (sample(shape, code, seed) for seed, shape in enumerate(((m, k), (k, n))))
     pairs = product(*((x, np.asfortranarray(x)) for x in (a, b)))
     return all(is_same(np.dot(x, y), np.matmul(x, y)) for x, y in pairs)
 

@@ -109,13 +109,15 @@ def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type"
     order = orders[0] & Order.DENSE
     if all(part in (None, Ellipsis, slice(None)) for part in key):
-        return order if Order.DENSE in order else order & Order.ROWS
+        return order if Order.DENSE in order else order & Order.EVEN
     if all(isinstance(part, int) for part in key if part is not Ellipsis) and Ellipsis not in key[:-1]:
         return order.of_part
     first, *others = key
+    is_forward = all((part.step or 1) > 0 for part in key if isinstance(part, slice))
+    kept = Order.FORWARD if is_forward else Order.OTHER
     if not isinstance(first, slice) or not all(part in (Ellipsis, slice(None)) for part in others):
-        return order & Order.ROWS
-    return order if first.step in (None, 1) else order & Order.PARTS
+        return order & (Order.ROWS | kept)
+    return order if first.step in (None, 1) else order & (Order.PARTS | kept)
 
 
 def _key(equation: Equation) -> tuple[Any, ...]:
@@ -137,11 +139,18 @@ def set_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not isinstance(x, Variable) or x.dtype != out.dtype:
         return "data type"
     if isinstance(value, Variable):
-        if not is_compiled(value.dtype) or (np.dtype(value.dtype).kind == "f") > (np.dtype(out.dtype).kind == "f"):
+        if not is_compiled(value.dtype) or _rank(np.dtype(value.dtype)) > _rank(np.dtype(out.dtype)):
             return "cast"
-    elif not isinstance(value, (bool, int, float)) or (isinstance(value, float) and np.dtype(out.dtype).kind != "f"):
+    elif not isinstance(value, (bool, int, float, complex)) or _rank(np.asarray(value).dtype) > _rank(
+        np.dtype(out.dtype)
+    ):
         return "cast"
     return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"
+
+
+def _rank(dtype: np.dtype[Any]) -> int:
+    """Return 2 for complex numbers, 1 for other floating-point numbers, and 0 for integers and booleans."""
+    return "fc".find(dtype.kind) + 1
 
 
 def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -323,13 +332,22 @@ def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | s
     write, out = _write_of(equation), equation.outputs[0]
     indices = equation.inputs[write.indices]
     dtypes = {np.dtype(x.dtype) for x in (*equation.inputs, out) if x is not indices}
-    if len(dtypes) != 1 or not is_compiled(*dtypes) or dtypes.pop().kind == "b":
+    kind = next(iter(dtypes)).kind
+    if len(dtypes) != 1 or not is_compiled(*dtypes) or kind == "b":
         return "data types"
+    if kind == "c" and (write.operation not in ("add", "set") or _adds_sums(write, out)):
+        return "complex numbers"
     if not _is_index(indices.dtype) or len(indices.shape) != 1 or write.axis != 0:
         return "indices"
     if not all(x.aval.size for x in (*equation.inputs, out)):
         return "empty array"
     return Order.DENSE
+
+
+def _adds_sums(write: _Write, out: Any) -> bool:
+    """Tell whether the library adds several columns up before it adds them to the table."""
+    is_sum = write.operation == "add" and len(out.shape) > 1 and out.shape[1] > 1
+    return is_sum and import_if_usable("scipy.sparse") is not None
 
 
 def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -339,13 +357,7 @@ def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
     table = None if write.table is None else emitter.in_memory(given[write.table])
     dtype, combines = np.dtype(out.dtype), write.operation != "set"
     found = emitter.result(out.shape, dtype)
-    # The library adds several columns up before it adds them to the table.
-    adds_sums = (
-        write.operation == "add"
-        and len(out.shape) > 1
-        and out.shape[1] > 1
-        and import_if_usable("scipy.sparse") is not None
-    )
+    adds_sums = _adds_sums(write, out)
     if table is None or adds_sums:
         emitter.store(emitter.stretched(Small((), dtype, [literal(write.start(dtype), dtype)]), out.shape), found)
     else:

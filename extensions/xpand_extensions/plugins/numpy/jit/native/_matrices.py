@@ -54,19 +54,22 @@ def _matrix_loop(name: str, code: str, shapes: tuple[Shape, ...]) -> Loop | None
     ufunc, public = _FUNCTIONS[name]
     if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(shapes) or len(_axes_of(ufunc)) != ufunc.nargs:
         return None
-    loop = untested_loop_of(ufunc, f"{code * ufunc.nin}->{code * ufunc.nout}")
+    types = [each for each in ufunc.types if each.startswith(f"{code * ufunc.nin}->")]
+    loop = untested_loop_of(ufunc, types[0]) if types else None
     if loop is None:
         return None
-    arrays = [_sample(shape, code, seed) for seed, shape in enumerate(shapes)]
+    arrays = [sample(shape, code, seed) for seed, shape in enumerate(shapes)]
     if name.startswith("cholesky"):
-        arrays = [arrays[0] @ arrays[0].mT + np.eye(len(arrays[0]))]
+        arrays = [arrays[0] @ arrays[0].mT.conj() + np.eye(len(arrays[0]))]
     results = public(*arrays)
     expected = [np.asarray(x) for x in (results if isinstance(results, tuple) else (results,))]
     return loop if all(map(is_same, _called(ufunc, loop, arrays, expected), expected)) else None
 
 
-def _sample(shape: Shape, code: str, seed: int) -> Any:
-    return (np.random.default_rng(seed).normal(size=shape) * 4).astype(code)
+def sample(shape: Shape, code: str, seed: int) -> Any:
+    """Return random numbers of a data type."""
+    re, im = np.random.default_rng(seed).normal(size=(2, *shape)) * 4
+    return (re + 1j * im).astype(code) if np.dtype(code).kind == "c" else re.astype(code)
 
 
 def _called(ufunc: np.ufunc, loop: Loop, arrays: Sequence[Any], like: Sequence[Any]) -> list[Any]:
@@ -119,7 +122,7 @@ SYSTEMS: Final = tuple(f"linalg.{name}" for name in ("cholesky", "det", "eigh", 
 def system_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not all(isinstance(x, Variable) and x.aval.size for x in equation.inputs):
         return "arguments"
-    if not all(np.dtype(x.dtype).char in "fd" for x in (*equation.inputs, *equation.outputs)):
+    if not all(np.dtype(x.dtype).char in "fdFD" for x in (*equation.inputs, *equation.outputs)):
         return "data type"
     return Order.DENSE if _system_loop(equation) is not None else "no inner loop of NumPy"
 
@@ -136,18 +139,24 @@ def _name_of(equation: Equation) -> str:
 def _system_loop(equation: Equation) -> Loop | None:
     # NumPy computes in double precision.
     name = _name_of(equation)
-    return matrix_loop(name, "d", tuple(x.shape[-2:] for x in equation.inputs))
+    shapes = tuple(x.shape[-2:] for x in equation.inputs)
+    return matrix_loop(name, _double(np.result_type(*[x.dtype for x in equation.inputs])).char, shapes)
+
+
+def _double(dtype: Any) -> np.dtype[Any]:
+    return np.dtype(np.complex128 if np.dtype(dtype).kind == "c" else np.float64)
 
 
 def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     """Factorize matrices, or solve systems of equations; NumPy computes again, and raises, where it fails."""
-    name, loop, double = _name_of(equation), _system_loop(equation), np.dtype(np.float64)
+    name, loop = _name_of(equation), _system_loop(equation)
     assert loop is not None
     counts = list(map(len, _axes_of(_FUNCTIONS[name][0])))
     first = equation.outputs[0].shape
     batch = first[: len(first) - counts[len(given)]]
-    arrays = [emitter.in_memory(emitter.cast(x, double)) for x in given]
-    results = [emitter.result(x.shape, double, number) for number, x in enumerate(equation.outputs)]
+    wide = _double(np.result_type(*[x.dtype for x in given]))
+    arrays = [emitter.in_memory(emitter.cast(x, wide)) for x in given]
+    results = [emitter.result(x.shape, _double(x.dtype), number) for number, x in enumerate(equation.outputs)]
     emitter.keep_flags()
     emitter.clear_flags()
     stacks = [stacked(x, count, batch) for x, count in zip((*arrays, *results), counts, strict=True)]

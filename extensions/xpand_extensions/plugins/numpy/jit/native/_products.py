@@ -15,7 +15,8 @@ from llvmlite import ir
 
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
-from ._matrices import call_matrices, matrix_loop, stacked
+from ._matrices import call_matrices, matrix_loop, sample, stacked
+from ._rounding import fused
 from ._scalars import is_compiled, type_of
 from ._ufuncs import is_same
 from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, all_are, constant
@@ -79,7 +80,7 @@ def may_be_symmetric(equation: Equation, orders: Sequence[Order]) -> bool:
     _, m, k, n = _axes(equation)
     is_same = any(all_are(each, orders) for each in (Order.DENSE, Order.COLUMNS))
     dtype = np.dtype(equation.outputs[0].dtype)
-    return m == n > 1 and not is_same and dtype.kind == "f" and not _is_regular(dtype.char, m, k)
+    return m == n > 1 and not is_same and dtype.kind in "fc" and not _is_regular(dtype.char, m, k)
 
 
 def _loop(equation: Equation) -> Any:
@@ -135,31 +136,8 @@ def is_chain(code: str, m: int, k: int, n: int) -> bool:
 def _fused_sums(a: Any, b: Any) -> Any:
     total = np.zeros((*a.shape[:-1], b.shape[-1]), a.dtype)
     for i in range(a.shape[-1]):
-        total = _fused(a[..., :, i, None], b[..., i, None, :], total)
+        total = fused(a[..., :, i, None], b[..., i, None, :], total)
     return total
-
-
-def _fused(x: Any, y: Any, z: Any) -> Any:
-    """Return x * y + z, rounded once."""
-    if x.dtype.char == "f":
-        return (x.astype(np.longdouble) * y + z).astype(np.float32)
-    exact, error = _exact_product(x, y)
-    total = exact + z
-    part = total - exact
-    return total + (((exact - (total - part)) + (z - part)) + error)
-
-
-def _exact_product(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return a product and its rounding error (T. J. Dekker, A floating-point technique, 1971)."""
-    (x1, x2), (y1, y2) = (_halves(each) for each in (x, y))
-    rounded = x * y
-    return rounded, ((x1 * y1 - rounded) + x1 * y2 + x2 * y1) + x2 * y2
-
-
-def _halves(x: Any) -> tuple[Any, Any]:
-    scaled = x * (2.0**27 + 1)
-    high = scaled - (scaled - x)
-    return high, x - high
 
 
 @cache
@@ -167,7 +145,7 @@ def _is_regular(code: str, m: int, k: int) -> bool:
     """Return whether NumPy multiplies a matrix and its transpose as it multiplies any two matrices."""
     if m * k > 1_000_000:
         return False
-    x = np.random.default_rng(0).normal(size=(m, k)).astype(code)
+    x = sample((m, k), code, 0)
     return all(is_same(each @ each.T, each @ each.T.copy("K")) for each in (x, np.asfortranarray(x)))
 
 

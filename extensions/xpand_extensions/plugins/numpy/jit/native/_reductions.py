@@ -52,11 +52,12 @@ def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type"
     source, target = np.dtype(x.dtype), np.dtype(out.dtype)
     is_logical = equation.op.name in ("all", "any")
-    if not is_logical and source != target and (source.kind == "f" or target.kind == "f"):
+    if not is_logical and source != target and (source.kind in "fc" or target.kind in "fc"):
         return "data type of the sum"
     if not is_logical and target.kind == "b":
         return "data type"
-    if Order.DENSE not in orders[0] and not (is_logical and out.aval.size == 1):
+    is_known = (Order.EVEN if equation.op.name == "sum" else Order.DENSE) in orders[0]
+    if not is_known and not (is_logical and out.aval.size == 1):
         return "order of the elements in memory"
     if equation.op.name in ("max", "min") and (
         not x.aval.size or sum(is_reduced for is_reduced, _ in _runs(equation)) > 1
@@ -112,7 +113,7 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
 
 def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, axis = equation.inputs[0], equation.params["axis"]
-    if not isinstance(x, Variable) or not is_compiled(x.dtype):
+    if not isinstance(x, Variable) or not is_compiled(x.dtype) or np.dtype(x.dtype).kind == "c":
         return "data type"
     if not x.aval.size or not (axis is None or type(axis) is int):
         return "axes"
@@ -158,8 +159,10 @@ def accumulated_order(equation: Equation, orders: Sequence[Order]) -> Order | st
     if not isinstance(x, Variable) or not is_compiled(x.dtype) or not is_compiled(out.dtype):
         return "data type"
     source, target = np.dtype(x.dtype), np.dtype(out.dtype)
-    if target.kind == "b" or (source != target and "f" in (source.kind, target.kind)):
+    if target.kind == "b" or (source != target and (source.kind in "fc" or target.kind in "fc")):
         return "data type of the sum"
+    if target.kind == "c" and equation.op.name == "cumulative_prod":
+        return "complex numbers"
     if not x.aval.size or not x.shape:
         return "axes"
     return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"

@@ -8,14 +8,20 @@ import numpy as np
 from llvmlite import ir
 
 from .....tracing._graph import Equation, Variable
-from ._ufuncs import Loop, loop_of
+from ._complex import complex_instructions, intrinsic, joined, parts
+from ._ufuncs import Loop, least_step, loop_of
 
 Instructions: TypeAlias = Callable[..., Any]
 """A function of a builder, the data type of the operands, and the operands."""
 
-CODES: Final = frozenset("?bBhHiIlLfd")
+CODES: Final = frozenset("?bBhHiIlLfdFD")
 """The data types that are compiled."""
-_FLOATS: Final[dict[str, ir.Type]] = {"f": ir.FloatType(), "d": ir.DoubleType()}
+_FLOATS: Final[dict[str, ir.Type]] = {
+    "f": ir.FloatType(),
+    "d": ir.DoubleType(),
+    "F": ir.LiteralStructType([ir.FloatType()] * 2),
+    "D": ir.LiteralStructType([ir.DoubleType()] * 2),
+}
 BIT: Final = ir.IntType(1)
 BYTE: Final = ir.IntType(8)
 
@@ -39,13 +45,14 @@ def is_compiled(dtype: Any) -> bool:
 def literal(x: Any, dtype: np.dtype[Any]) -> ir.Constant:
     """Return a number as an element."""
     value = np.asarray(x, dtype=dtype)[()]
+    if dtype.kind == "c":
+        return ir.Constant(type_of(dtype), [literal(part, part_of(dtype)) for part in (value.real, value.imag)])
     return ir.Constant(type_of(dtype), float(value) if dtype.kind == "f" else int(value))
 
 
-def _intrinsic(b: ir.IRBuilder, name: str, *values: Any) -> Any:
-    kind = values[0].type
-    function = ir.FunctionType(kind, [kind] * len(values))
-    return b.call(b.module.declare_intrinsic(f"llvm.{name}", [kind], function), values)
+def part_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the data type of the parts of complex numbers."""
+    return np.dtype(dtype.char.lower())
 
 
 # Instructions by the kind of operands: f for floating point, i for integers, b for booleans
@@ -119,7 +126,7 @@ def _signbit(b: Any, dtype: Any, x: Any) -> Any:
 
 
 def _against_infinity(sign: str) -> Instructions:
-    return lambda b, dtype, x: b.fcmp_ordered(sign, _intrinsic(b, "fabs", x), ir.Constant(x.type, float("inf")))
+    return lambda b, dtype, x: b.fcmp_ordered(sign, intrinsic(b, "fabs", x), ir.Constant(x.type, float("inf")))
 
 
 def _same(b: Any, dtype: Any, x: Any) -> Any:
@@ -135,11 +142,11 @@ def _logical(name: str) -> dict[str, Instructions]:
         bits = [converted(b, x, dtype, np.dtype(bool)) for x in given]
         return b.not_(*bits) if name == "not_" else getattr(b, name)(*bits)
 
-    return dict.fromkeys("fib", of_any)
+    return dict.fromkeys("fibc", of_any)
 
 
 _INSTRUCTIONS: Final[dict[str, dict[str, Instructions]]] = {
-    "abs": {"f": lambda b, dtype, x: _intrinsic(b, "fabs", x), "i": _magnitude},
+    "abs": {"f": lambda b, dtype, x: intrinsic(b, "fabs", x), "i": _magnitude},
     "add": {"f": _one_of_each("fadd"), "i": _one_of_each("add"), "b": _one_of_each("or_")},
     "bitwise_and": dict.fromkeys("ib", _one_of_each("and_")),
     "bitwise_invert": dict.fromkeys("ib", lambda b, dtype, x: b.not_(x)),
@@ -147,11 +154,12 @@ _INSTRUCTIONS: Final[dict[str, dict[str, Instructions]]] = {
     "bitwise_or": dict.fromkeys("ib", _one_of_each("or_")),
     "bitwise_right_shift": {"i": _shifted("right")},
     "bitwise_xor": dict.fromkeys("ib", _one_of_each("xor")),
-    "ceil": {"f": lambda b, dtype, x: _intrinsic(b, "ceil", x)},
-    "copysign": {"f": lambda b, dtype, x, y: _intrinsic(b, "copysign", x, y)},
+    "ceil": {"f": lambda b, dtype, x: intrinsic(b, "ceil", x)},
+    "conj": dict.fromkeys("fi", _same),
+    "copysign": {"f": lambda b, dtype, x, y: intrinsic(b, "copysign", x, y)},
     "divide": {"f": _one_of_each("fdiv")},
     "equal": _compared("=="),
-    "floor": {"f": lambda b, dtype, x: _intrinsic(b, "floor", x)},
+    "floor": {"f": lambda b, dtype, x: intrinsic(b, "floor", x)},
     "greater": _compared(">"),
     "greater_equal": _compared(">="),
     "isfinite": {"f": _against_infinity("<")},
@@ -172,20 +180,34 @@ _INSTRUCTIONS: Final[dict[str, dict[str, Instructions]]] = {
     "reciprocal": {"f": lambda b, dtype, x: b.fdiv(ir.Constant(x.type, 1.0), x)},
     "sign": {"f": _sign_of_float, "i": _sign_of_integer},
     "signbit": {"f": _signbit},
-    "sqrt": {"f": lambda b, dtype, x: _intrinsic(b, "sqrt", x)},
+    "sqrt": {"f": lambda b, dtype, x: intrinsic(b, "sqrt", x)},
     "square": {"f": lambda b, dtype, x: b.fmul(x, x), "i": lambda b, dtype, x: b.mul(x, x)},
     "subtract": {"f": _one_of_each("fsub"), "i": _one_of_each("sub")},
-    "trunc": {"f": lambda b, dtype, x: _intrinsic(b, "trunc", x)},
+    "trunc": {"f": lambda b, dtype, x: intrinsic(b, "trunc", x)},
 }
 
 
 def instructions_of(name: str, dtype: np.dtype[Any]) -> Instructions:
     """Return the instructions of an operation on elements of one data type."""
-    return _INSTRUCTIONS[name]["i" if dtype.kind == "u" else dtype.kind]
+    found = _instructions(name, dtype)
+    assert found is not None
+    return found
 
 
-_CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1, "round": np.rint}
-"""Functions of real numbers that are ufuncs of NumPy, though xpand or NumPy itself wraps them for other numbers."""
+def _instructions(name: str, dtype: np.dtype[Any]) -> Instructions | None:
+    found = _INSTRUCTIONS.get(name, {}).get("i" if dtype.kind == "u" else dtype.kind)
+    return complex_instructions(name, dtype.char) if found is None and dtype.kind == "c" else found
+
+
+_CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
+"""Functions of real numbers that are ufuncs of NumPy, though xpand wraps them for complex numbers."""
+
+
+def _ufunc_of(equation: Equation, out: np.dtype[Any]) -> Any:
+    name = equation.op.name
+    if name == "round":
+        return np.rint
+    return equation.op.function if out.kind == "c" else _CALLED.get(name, equation.op.function)
 
 
 def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
@@ -193,6 +215,13 @@ def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[A
     if source == target:
         return x
     to = type_of(target)
+    if target.kind == "c":
+        part = part_of(target)
+        if source.kind != "c":
+            return joined(b, converted(b, x, source, part), literal(0, part))
+        return joined(b, *[converted(b, each, part_of(source), part) for each in parts(b, x)])
+    if source.kind == "c":
+        return b.or_(*[converted(b, each, part_of(source), target) for each in parts(b, x)])
     if target.kind == "b":
         zero = ir.Constant(x.type, 0.0 if source.kind == "f" else 0)
         return b.fcmp_unordered("!=", x, zero) if source.kind == "f" else b.icmp_unsigned("!=", x, zero)
@@ -209,7 +238,9 @@ def converted(b: ir.IRBuilder, x: Any, source: np.dtype[Any], target: np.dtype[A
 
 def is_convertible(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Return whether elements can be converted."""
-    return source.kind != "f" or target.kind in "fb" or (target.kind == "i" and _is_truncated(source.char, target.char))
+    return (
+        source.kind != "f" or target.kind in "fbc" or (target.kind == "i" and _is_truncated(source.char, target.char))
+    )
 
 
 def _truncated(b: ir.IRBuilder, x: Any, to: ir.IntType) -> Any:
@@ -244,6 +275,8 @@ class Plan(NamedTuple):
     dtypes: tuple[np.dtype[Any], ...]
     instructions: Instructions | None
     loop: Loop | None = None
+    is_forward: bool = False
+    """Whether NumPy finds the same values only for strides that are not negative."""
 
 
 def plan_of(equation: Equation) -> Plan | str:
@@ -262,7 +295,7 @@ def plan_of(equation: Equation) -> Plan | str:
         if out.kind not in "fiu" or any(dtype != out for dtype in given if dtype is not None) or None in inputs:
             return "data types"
         return _checked(Plan((out,) * 3, _clip), inputs, given)
-    ufunc = _CALLED.get(name, equation.op.function)
+    ufunc = _ufunc_of(equation, out)
     if not isinstance(ufunc, np.ufunc) or equation.params:
         return "no native code for it"
     weak = [dtype or type(x) for x, dtype in zip(inputs, given)]
@@ -272,18 +305,20 @@ def plan_of(equation: Equation) -> Plan | str:
         return "data types"
     if result != out or not all(map(is_compiled, operands)):
         return "data type"
-    if name == "pow" and result.kind != "f":
+    if name == "pow" and result.kind not in "fc":
         return "operation that raises errors"
     kinds = {"i" if dtype.kind == "u" else dtype.kind for dtype in operands}
     if name == "pow" and isinstance(inputs[1], (int, float)) and inputs[1] == 2 and kinds == {"f"}:
         return _checked(Plan((operands[0], operands[1]), _square), inputs, given)
-    table = _INSTRUCTIONS.get(name, {})
-    if len(kinds) == 1 and len(set(operands)) == 1 and kinds <= table.keys():
-        return _checked(Plan(tuple(operands), table[kinds.pop()]), inputs, given)
-    loop = loop_of(ufunc, f"{''.join(dtype.char for dtype in operands)}->{result.char}")
-    if loop is None:
+    types = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
+    least = least_step(ufunc, types) if "c" in kinds else -1
+    if least is None:
+        return "order of the elements in memory"
+    instructions = _instructions(name, operands[0]) if len(set(operands)) == 1 else None
+    loop = loop_of(ufunc, types) if instructions is None else None
+    if loop is None and instructions is None:
         return "no inner loop of NumPy"
-    return _checked(Plan(tuple(operands), None, loop), inputs, given)
+    return _checked(Plan(tuple(operands), instructions, loop, least > 0), inputs, given)
 
 
 def _checked(plan: Plan, inputs: Any, given: Any) -> Plan | str:
@@ -312,4 +347,6 @@ def _square(b: Any, dtype: Any, x: Any, y: Any) -> Any:
 
 
 def _where(b: Any, dtype: Any, condition: Any, x: Any, y: Any) -> Any:
+    if dtype.kind == "c":
+        return joined(b, *[b.select(condition, *each) for each in zip(parts(b, x), parts(b, y))])
     return b.select(condition, x, y)

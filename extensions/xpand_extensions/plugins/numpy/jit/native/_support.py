@@ -108,8 +108,10 @@ def order_of(x: Any) -> Order:
         return Order.DENSE
     if x.ndim > 1 and x.mT.flags.c_contiguous and x.flags.aligned:
         return Order.COLUMNS
-    strides = [abs(step) for length, step in zip(x.shape, x.strides) if length > 1 and step]
-    return Order.ROWS if strides == sorted(strides, reverse=True) else Order.OTHER
+    steps = [step for length, step in zip(x.shape, x.strides) if length > 1 and step]
+    found = Order.FORWARD if all(step > 0 for step in steps) else Order.OTHER
+    strides = list(map(abs, steps))
+    return found | (Order.ROWS if strides == sorted(strides, reverse=True) else Order.OTHER)
 
 
 def _known(x: Variable, order: Order) -> Order:
@@ -117,7 +119,7 @@ def _known(x: Variable, order: Order) -> Order:
     is_matrix, long = len(x.shape) > 1, sum(length > 1 for length in x.shape)
     if x.aval.size <= 1 or (long == 1 and (Order.DENSE in order or Order.COLUMNS in order)):
         order |= Order.DENSE | Order.COLUMNS if is_matrix else Order.DENSE
-    return order | Order.ROWS if long == 1 else order
+    return order | (Order.EVEN if Order.FORWARD in order else Order.ROWS) if long == 1 else order
 
 
 def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | str:
@@ -127,7 +129,7 @@ def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order |
     if name in FLOW:
         if not all(is_compiled(x.dtype) for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)):
             return "data type"
-        if not all(isinstance(x, (Variable, bool, int, float)) for x in equation.inputs):
+        if not all(isinstance(x, (Variable, bool, int, float, complex)) for x in equation.inputs):
             return "number"
         found: Order | str = _flow[name](equation, orders, facts)
         return found

@@ -5,6 +5,7 @@ The C structures of ufuncs and arrays are public: they are in NumPy's headers `u
 
 import ctypes
 from functools import cache
+from itertools import product, starmap
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def untested_loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
 def _is_equal(ufunc: np.ufunc, loop: Loop, types: str) -> bool:
     """Compare the values of a loop with those of its ufunc, for many elements, one by one, and for one shared one."""
     codes, result = types.split("->")
-    given = [_samples(np.dtype(code), number) for number, code in enumerate(codes)]
+    given = [samples(np.dtype(code), number) for number, code in enumerate(codes)]
     shared = [*given[:-1], given[-1][5:6].repeat(len(given[-1]))]
     with np.errstate(all="ignore"):
         expected = ufunc(*given, dtype=None if ufunc.nin == 1 else result if codes == result * 2 else None)
@@ -77,13 +78,44 @@ def is_same(x: Any, y: Any) -> bool:
     """Return whether two arrays have the same bits, but for those of NaNs."""
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
+    if x.dtype.kind == "c":
+        return is_same(x.real, y.real) and is_same(x.imag, y.imag)
     if x.dtype.kind == "f":
         return bool(np.all((x == y) & (np.signbit(x) == np.signbit(y)) | np.isnan(x) & np.isnan(y)))
     return bool(np.all(x == y))
 
 
-def _samples(dtype: np.dtype[Any], number: int) -> Any:
+@cache
+def least_step(ufunc: np.ufunc, types: str) -> int | None:
+    """Return the smallest stride in elements for which a ufunc finds the same values, of -1 and 1.
+
+    Some of NumPy's functions of complex numbers round otherwise if a stride is negative; None if any stride matters.
+    """
+    codes, _ = types.split("->")
+    given = [samples(np.dtype(code), number) for number, code in enumerate(codes)]
+
+    def is_same_with(*steps: int) -> bool:
+        return is_same(ufunc(*map(_with_step, given, steps)), expected)
+
+    with np.errstate(all="ignore"):
+        expected = ufunc(*given)
+        if not all(starmap(is_same_with, product((1, 2, 3), repeat=len(given)))):
+            return None
+        return -1 if all(starmap(is_same_with, product((1, -1, -2), repeat=len(given)))) else 1
+
+
+def _with_step(x: Any, step: int) -> Any:
+    return np.repeat(x, step)[::step] if step > 0 else _with_step(x[::-1], -step)[::-1]
+
+
+def samples(dtype: np.dtype[Any], number: int) -> Any:
+    """Return numbers of a data type, special ones among them; other ones for each `number`."""
     random = np.random.default_rng(number)
+    if dtype.kind == "c":
+        re, im = (samples(np.dtype(np.float64), each) for each in (number, number + 5))
+        found = np.empty(re.shape, np.complex128)
+        found.real, found.imag = re, random.permutation(im)
+        return found.astype(dtype)
     if dtype.kind == "f":
         special = [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0, 0.5, 1.0, -1.0, 1e-310, 700.0, -700.0, 1e30]
         found = np.concatenate([special, random.normal(size=40), random.uniform(-1, 1, 30), random.lognormal(0, 9, 30)])

@@ -29,9 +29,13 @@ class Order(IntFlag):
     """The strides decrease from the first axis to the last: elementwise operations on it return `DENSE` arrays."""
     PARTS = 3
     """`ROWS`, and the elements of each part along the first axis are adjacent, row by row."""
-    DENSE = 7
+    FORWARD = 32
+    """No stride is negative."""
+    EVEN = 97
+    """The elements are in the order of rows, at equal distances."""
+    DENSE = 103
     """The elements are adjacent, row by row."""
-    COLUMNS = 8
+    COLUMNS = 40
     """The elements of each matrix of a stack are adjacent, column by column: those of its transpose are `DENSE`."""
     SLICES = 16
     """Each part along the first axis is `ROWS`."""
@@ -39,7 +43,9 @@ class Order(IntFlag):
     @property
     def of_part(self) -> "Order":
         """The order of the parts along the first axis."""
-        return Order.DENSE if Order.PARTS in self else Order.ROWS if self & (Order.ROWS | Order.SLICES) else Order.OTHER
+        if Order.PARTS in self or Order.EVEN in self:
+            return Order.DENSE if Order.PARTS in self else Order.EVEN
+        return self & Order.FORWARD | (Order.ROWS if self & (Order.ROWS | Order.SLICES) else Order.OTHER)
 
 
 def all_are(order: Order, orders: Iterable[Order]) -> bool:
