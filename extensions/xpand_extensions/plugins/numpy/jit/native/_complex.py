@@ -93,7 +93,7 @@ _FORMULAS: Final[dict[str, tuple[Formula, ...]]] = {
     "multiply": (_fused_product, _product),
     "square": (lambda b, x: _fused_product(b, x, x), lambda b, x: _product(b, x, x)),
 }
-"""What NumPy's functions may compute: some processors round products and sums together."""
+"""The formulas of NumPy's functions: on some processors, products and sums are rounded together."""
 
 
 @cache

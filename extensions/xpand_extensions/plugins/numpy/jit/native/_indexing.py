@@ -114,10 +114,10 @@ def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return order.of_part
     first, *others = key
     is_forward = all((part.step or 1) > 0 for part in key if isinstance(part, slice))
-    kept = Order.FORWARD if is_forward else Order.OTHER
+    sign = Order.FORWARD if is_forward else Order.OTHER
     if not isinstance(first, slice) or not all(part in (Ellipsis, slice(None)) for part in others):
-        return order & (Order.ROWS | kept)
-    return order if first.step in (None, 1) else order & (Order.PARTS | kept)
+        return order & (Order.ROWS | sign)
+    return order if first.step in (None, 1) else order & (Order.PARTS | sign)
 
 
 def _key(equation: Equation) -> tuple[Any, ...]:
