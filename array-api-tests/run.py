@@ -1,4 +1,4 @@
-"""Run the official array API test suite on xpand's namespaces, and hold the lists of expected failures to account.
+"""Run the official array API test suite on xpand's namespaces, and check the lists of expected failures.
 
 For each library the suite runs in parallel processes with `<library>-xfails.txt` and `<library>-skips.txt` of this
 folder. The run fails on a test that fails without being listed, on a listed test that passes, and on an entry that
@@ -33,16 +33,19 @@ URL: Final = "https://github.com/data-apis/array-api-tests"
 OLDEST: Final = "41379d15d26d67a1e66c840e775d41a8a7fb1516"
 """Tag 2026.02.26, the first with the tests of 2025.12 that the lists are written for."""
 PINNED: Final = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
-"""What is cloned. 20 commits after the tag, because it fixes two faults of the tag: `test_eig` and `test_eigvals` drew
-elements whose products overflow (pull request 427), and the dlpack tests could not pass (pull request 433)."""
+"""The cloned revision, 20 commits after the tag.
+
+They fix two faults: `test_eig` and `test_eigvals` drew elements whose products overflow (pull request 427), and the
+dlpack tests could not pass (pull request 433).
+"""
 
 
 UNKNOWN: Final = "unknown"
-"""The revision of a copy of the suite that doesn't tell."""
+"""The revision of a copy of the suite without git's data."""
 
 
 class SuiteError(Exception):
-    """The suite can't be had or can't be run: no statement about any library."""
+    """The suite can't be found or run, which says nothing about any library."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +56,21 @@ class Target:
     distributions: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
     reference: bool = False
-    """Shown for comparison: its failures are counted and fail nothing."""
+    """Shown for comparison: its failures are counted, but the run does not fail."""
     package: str = ""
-    """What must be installed, where that isn't what the target is called."""
+    """The package to install, if its name is not that of the target."""
 
 
 TARGETS: Final = {
     "numpy": Target("xpand.numpy", ("numpy",)),
     "torch": Target("xpand.torch", ("torch",)),
     "jax": Target("xpand.jax", ("jax",), {"JAX_ENABLE_X64": "1"}),
-    # Small arrays, two processes already: the threads of Dask's scheduler would only get into each other's way.
+    # Arrays are small, and there are two processes already: threads of Dask's scheduler would only slow each other
+    # down.
     "dask": Target("xpand.dask.array", ("dask",), {"DASK_SCHEDULER": "synchronous"}),
     # One distribution per version of CUDA.
     "cupy": Target("xpand.cupy", ("cupy-cuda13x", "cupy-cuda12x", "cupy")),
-    # The arrays that transformations follow where a library has none of its own: `traced_numpy.py` of this folder.
+    # Traced arrays, which transformations use for libraries without their own: `traced_numpy.py` in this folder.
     "traced-numpy": Target(
         "traced_numpy",
         ("numpy",),
@@ -95,7 +99,7 @@ class Entry:
     reason: str
 
     def matches(self, test: str) -> bool:
-        """Return whether this entry means the test, as the suite's own `conftest.py` tells it."""
+        """Return whether this entry matches the test, by the rule of the suite's own `conftest.py`."""
         return test == self.test or test.partition("[")[0] == self.test
 
 
@@ -122,12 +126,12 @@ def read_entries(path: Path) -> list[Entry]:
 
 
 def reason_of(test: str, entries: Iterable[Entry]) -> str:
-    """Find the reason stated for a test; empty where it isn't listed."""
+    """Find the stated reason for a test; "" if it isn't listed."""
     return next((entry.reason for entry in entries if entry.matches(test)), "")
 
 
 def stale_entries(xfails: Sequence[Entry], skips: Sequence[Entry], outcomes: dict[str, str]) -> list[dict[str, str]]:
-    """Find what in the lists is no longer true: an id that is no test, a listed test that passes, a missing reason."""
+    """Find outdated entries: an id that is no test, a listed test that passes, a missing reason."""
     stale = [
         {"test": entry.test, "why": why}
         for entry in (*xfails, *skips)
@@ -188,8 +192,8 @@ def _is_complete(suite: Path) -> bool:
 def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
     """Check that a folder is a complete and recent checkout of the suite; return its revision.
 
-    A checkout with changes of its own says so in the revision, so that its results are taken for no others. Of a copy
-    without git's folder, as it is carried to a machine without network, the revision isn't known.
+    The revision of a changed checkout says so, so that its results are not mistaken for others. The revision of a copy
+    without git's folder is unknown.
     """
     if not (suite / "conftest.py").exists() or not (suite / "array_api_tests").is_dir():
         raise SuiteError(f"{suite} is no checkout of {URL}")
@@ -198,7 +202,7 @@ def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
     if not (suite / ".git").exists():
         return UNKNOWN
     revision = git(suite, "rev-parse", "HEAD")
-    if revision not in (oldest, PINNED):  # those two are known, also in a clone without history
+    if revision not in (oldest, PINNED):  # these two are known even in a clone without history
         try:
             git(suite, "merge-base", "--is-ancestor", oldest, "HEAD")
         except SuiteError:
@@ -215,7 +219,7 @@ def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
 
 @dataclass
 class Result:
-    """What a run on one library found."""
+    """The results of a run on one library."""
 
     library: str
     version: str
@@ -241,7 +245,7 @@ class Result:
 
 
 def installed(library: str) -> bool:
-    """Return whether a library is there to be tested; CuPy is only with a GPU."""
+    """Return whether a library can be tested; CuPy only with a GPU."""
     target = target_of(library)
     if importlib.util.find_spec(target.package or library.partition(".")[0]) is None:
         return False
@@ -274,7 +278,7 @@ def run_library(
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "array_api_tests", "-q", "--no-header", "--tb=short", "-rN"]
     command += ["-p", "no:cacheprovider", "--disable-warnings", f"--max-examples={examples}", "--disable-deadline"]
-    # The same examples on every run and machine, so that an entry of a list is stale or not, and not now and then.
+    # The same examples on every run and machine, so that an entry of a list is always stale or never.
     command += ["--hypothesis-derandomize"]
     command += [f"--numprocesses={jobs if jobs > 1 else 0}", "--dist=worksteal"]  # unlike tests: the slow ones cluster
     command += ["--json-report", f"--json-report-file={report}", "--json-report-omit", "log", "streams", "keywords"]
@@ -321,7 +325,7 @@ def _environment(target: Target, database: Path) -> dict[str, str]:
         **os.environ,
         "ARRAY_API_TESTS_MODULE": target.module,
         "ARRAY_API_TESTS_VERSION": STANDARD,
-        # Failing examples that were found once are tried first: a listed failure stays one.
+        # Failing examples found earlier are tried first, so that a listed failure stays one.
         "HYPOTHESIS_STORAGE_DIRECTORY": str(database),
         # The processes must collect the same tests in the same order.
         "PYTHONHASHSEED": "0",
@@ -341,10 +345,10 @@ def _reasoned(outcomes: dict[str, str], outcome: str, entries: Sequence[Entry]) 
 
 
 def merge(table: dict[str, Any], revision: str, results: Iterable[Result]) -> dict[str, Any]:
-    """Put results into the table of earlier ones: only the libraries that ran change.
+    """Update the table of results: only the libraries that ran change.
 
     Raises:
-        SuiteError: The table holds results of another revision of the suite, which can't stand beside these.
+        SuiteError: The table holds results of another revision of the suite.
     """
     libraries = dict(table.get("libraries", {}))
     libraries |= {result.library: result.as_json() for result in results}
@@ -358,7 +362,7 @@ def merge(table: dict[str, Any], revision: str, results: Iterable[Result]) -> di
 
 
 def summary(results: Sequence[Result]) -> str:
-    """Write the results as a table, and below it each reason with its count, each surprise with its test."""
+    """Write the results as a table, followed by each reason with its count and each unexpected result with its test."""
     head = ("library", "version", "examples", "passed", "expected failures", "skipped", "unexpected", "stale", "time")
     rows = [
         (

@@ -1,1 +1,1 @@
-"""What xpand costs, compared with what it is measured against: `python -m benchmarks`."""
+"""The costs of xpand compared with references: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""Measure xpand against the native libraries and array-api-compat, and print what every budget says.
+"""Measure xpand against the native libraries and array-api-compat, and compare the ratios with their budgets.
 
 python -m benchmarks [--only TOPIC …] [--quick] [--write] [--output FILE] [--against FILE]
 """
@@ -24,7 +24,7 @@ TOPICS: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("[
 
 THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 NOISE: Final = 1.15
-"""By what factor the ratio of a row may differ between two runs on the same machine."""
+"""The factor by which the ratio of a row may differ between two runs on the same machine."""
 
 _WORST: Final = 5
 _WHOLE: Final = 12  # topics with up to so many rows are shown whole
@@ -32,12 +32,13 @@ _WHOLE: Final = 12  # topics with up to so many rows are shown whole
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
-    # One thread in every library: with more, a time says how busy the machine is. Set before any is imported.
+    # One thread in every library: with more, times depend on the load of the machine. Set before any is imported.
     os.environ.update(dict.fromkeys(THREADS, "1"))
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     import jax
 
-    # JAX computes before it returns, so that a call's time is all that it costs. It asks once, when it first computes.
+    # JAX computes before it returns, so that a call's time is its whole cost. It reads this once, at the first
+    # computation.
     jax.config.update("jax_cpu_enable_async_dispatch", False)
     from ._measure import measure
 
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     with Progress(console=console, transient=True) as progress:
         for name in options.only or TOPICS:
             task = progress.add_task(name, total=None)
-            # Imported here, once the environment is set.
+            # Imported after the environment is set.
             for row in importlib.import_module(f".{name}", __package__).rows():
                 progress.update(task, description=f"{row.topic}: {row.name}")
                 results.append(measure(row, seconds, attempts))
@@ -85,14 +86,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def merged(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put topics measured anew in the place of the same ones, and after them those not measured before."""
+    """Replace topics that were measured again, and append new ones."""
     found = {topic["topic"]: topic for topic in new}
     updated = [found.pop(topic["topic"], topic) for topic in old]
     return [*updated, *found.values()]
 
 
 def shown(results: list[Any]) -> list[Any]:
-    """Choose the rows to show of a topic: all of a short one, of a long one those missed and the worst within."""
+    """Choose the rows to show: all of a short topic; of a long one those over budget and the worst others."""
     if len(results) <= _WHOLE:
         return results
     worst = sorted((result for result in results if not result.same), key=lambda result: -result.excess)

@@ -133,7 +133,7 @@ CASES: Final[Mapping[str, Case]] = {
     "linalg.matmul": _with("matrix", "matrix"),
     "linalg.matrix_power": _of(lambda xp, s: (s.matrices, 3)),
     "linalg.outer": _with("row", "column"),
-    "linalg.solve": _with("matrices", "right_sides"),
+    "linalg.solve": _with("matrices", "right_hand_sides"),
     "linalg.tensordot": _with("matrix", "matrix", axes=1),
     "linalg.vecdot": _BINARY,
     "linalg.vector_norm": _UNARY,
@@ -154,11 +154,11 @@ INTEGER_CASES: Final[Mapping[str, Case]] = {
     "take": lambda xp, s: ((s.integers, s.indices), {"axis": 0}),
     "where": _with("booleans", "integers", "shifts"),
 }
-"""The functions that also take integers, and may go other ways with them."""
+"""The functions that also accept integers, perhaps by another algorithm."""
 
 NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
     "numpy": {
-        # The standard sorts stably unless told; the native call is asked for the same.
+        # The standard sorts stably by default, so the native call must do the same.
         "sort": ("sort", _with("floats", stable=True)),
         "argsort": ("argsort", _with("floats", stable=True)),
         "take": ("take", lambda xp, s: ((s.floats, s.indices), {"axis": 0})),
@@ -171,7 +171,7 @@ NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
         "bitwise_invert": "bitwise_not",
         "broadcast_arrays": "broadcast_tensors",
         "concat": "cat",
-        # torch.conj sets a bit, and leaves the work to whoever reads the values.
+        # torch.conj only sets a bit; the work is done when the values are read.
         "conj": "conj_physical",
         "count_nonzero": "count_nonzero",
         "cumulative_prod": ("cumprod", _of(lambda xp, s: (s.floats, 0))),
@@ -208,7 +208,7 @@ NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
         "linalg.trace": None,  # torch.trace takes one matrix
     },
 }
-"""Where a library's own call has another name or other arguments; None where it has none that does the same."""
+"""The libraries' own calls with another name or other arguments; None if there is no equivalent."""
 
 NATIVE_INTEGERS: Final[Mapping[str, Mapping[str, Native]]] = {
     "numpy": {
@@ -227,14 +227,14 @@ NATIVE_INTEGERS: Final[Mapping[str, Mapping[str, Native]]] = {
 
 
 def lookup(root: Any, name: str) -> Any:
-    """Find `linalg.det` in a namespace; None where it isn't there."""
+    """Find a function such as `linalg.det` in a namespace; None if it is missing."""
     for part in name.split("."):
         root = getattr(root, part, None)
     return root
 
 
 def call(xp: Any, name: str, arguments: Arguments) -> Call | None:
-    """Make the call of a namespace's function; None where the namespace hasn't got it."""
+    """Make the call of a namespace's function; None if it is missing."""
     function = lookup(xp, name)
     return None if function is None else Call(function, *arguments[0], **arguments[1])
 
@@ -242,7 +242,7 @@ def call(xp: Any, name: str, arguments: Arguments) -> Call | None:
 def native_call(
     xp: Any, name: str, samples: Samples, arguments: Arguments, natives: Mapping[str, Native]
 ) -> Call | None:
-    """Make the native call that does what `name` does on `arguments`; None where the library has none."""
+    """Make the native call equivalent to `name` on `arguments`; None if the library has none."""
     native = natives.get(name, name)
     if native is None:
         return None

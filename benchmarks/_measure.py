@@ -1,9 +1,9 @@
 """Times side by side: calls interleaved in short batches, the smallest time of each, and the budget they are held to.
 
-What is taken is the time on the clock, with one thread in each library. (The processor's time would leave out what
-other processes do meanwhile, but counts the threads of a library like JAX late or not at all.) Other processes still
-disturb, so a batch lasts a tenth of a millisecond, less than a scheduler's time slice, and the smallest time among many
-batches is what a call costs. A row that looks missed is measured again, longer, before it is called so.
+Times are wall-clock times, with one thread in each library. (CPU time would exclude other processes, but it counts the
+threads of a library like JAX late or not at all.) Other processes still disturb, so a batch lasts a tenth of a
+millisecond, less than a scheduler's time slice, and the smallest time among many batches counts. A row that looks
+missed is measured again, longer, before it counts as missed.
 """
 
 import gc
@@ -15,17 +15,17 @@ from timeit import Timer
 from typing import Any, Final, Protocol
 
 NOISE: Final = 0.03
-"""What two measurements of one call can differ by; every budget on a ratio allows it on top."""
+"""The relative difference between two measurements of one call; every budget on a ratio adds it."""
 NOISE_SECONDS: Final = 3e-8
-"""The same for calls below a microsecond, where the layout of memory and caches alone makes such differences."""
+"""The same for calls below a microsecond, for which the layout of memory and caches makes such differences."""
 
 _BATCH: Final = 1e-4  # seconds
 _LEAST_ROUNDS: Final = 4
-_PATIENCE: Final = 3.0  # seconds, after which fewer rounds will do
+_PATIENCE: Final = 3.0  # seconds, after which fewer rounds are enough
 
 
 class Timed(Protocol):
-    """Something whose time can be taken."""
+    """An operation that can be timed."""
 
     def time(self, number: int) -> float:
         """Do it `number` times; return the seconds taken."""
@@ -39,7 +39,7 @@ class Call:
         self.function, self.args, self.kwargs = function, args, kwargs
         names = {f"a{i}": value for i, value in enumerate(args)} | {f"k_{key}": value for key, value in kwargs.items()}
         arguments = [f"a{i}" for i in range(len(args))] + [f"{key}=k_{key}" for key in kwargs]
-        # Bound in the set-up, they are local variables of the timed loop.
+        # Set-up makes them local variables of the timed loop.
         setup = "; ".join(f"{name} = _values[{name!r}]" for name in ("f", *names))
         values = {"_values": {"f": function, **names}}
         self._timer = Timer(f"f({', '.join(arguments)})", setup, perf_counter, values)
@@ -64,7 +64,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a call may take: `ratio` times the reference and `extra` seconds, plus the allowance for noise."""
+    """The budget of a call: `ratio` times the reference and `extra` seconds, plus the allowance for noise."""
 
     ratio: float = 1.0
     extra: float = 0.0
@@ -80,7 +80,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: a call of ours, what it is measured against (the fastest counts), and its budget."""
+    """One comparison: a call of xpand, its references (the fastest counts), and its budget."""
 
     topic: str
     name: str
@@ -88,14 +88,14 @@ class Row:
     references: Mapping[str, Timed]
     budget: Budget
     reason: str = ""
-    """Why the budget can't be met, where that is known."""
+    """The reason why the budget can't be met, if it is known."""
     fault: str = ""
-    """What makes the row missed whatever the time."""
+    """A reason for which the row counts as missed, regardless of time."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a row's measurement gave, in seconds per call."""
+    """The result of a row, in seconds per call."""
 
     topic: str
     name: str
@@ -106,7 +106,7 @@ class Result:
     reason: str = ""
     fault: str = ""
     same: bool = False
-    """Ours is the reference itself, so nothing was timed."""
+    """xpand's call is the reference itself, so nothing was timed."""
 
     @property
     def ratio(self) -> float:
@@ -118,11 +118,11 @@ class Result:
 
     @property
     def excess(self) -> float:
-        """By what factor the call is over its budget; at most one where it is within."""
+        """The factor by which the call exceeds its budget; at most one if it does not."""
         return 1.0 if self.same else self.ours / (self.budget.ratio * self.reference + self.budget.extra)
 
     def as_dict(self) -> dict[str, Any]:
-        """Write it for the JSON file: times in microseconds with three digits, which is more than they are good for."""
+        """Write it for the JSON file: times in microseconds with three digits, more than are significant."""
         figures: dict[str, Any] = {"row": self.name, "reference": self.reference_name, "budget": str(self.budget)}
         if self.same:
             return figures | {"same": True, "ratio": 1.0, "ok": self.ok}
@@ -134,7 +134,7 @@ class Result:
 
     @property
     def note(self) -> str:
-        """Why it is missed, where it is."""
+        """The reason why it is missed, if it is."""
         return "" if self.ok else self.fault or self.reason or "no reason known"
 
 
@@ -143,14 +143,14 @@ def _three_digits(value: float) -> float:
 
 
 def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
-    """Measure one row for about `seconds`; up to `attempts` times, each twice as long, while it looks missed."""
+    """Measure one row for about `seconds`. While it looks missed, repeat up to `attempts` times, each twice as long."""
     result = Result(row.topic, row.name, next(iter(row.references)), inf, inf, row.budget, row.reason, row.fault)
     for name, reference in row.references.items():
         if isinstance(row.ours, Call) and row.ours.is_same_as(reference):
             return replace(result, reference_name=name, same=True)
     try:
         calls = [finished(call) for call in (row.ours, *row.references.values())]
-    except Exception as error:  # one function that is broken leaves the other rows to be measured
+    except Exception as error:  # a broken function must not prevent other rows
         return replace(result, fault=f"raises {type(error).__name__}: {error}")
     times = [inf] * len(calls)
     for attempt in range(attempts):
@@ -166,11 +166,11 @@ def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
     return result
 
 
-_BESIDE: Final = 2e-5  # seconds: shorter than that nothing is computed beside the program
+_OTHER_THREADS: Final = 2e-5  # seconds: shorter calls compute nothing in other threads
 
 
 def finished(call: Timed) -> Timed:
-    """Return a call whose time is that of its result: itself, or one that waits where it returns before that is there.
+    """Return a call whose time includes its result: itself, or one that waits for a result computed later.
 
     Some of JAX's kernels compute outside the program's threads, however many those are.
     """
@@ -182,7 +182,7 @@ def finished(call: Timed) -> Timed:
     returned = perf_counter()
     _wait(result)
     waited = perf_counter() - returned
-    if waited < _BESIDE or waited < 0.1 * (returned - start):
+    if waited < _OTHER_THREADS or waited < 0.1 * (returned - start):
         return call
     return Call(lambda *args, **kwargs: _wait(call.function(*args, **kwargs)), *call.args, **call.kwargs)
 
@@ -204,7 +204,7 @@ def smallest_times(calls: Sequence[Timed], seconds: float) -> list[float]:
         end, latest = start + seconds, start + max(_PATIENCE, seconds)
         while not rounds or perf_counter() < end or (rounds < _LEAST_ROUNDS and perf_counter() < latest):
             for k in range(len(calls)):
-                i = (k + rounds) % len(calls)  # whoever comes first finds other caches
+                i = (k + rounds) % len(calls)  # the first one finds other caches
                 best[i] = min(best[i], calls[i].time(numbers[i]) / numbers[i])
             rounds += 1
     finally:

@@ -1,4 +1,4 @@
-"""The arrays that functions are called on: of one library, of about `size` elements each, the same values in all."""
+"""The arguments of functions: arrays of one library with about `size` elements, with the same values on all."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Samples:
-    """Sample arrays, made when first asked for and then kept.
+    """Sample arrays, made at their first use and then cached.
 
     `floats` and `others` lie between 0.1 and 0.9, where every elementwise function is defined; `integers` and
     `shifts` between 1 and 8; `matrix` is as square as the size allows; `matrices` is a stack of small ones.
@@ -98,15 +98,15 @@ class Samples:
 
     @cached_property
     def matrices(self) -> Any:
-        """Symmetric and positive definite, so that every function of `linalg` takes them."""
+        """Symmetric and positive definite, so that every function of `linalg` accepts them."""
         return self._asarray(self._stack())
 
     @cached_property
-    def right_sides(self) -> Any:
+    def right_hand_sides(self) -> Any:
         return self._asarray(self._stack()[..., :1].copy())
 
     @cached_property
     def frequencies(self) -> Any:
-        """What `irfft` and `hfft` take: half a spectrum."""
+        """Half a spectrum, for `irfft` and `hfft`."""
         half = self.size // 2 + 1
         return self._asarray(self._random(18, half) + 1j * self._random(19, half))

@@ -1,4 +1,4 @@
-"""Bits and division of integers compared with the fastest recipe that each library has of its own."""
+"""Bits and division of integers compared with each library's own fastest recipe."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

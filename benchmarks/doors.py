@@ -1,4 +1,4 @@
-"""What every call pays before it computes: finding the namespace, finding the implementation, importing the package."""
+"""The overhead of every call: finding the namespace, finding the implementation, importing the package."""
 
 import resource
 import subprocess

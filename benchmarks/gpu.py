@@ -1,4 +1,4 @@
-"""Functions on a GPU compared with its libraries' own, waited for each time; no row where there is no GPU."""
+"""Functions on a GPU compared with its libraries' own, waiting for each result. Without a GPU there are no rows."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from .sparse import laplacian
 BUDGET: Final = Budget(ratio=1.2)
 
 KINDS: Final = ("gpu",)
-"""The kinds of devices that are measured; the tests take the processor, so that every row is run."""
+"""The kinds of devices that are measured. The tests use the CPU, so that every row is run."""
 
 SMALL: Final[dict[str, Any]] = {"size": 30, "kinds": ("cpu", "gpu")}
 
@@ -49,7 +49,7 @@ Pair = tuple[str, Callable[[Any], Any], Callable[[Any], Any]]
 
 
 def _pairs(name: str, xp: Any, x: Any, ids: Any, segments: int) -> Iterator[Pair]:
-    """Name a function, and make it as xpand has it, and as the library has it."""
+    """Yield functions: the name, xpand's version, and the library's."""
     yield "sin", xp.sin, _native(name).sin
     ours = lambda x: scatter.segment_sum(x, ids, num_segments=segments, mode="drop")
     yield "segment_sum", ours, _segment_sum(name, ids, segments)

@@ -1,4 +1,4 @@
-"""Gathering and scattering compared with the fastest recipes that each library has of its own."""
+"""Gathering and scattering compared with each library's own fastest recipes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

@@ -17,10 +17,10 @@ ON_NUMPY: Final = Budget(ratio=1.0)
 SMALL: Final[dict[str, Any]] = {"counts": (5,), "sides": (7, 5, 3)}
 """The sizes at which the tests run every row."""
 
-CHECKS: Final = "each pass over the places is a call of NumPy, and a thousand are sampled in the time of a few calls"
+CHECKS: Final = "each pass over the positions is a call of NumPy, and a thousand are sampled in the time of a few calls"
 REASONS: Final = {
     "torch": "grid_sample copies the grid, and searches both for what isn't finite; interp minds NaN and infinities",
-    "jax": "NaN places stay NaN and batches of grids are taken: more is compared and computed for each place",
+    "jax": "NaN positions stay NaN and batches of grids are taken: more is compared and computed for each place",
 }
 MODES: Final = {"boundary": "nearest", "zeros": "grid-constant", "periodic": "grid-wrap"}
 
@@ -34,29 +34,29 @@ def rows(
             for d, side in enumerate(sides, start=1):
                 grid = random.normal(size=(side,) * d)
                 yield from _samples(library, grid, random.uniform(-1, side, size=(count, d)))
-            places = random.uniform(-1, sides[0], size=count)
-            yield from _functions(library, places, np.sort(random.uniform(0, sides[0], sides[0])))
+            positions = random.uniform(-1, sides[0], size=count)
+            yield from _functions(library, positions, np.sort(random.uniform(0, sides[0], sides[0])))
 
 
-def _samples(library: Library, grid: Any, places: Any) -> Iterator[Row]:
-    count, d = places.shape
-    topic = f"grid_sample at {count:,} places"
-    grid, places = library.xp.asarray(grid), library.xp.asarray(places)
+def _samples(library: Library, grid: Any, positions: Any) -> Iterator[Row]:
+    count, d = positions.shape
+    topic = f"grid_sample at {count:,} positions"
+    grid, positions = library.xp.asarray(grid), library.xp.asarray(positions)
     for extrapolation in MODES:
         if library.name != "numpy" and extrapolation != "boundary":
-            continue  # the others have no such mode, or not for all dimensions
-        ours = Call(interpolation.grid_sample, grid[None, ..., None], places[None], extrapolation=extrapolation)
-        recipes = SAMPLES[library.name](grid, places, extrapolation)
+            continue  # other libraries lack the mode, or support it only for some dimensions
+        ours = Call(interpolation.grid_sample, grid[None, ..., None], positions[None], extrapolation=extrapolation)
+        recipes = SAMPLES[library.name](grid, positions, extrapolation)
         if recipes:
             yield _row(topic, library, f", {d}-d, {extrapolation}", ours, recipes, count)
 
 
-def _functions(library: Library, places: Any, points: Any) -> Iterator[Row]:
+def _functions(library: Library, positions: Any, points: Any) -> Iterator[Row]:
     values = library.xp.asarray(np.cos(points))
-    places, points = library.xp.asarray(places), library.xp.asarray(points)
-    recipes = FUNCTIONS[library.name](places, points, values)
-    ours = Call(interpolation.interp, places, points, values)
-    yield _row(f"interp at {places.shape[0]:,} places", library, "", ours, recipes, places.shape[0])
+    positions, points = library.xp.asarray(positions), library.xp.asarray(points)
+    recipes = FUNCTIONS[library.name](positions, points, values)
+    ours = Call(interpolation.interp, positions, points, values)
+    yield _row(f"interp at {positions.shape[0]:,} positions", library, "", ours, recipes, positions.shape[0])
 
 
 def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[str, Call], count: int) -> Row:
@@ -65,31 +65,31 @@ def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[s
     return Row(topic, f"{library.name}{name}", ours, recipes, BUDGET, REASONS[library.name])
 
 
-def _numpy(grid: Any, places: Any, extrapolation: str) -> Mapping[str, Call]:
-    recipe = Call(ndimage.map_coordinates, grid, places.T, order=1, mode=MODES[extrapolation])
+def _numpy(grid: Any, positions: Any, extrapolation: str) -> Mapping[str, Call]:
+    recipe = Call(ndimage.map_coordinates, grid, positions.T, order=1, mode=MODES[extrapolation])
     return {"scipy.ndimage.map_coordinates": recipe}
 
 
-def _torch(grid: Any, places: Any, extrapolation: str) -> Mapping[str, Call]:
+def _torch(grid: Any, positions: Any, extrapolation: str) -> Mapping[str, Call]:
     import torch
 
     if grid.ndim not in (2, 3):
         return {}
 
-    def sample(grid: Any, places: Any) -> Any:
-        sizes = torch.tensor(grid.shape, dtype=places.dtype)
-        scaled = (places * (2 / (sizes - 1)) - 1).flip(-1).reshape(*(1,) * grid.ndim, -1, grid.ndim)
+    def sample(grid: Any, positions: Any) -> Any:
+        sizes = torch.tensor(grid.shape, dtype=positions.dtype)
+        scaled = (positions * (2 / (sizes - 1)) - 1).flip(-1).reshape(*(1,) * grid.ndim, -1, grid.ndim)
         mode = {"mode": "bilinear", "padding_mode": "border", "align_corners": True}
         return torch.nn.functional.grid_sample(grid[None, None], scaled, **mode)
 
-    return {"torch.nn.functional.grid_sample": Call(sample, grid, places)}
+    return {"torch.nn.functional.grid_sample": Call(sample, grid, positions)}
 
 
-def _jax(grid: Any, places: Any, extrapolation: str) -> Mapping[str, Call]:
+def _jax(grid: Any, positions: Any, extrapolation: str) -> Mapping[str, Call]:
     import jax
 
-    sample = lambda grid, places: jax.scipy.ndimage.map_coordinates(grid, list(places.T), order=1, mode="nearest")
-    return {"jax.scipy.ndimage.map_coordinates, jitted": Call(jax.jit(sample), grid, places)}
+    sample = lambda grid, positions: jax.scipy.ndimage.map_coordinates(grid, list(positions.T), order=1, mode="nearest")
+    return {"jax.scipy.ndimage.map_coordinates, jitted": Call(jax.jit(sample), grid, positions)}
 
 
 def _numpy_interp(x: Any, points: Any, values: Any) -> Mapping[str, Call]:

@@ -15,7 +15,7 @@ from .namespaces import libraries
 EINSUM: Final = Budget(ratio=1.0)
 """Five operands: never slower than opt_einsum."""
 BUDGET: Final = Budget(ratio=1.1, extra=10e-6)
-"""A call on a matrix checks its arguments, which takes microseconds compared with many of the matrix."""
+"""A call on a matrix checks its arguments, which takes a few of its many microseconds."""
 
 FORMULA: Final = "ab,bc,cd,de,ef->af"
 BATCHED: Final = "zab,zbc,zcd,zde,z->ae"

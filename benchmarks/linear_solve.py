@@ -45,10 +45,10 @@ BUILT_REASON: Final = (
 """Why a preconditioner that is built already is over the budget on JAX."""
 
 WITH_SETUP: Final = Budget(ratio=1.0)
-"""With a preconditioner that is built anew, of plain conjugate gradients."""
+"""With a preconditioner that is built each time, of plain conjugate gradients."""
 
 DIRECT: Final = {"numpy": Budget(ratio=3.0), "torch": Budget(ratio=5.0)}
-"""Of the library's own solution of a small dense system, without any verdict on it."""
+"""Of the library's own solution of a small dense system, without a status."""
 
 DIRECT_REASON: Final = "the verdict, by the inverse for the condition number, the residual and two norms, takes 7 µs"
 

@@ -14,10 +14,10 @@ from ._samples import Samples
 FEW: Final = Budget(extra=0.5e-6)
 PEER: Final = Budget()
 MANY: Final = Budget(ratio=1.05, extra=0.5e-6)
-"""A view of a million elements costs no more than one of four: what a call may cost comes on top here too."""
+"""A view of a million elements costs no more than one of four, so the overhead of a call is allowed here too."""
 
 NO_PEER: Final = {("torch", "unique_all")}
-"""What array-api-compat's wrapper names and can't do: (library, function)."""
+"""Functions that array-api-compat's wrapper has but that fail: (library, function)."""
 
 REASONS: Final = {
     ("numpy", "floor_divide"): "infinities are looked for: their quotients differ from NumPy's",
@@ -42,7 +42,7 @@ REASONS: Final = {
         "integers, the beginning and the axis left out are asked for, in Python",
     ),
 }
-"""Why a function of a library is over a budget, where the standard asks for it: (library, function)."""
+"""Reasons in the standard why functions exceed a budget, by (library, function)."""
 
 _PEER_IS_NATIVE: Final = "array-api-compat hands out the library's own function, which lacks the correction"
 

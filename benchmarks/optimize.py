@@ -85,7 +85,7 @@ def _evaluations(call: Call) -> int:
 
 
 def _is_more(library: str, ours: int, theirs: int) -> bool:
-    """Return whether we take more than a tenth more evaluations where SciPy's methods are to be matched, on NumPy."""
+    """Return whether xpand takes over a tenth more evaluations than SciPy, on NumPy."""
     return library == "numpy" and ours > 1.1 * theirs
 
 

@@ -1,4 +1,4 @@
-"""What a call costs while a profile is active, and that it costs nothing otherwise."""
+"""The cost of a call while a profile is active, and without one."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -20,7 +20,7 @@ SMALL: Final[dict[str, int]] = {}
 def rows() -> Iterator[Row]:
     for library in libraries():
         x = library.xp.ones(4)
-        # Taken before a profile has replaced anything, and put back when it had: the very same function.
+        # The function before a profile has replaced anything. It is restored afterwards.
         before = library.xp.square
         native = Call(before, x)
         yield Row("profile", f"{library.name}: square(x), on", Recorded(library.xp, x), {"off": native}, ON)
@@ -45,7 +45,7 @@ def _never_recorded(x: Any, /) -> Any:
 
 
 def _extension(name: str, x: Any) -> Row:
-    """Compare an extension that was recorded with one whose code has never been exchanged."""
+    """Compare an extension that was recorded with one that never was."""
     with profile.profile():
         _same(x)
     return Row(

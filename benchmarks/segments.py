@@ -1,4 +1,4 @@
-"""Segment sums compared with the fastest recipe that each library has of its own."""
+"""Segment sums compared with each library's own fastest recipe."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -47,7 +47,7 @@ def _numpy(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
         return total
 
     def product(values: Any, ids: Any) -> Any:
-        # One entry in each column: this form takes the ids as they are, without a sort.
+        # One entry in each column: this format needs no sorted ids.
         entries = (np.ones(len(ids)), ids, np.arange(len(ids) + 1))
         return sparse.csc_array(entries, shape=(segments, len(ids))) @ values
 

@@ -21,7 +21,7 @@ SMALL: Final[dict[str, int]] = {"side": 5, "columns": 2, "entries": 40}
 """The sizes at which the tests run every row."""
 
 BUDGETS: Final = {"numpy": Budget(ratio=1.05), "torch": Budget(), "jax": Budget(ratio=2.0)}
-"""Of a product with a vector. JAX is held to SciPy: its own sparse arrays take ten times as long."""
+"""Of a product with a vector. On JAX the reference is SciPy: JAX's own sparse arrays take ten times as long."""
 
 SQUARE: Final = Budget(ratio=1.5)
 SQUARE_REASON: Final = "the pattern, in which sums that are zero stay, takes a product of its own"

@@ -20,18 +20,18 @@ SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (30,)}
 
 
 class Function(NamedTuple):
-    """What a function is measured on."""
+    """The arguments and references of a function."""
 
     ranges: tuple[tuple[float, float], ...]
-    """Between which numbers each of its arguments lies."""
+    """The interval of each argument."""
     recipes: Mapping[str, str]
-    """For each library what an expert would call: a name to be found in `_recipe`."""
+    """For each library, the function that an expert would call: a name for `_recipe`."""
     reasons: Mapping[str, str] = {}
     """Why a library's row is over the budget."""
 
 
 def _scipy(name: str) -> dict[str, str]:
-    """Return the recipes of a function that all three have under one name."""
+    """Return the recipes of a function that has one name in all three libraries."""
     return {"numpy": f"scipy.{name}", "torch": f"torch.special.{name}", "jax": f"jax.scipy.special.{name}"}
 
 
@@ -40,7 +40,7 @@ DOOR: Final = "of 1,000 elements: finding the implementation and checking types 
 LARGE_GENERIC: Final = "as it stands, without the blocks in which the plug-ins go: arrays of 80 MB come and go"
 SMALL_GENERIC: Final = "some eighty operations, each of which takes a µs however few the elements"
 
-# Functions alike share their cost; these stand for all.
+# Similar functions have similar costs; these represent all.
 FUNCTIONS: Final[dict[str, Function]] = {
     "erf": Function(((-4.0, 4.0),), _scipy("erf")),
     "erfinv": Function(

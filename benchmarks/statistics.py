@@ -1,4 +1,4 @@
-"""Statistics compared with the fastest recipe that each library has of its own."""
+"""Statistics compared with each library's own fastest recipe."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -66,7 +66,7 @@ def _torch() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
         return torch.where(torch.isnan(x), -torch.inf, x).amax()
 
     return {
-        # Not torch.median, which takes the lower of the two in the middle.
+        # Not torch.median, which returns the lower of two middle elements.
         "median": {"torch.quantile": lambda x: torch.quantile(x, 0.5)},
         "nanmean": {"torch.nanmean": torch.nanmean},
         "nanmax": {"where and amax": nanmax},

@@ -16,11 +16,11 @@ from ._measure import Budget, Call, Row
 AUTOGRAD: Final = Budget(ratio=1.0)
 BY_HAND: Final = Budget(ratio=1.1)
 EACH: Final = 2e-6
-"""What an operation of a compiled chain may cost."""
+"""The budget of an operation of a compiled chain."""
 TRACED: Final = 30e-6
-"""What it costs once, when the chain is compiled."""
+"""The budget per operation for compiling the chain."""
 ELEMENT: Final = 15e-6
-"""What reading an element of an array and its derivative may cost in a loop."""
+"""The budget of reading an element of an array and its derivative in a loop."""
 FUSED: Final = Budget(ratio=0.6)
 STENCIL: Final = Budget(ratio=0.7)
 SLICES: Final = Budget(ratio=1.1)
@@ -38,7 +38,7 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Why rows whose names begin so are over their budgets."""
 
-SMALL: Final[dict[str, int]] = {"links": 2, "images": 20, "elements": 30, "members": 5, "steps": 9, "side": 24}
+SMALL: Final[dict[str, int]] = {"links": 2, "images": 20, "elements": 30, "lanes": 5, "steps": 9, "side": 24}
 """The sizes at which the tests run every row."""
 
 
@@ -46,7 +46,7 @@ def rows(
     links: int = 50,
     images: int = 1_797,
     elements: int = 5_000_000,
-    members: int = 1_000,
+    lanes: int = 1_000,
     steps: int = 1_000,
     side: int = 512,
 ) -> Iterator[Row]:
@@ -56,7 +56,7 @@ def rows(
         _perceptron(images),
         _formula(elements),
         _stencils(side),
-        _maps(members),
+        _maps(lanes),
         _loops(steps),
     ):
         for topic, name, ours, references, budget in made:
@@ -80,7 +80,7 @@ def _peer(name: str, module: str = "") -> Any:
 
 
 def _chain(links: int) -> Made:
-    """Three operations a link on three numbers: what they cost but computing."""
+    """Chains of three operations on three numbers: their overhead."""
     topic, count = "derivatives of NumPy programs", 3 * links
     x = np.asarray([0.1, 0.2, 0.3])
 
@@ -214,11 +214,11 @@ def _stencils(side: int) -> Made:
         )
 
 
-def _maps(members: int) -> Made:
+def _maps(lanes: int) -> Made:
     """Many at once, compared with a Python loop over them."""
     topic = "mapped NumPy programs"
     random = np.random.default_rng(0)
-    weights, inputs = random.normal(size=(16, 8)), random.normal(size=(members, 16))
+    weights, inputs = random.normal(size=(16, 8)), random.normal(size=(lanes, 16))
 
     def loss(weights: Any, x: Any) -> Any:
         xp = xpand.array_namespace(weights, x)
@@ -230,10 +230,10 @@ def _maps(members: int) -> Made:
         return np.stack([gradient(weights, x) for x in inputs])
 
     ours = Call(vmap.vmap(gradient, in_axes=(None, 0)), weights, inputs)
-    yield topic, f"gradients of {members:,} examples", ours, {"a Python loop": Call(loop, weights, inputs)}, MAPPED
+    yield topic, f"gradients of {lanes:,} examples", ours, {"a Python loop": Call(loop, weights, inputs)}, MAPPED
 
-    # Newton's method for square roots. One member takes ten times the steps of the others.
-    counts = np.full(members, 10)
+    # Newton's method for square roots. One lane takes ten times the steps of the others.
+    counts = np.full(lanes, 10)
     counts[0] = 100
 
     def root(x: Any, count: Any) -> Any:
@@ -243,10 +243,10 @@ def _maps(members: int) -> Made:
 
         return control_flow.while_loop(lambda state: state[0] < count, step, (count * 0, x))[1]
 
-    values = random.uniform(1.0, 2.0, members)
-    slowest = Call(vmap.vmap(root), values, np.full(members, 100))
+    values = random.uniform(1.0, 2.0, lanes)
+    slowest = Call(vmap.vmap(root), values, np.full(lanes, 100))
     theirs = {"all of them as slow as the slowest": slowest}
-    yield topic, f"while_loop of {members:,} members", Call(vmap.vmap(root), values, counts), theirs, SLOWEST
+    yield topic, f"while_loop of {lanes:,} lanes", Call(vmap.vmap(root), values, counts), theirs, SLOWEST
 
 
 def _loops(steps: int) -> Made:

@@ -9,7 +9,7 @@ from ._measure import Budget, Call, Row
 from .namespaces import Library, libraries
 
 BUDGET: Final = Budget(ratio=1.05, extra=3e-6)
-"""What is spent on each call may not grow with the arrays."""
+"""The overhead of a call must not grow with the arrays."""
 
 SIZES: Final = (8, 256, 2_048)
 SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (4,)}
@@ -46,7 +46,7 @@ def rows(sizes: tuple[int, ...] = SIZES) -> Iterator[Row]:
 
 
 def _of_library(library: Library, own: Own, size: int) -> Iterator[Row]:
-    # A layer, whose weights and inputs are square: a chain of a few operations, the product the longest of them.
+    # A layer with square weights and inputs: a chain of a few operations, dominated by the product.
     native = library.native
     weights, inputs = native.ones((size, size)) / size, native.ones((size, size))
 
@@ -67,7 +67,7 @@ def _of_library(library: Library, own: Own, size: int) -> Iterator[Row]:
         "vmap": (lambda of: of.vmap(of_one), (inputs,)),
         "vmap(grad)": (lambda of: of.vmap(of.grad(cubes)), (inputs,)),
     }
-    if size <= 256:  # of more variables, a Hessian takes the memory of the machine
+    if size <= 256:  # with more variables, a Hessian exceeds the machine's memory
         programs["hessian"] = (lambda of: of.hessian(cubes), (inputs[0],))
     for name, (made, arguments) in programs.items():
         ours, theirs = Call(made(OURS), *arguments), Call(made(own), *arguments)

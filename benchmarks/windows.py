@@ -1,4 +1,4 @@
-"""Windows compared with scipy.ndimage on NumPy, and what PyTorch and JAX have of their own."""
+"""Windows compared with scipy.ndimage on NumPy, and with PyTorch's and JAX's own functions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

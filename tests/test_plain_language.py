@@ -140,7 +140,11 @@ def faults(source: str) -> list[str]:
 
 @cache
 def _modules() -> tuple[Path, ...]:
-    return tuple(sorted(path for folder in ("src", "extensions") for path in (ROOT / folder).rglob("*.py")))
+    return tuple(
+        sorted(
+            path for folder in ("src", "extensions", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.py")
+        )
+    )
 
 
 def test_names_comments_and_docstrings_are_plain() -> None:

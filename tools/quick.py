@@ -29,7 +29,7 @@ RELATED: Final = {"tracing": TRANSFORMATIONS, "_transforms": TRANSFORMATIONS, "_
 
 @dataclass
 class Change:
-    """What a set of files is about."""
+    """The capabilities, test modules and libraries of a set of files."""
 
     capabilities: set[str] = field(default_factory=set)
     modules: set[str] = field(default_factory=set)
@@ -38,7 +38,7 @@ class Change:
 
 
 def change_of(files: list[str]) -> Change:
-    """Return which capabilities, test modules and libraries the files are about."""
+    """Return the capabilities, test modules and libraries that the files belong to."""
     change = Change()
     for file in files:
         parts = Path(file).with_suffix("").parts
@@ -90,7 +90,7 @@ def modules_importing(name: str) -> set[str]:
 
 
 def selected(change: Change, seconds: dict[str, float]) -> tuple[list[str], list[str]]:
-    """Return the test modules to run, and those that the time doesn't suffice for."""
+    """Return the test modules to run, and those for which there is not enough time."""
     named = change.modules | {
         path.stem
         for name in change.capabilities

@@ -1,6 +1,6 @@
 """Run the PyTorch tests on several releases of PyTorch: `make test-torch-versions VERSIONS="2.11.0 2.13.0"`.
 
-Each release is installed into a virtual environment of its own, with what it depends on. All other packages are those
+Each release is installed into its own virtual environment, with its dependencies. All other packages are those
 of the Python that runs this. PyPI's builds for Linux come with CUDA and take 5 GB on the disk each; those of
 `--index https://download.pytorch.org/whl/cpu` take 1 GB. By default the releases are the oldest that xpand supports and
 the newest that pip finds. Tests that are known to fail with a release are in `tests/torch_<release>.txt`.
@@ -22,7 +22,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SELECTED: Final = ("--libraries", "torch", "--tier", "quick", "-k", "torch")
-"""All tests of PyTorch but the slow ones."""
+"""All tests of PyTorch except slow ones."""
 
 
 def oldest() -> str:
