@@ -147,6 +147,11 @@ def check(function: str, to: Any) -> To:
     return to
 
 
+def is_silent(to: Any) -> bool:
+    """Tell whether a call with this argument `progress` reports nothing, and is not within one that does."""
+    return to is False and _TO.get() is False and _CURRENT.get() is None
+
+
 def current(function: str) -> Report | None:
     """Return the function that the current call of a facade reports to; None without reports.
 

@@ -108,6 +108,8 @@ Make: TypeAlias = Callable[[Callable[..., Any], Any], Callable[..., Any]]
 """Makes the compiled function, from a function of arrays and `donate_argnums`."""
 Lower: TypeAlias = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
 """Makes the program before compilation, from a function of arrays and its arguments."""
+_PROGRAM: Final = "program"
+"""The attribute of a function made by `by_signature` that returns the program of a signature."""
 _NAMES: Final = "compilers"
 """The attribute of an implementation of `jit` that returns the names of its compilers."""
 
@@ -223,24 +225,35 @@ def by_signature(
     programs: Compiled[Callable[..., Any]] = Compiled(function, what)
     last: tuple[Any, Any] = (None, None)  # most calls are like the one before
 
+    def found(key: Hashable, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
+        program, is_cached = programs.get(key), True
+        if program is None:
+            with lock():
+                program = programs.get(key)  # from another thread, which came first
+                if program is None:
+                    program, is_cached = compile_for(leaves)
+                    if is_cached:
+                        program = programs.add(key, program)
+        return program, is_cached
+
     def call(*leaves: Any) -> Any:
         nonlocal last
         key = signature(leaves)
         known, program = last
         if key != known:
-            program, is_cached = programs.get(key), True
-            if program is None:
-                with lock():
-                    program = programs.get(key)  # from another thread, which came first
-                    if program is None:
-                        program, is_cached = compile_for(leaves)
-                        if is_cached:
-                            program = programs.add(key, program)
+            program, is_cached = found(key, leaves)
             if is_cached:
                 last = key, program
         return program(*leaves)
 
+    setattr(call, _PROGRAM, lambda leaves: found(signature(leaves), leaves))
     return call
+
+
+def program_for(compiled: Callable[..., Any], leaves: Sequence[Any]) -> Callable[..., Any]:
+    """Return the program of a function made by `by_signature`, for such arrays only; a loop needs no look-ups then."""
+    program, is_cached = getattr(compiled, _PROGRAM)(leaves)
+    return program if is_cached else compiled
 
 
 class Flattened:

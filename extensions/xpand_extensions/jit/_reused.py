@@ -119,6 +119,11 @@ def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], 
     return of_arrays, arrays, (structure, is_array, exact(tuple(static)))
 
 
+def programs_of(function: Any) -> "Compiled[Any] | None":
+    """Return the cache for programs made of a function that the user has compiled; None for any other function."""
+    return _programs_of(function) if INSTEAD.get() is None and _is_compiled(function) else None
+
+
 def _is_compiled(function: Any) -> bool:
     return isinstance(function, Transformed) and function._made_of[0].__name__ == "jit"
 

@@ -21,7 +21,7 @@ class Vectors:
 
     # Not searched for arrays: functions that capture an instance don't capture these.
     __slots__ = (
-        "_is_plain", "batch", "batch_ndim", "dtype", "dtypes", "function", "like", "name", "shapes", "sizes", "start",
+        "batch", "batch_ndim", "dtype", "dtypes", "function", "is_plain", "like", "name", "shapes", "sizes", "start",
         "structure", "tree", "xp",
     )  # fmt: skip
 
@@ -50,7 +50,7 @@ class Vectors:
         self.dtype = self.xp.result_type(*[real_dtype(self.xp, x.dtype) for x in leaves])
         self.sizes = [math.prod(shape[batch_ndim:]) for shape in self.shapes]
         # One real array only needs a reshape.
-        self._is_plain = len(leaves) == 1 and leaves[0].dtype == self.dtype
+        self.is_plain = len(leaves) == 1 and leaves[0].dtype == self.dtype
         self.start = self._flat(leaves)
 
     @property
@@ -81,7 +81,7 @@ class Vectors:
         """Convert vectors to a tree; they may have further axes before those of the batch."""
         xp = array_namespace(x)
         before = tuple(x.shape[: x.ndim - 1 - self.batch_ndim])
-        if self._is_plain:
+        if self.is_plain:
             return trees.unflatten(self.structure, [xp.reshape(x, (*before, *self.shapes[0]))])
         leaves, start = [], 0
         for shape, dtype, size in zip(self.shapes, self.dtypes, self.sizes):

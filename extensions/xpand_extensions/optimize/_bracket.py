@@ -16,6 +16,7 @@ from ..progress import To
 from ._algorithms import _bracket as bracket
 from ._arguments import Limits, Vectors, common, limits_of
 from ._drivers import Task
+from ._repeated import repeatable
 from ._results import OptimizeResult
 from ._run import Record, run, solved
 
@@ -169,6 +170,11 @@ def _bracketed(
     progress: To,
     record: bool,
 ) -> OptimizeResult:
+    ends = (b, *args) if type(args) is tuple else ()
+    call = repeatable(name, f, a, ends, (method, atol, rtol, max_steps, record), callback, throw, progress)
+    known = None if call is None else call.again()
+    if known is not None:
+        return known
     parameters = common(name, f, method, tuple(_METHODS), args, callback, throw)
     left, right = _ends(name, a, b, parameters)
     problem = _Bracketed(name, f, Vectors(name, "a", left, left.ndim))
@@ -190,7 +196,7 @@ def _bracketed(
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "tangent_solve": _divided}
     make = lambda given: lambda x: problem.value(x, given)
     task = Task(method, make, limits, problem.functions, problem.vectors.signature, width)
-    rest |= {"task": task, "key": (method, width, limits)}
+    rest |= {"task": task, "key": (method, width, limits), "repeatable": call if left is a and right is b else None}
     return solved(problem, method, left, (right, *parameters), solve=solve, condition=condition, **rest)
 
 
@@ -207,8 +213,8 @@ class _Bracketed:
     def value(self, x: Array, given: tuple[Any, ...]) -> Array:
         return self.vectors.scalar("f must return", self.f(x, *in_namespace_of([x], given[1:])))
 
-    def result(self, record: Record, given: tuple[Any, ...], /) -> OptimizeResult:
-        return OptimizeResult(record.x, self.value(record.x, given), *record[1:])
+    def result(self, record: Record, given: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
+        return OptimizeResult(record.x, self.value(record.x, given) if fun is None else fun, *record[1:])
 
 
 def _divided(linear: Callable[[Array], Array], y: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from xpand.extend import Array
 
@@ -30,6 +30,8 @@ class Outcome(NamedTuple):
     """The result of a driver. Numbers are Python's, and vectors are arrays."""
 
     x: Array
+    fun: Any
+    """What the function of vectors returns there as its value; None where the driver doesn't know it."""
     iterations: int
     function_evaluations: int
     gradient_evaluations: int
@@ -39,9 +41,13 @@ class Outcome(NamedTuple):
     """The limits for the general steps, which continue from `x`; None if the problem is finished."""
 
 
+Driver: TypeAlias = Callable[[Array, tuple[Any, ...]], Outcome | None]
+"""Solves a problem, given the starting point and the parameters; returns None where it can't do the same."""
+
+
 @pluggable
-def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
-    """Solve one problem by a driver of the library; None where it has none that does the same.
+def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
+    """Return the driver of the library for a problem, and for all of its signature; None where it has none.
 
     Args:
         task: The problem.
@@ -51,8 +57,10 @@ def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
     >>> import numpy as np
     >>> limits = Limits("root", 1e-9, 0.0, 20, False, None)
     >>> make = lambda args: lambda x: (x * x - args[0], np.diag(2.0 * x))
-    >>> found = drive(Task("newton", make, limits, (None,), ()), np.asarray([1.0]), np.asarray([4.0]))
+    >>> start, square = np.asarray([1.0]), np.asarray([4.0])
+    >>> drive = driver_of(Task("newton", make, limits, (None,), ()), start, square)
+    >>> found = drive(start, (square,))
     >>> np.round(found.x, 6), found.iterations
     (array([2.]), 5)
     """
-    return drive.native(start)(task, start, *args)
+    return driver_of.native(start)(task, start, *args)

@@ -13,6 +13,7 @@ from ..progress import To
 from ._algorithms import _levenberg as levenberg, _residuals as newton
 from ._arguments import Limits, Vectors, common, limits_of, number
 from ._drivers import Task
+from ._repeated import repeatable
 from ._residuals import Residuals
 from ._results import OptimizeResult
 from ._run import Record, run, solved
@@ -93,6 +94,11 @@ def least_squares(
     >>> np.round(found.x, 4), found.message
     (array([2. , 0.5]), 'converged')
     """
+    options = method, atol, rtol, max_steps, batch_ndim, record_history, damping
+    call = repeatable("least_squares", f, x0, args, options, callback, throw, progress)
+    known = None if call is None else call.again()
+    if known is not None:
+        return known
     parameters = common("least_squares", f, method, _METHODS, args, callback, throw)
     batch_ndim = checks.integer("least_squares", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("least_squares", "x0", x0, batch_ndim, parameters)
@@ -118,7 +124,7 @@ def least_squares(
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": True}
     signature = vectors.signature
     task = Task(method, residuals.linearizer, limits, residuals.functions, signature, first_damping)
-    rest |= {"task": task, "key": (limits, first_damping)}
+    rest |= {"task": task, "key": (limits, first_damping), "repeatable": call}
     return solved(residuals, method, vectors.start, parameters, solve=solve, condition=condition, **rest)
 
 

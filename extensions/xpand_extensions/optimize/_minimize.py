@@ -19,6 +19,7 @@ from ._arguments import Limits, Vectors, callable_of, common, limits_of, number
 from ._bounds import box_of, judged
 from ._drivers import Task
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
+from ._repeated import repeatable
 from ._results import OptimizeResult
 from ._run import Record, run, solved
 
@@ -159,6 +160,12 @@ def minimize(
     >>> np.round(found.x, 2), found.message
     (array([1., 1.]), 'converged')
     """
+    options = method, gradient, bounds, atol, rtol, max_steps, batch_ndim, record_history, history, learning_rate
+    options = (*options, beta1, beta2, epsilon, initial_size, max_products)
+    call = repeatable("minimize", f, x0, args, options, callback, throw, progress)
+    known = None if call is None else call.again()
+    if known is not None:
+        return known
     chosen = _method(method, bounds is not None)
     parameters = common("minimize", f, chosen, (chosen,), args, callback, throw)
     if gradient is not None:
@@ -174,7 +181,7 @@ def minimize(
         "initial_size": initial_size,
         "max_products": max_products,
     }
-    options = _options(chosen, given, vectors.start.shape[-1])
+    chosen_options = _options(chosen, given, vectors.start.shape[-1])
     steps = 400 * vectors.start.shape[-1] if chosen == "nelder-mead" else _STEPS.get(chosen, 1000)
     if rtol is not None and chosen in _WITHOUT_GRADIENT:
         raise TypeError(f"minimize: rtol is relative to the first gradient, and the method {chosen!r} takes none")
@@ -194,16 +201,17 @@ def minimize(
             functions = Functions(value, objective.evaluator(args), objective.product(args))
             last, recorded = minimize_on_host(functions, chosen, start, box, limits, notify)
         else:
-            last, recorded = _run_own(objective, chosen, options, start, args, box, limits, notify)
+            last, recorded = _run_own(objective, chosen, chosen_options, start, args, box, limits, notify)
         return judged(box, last), None if recorded is None else judged(box, recorded)
 
     def condition(x: Array, box: Box, *given: Any) -> Array:
         return box.equation(x, objective.evaluator(given)(x)[1])
 
     rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": bounds is None}
-    rest["key"] = None if chosen in SCIPY_METHODS else (options, limits)
+    rest["repeatable"] = call
+    rest["key"] = None if chosen in SCIPY_METHODS else (chosen_options, limits)
     make = lambda given: objective.evaluator(given[1:])
-    rest["task"] = Task(chosen, make, limits, objective.functions, vectors.signature, options.history)
+    rest["task"] = Task(chosen, make, limits, objective.functions, vectors.signature, chosen_options.history)
     return solved(objective, chosen, vectors.start, (box, *parameters), solve=solve, condition=condition, **rest)
 
 
@@ -223,9 +231,10 @@ class Objective:
         """Evaluate the function: shape `(*batch)`."""
         return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *in_namespace_of([x], args)))
 
-    def result(self, record: Record, given: tuple[Any, ...], /) -> OptimizeResult:
+    def result(self, record: Record, given: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
         """Make the result of a record; `given` are the bounds and the parameters."""
-        return OptimizeResult(self.vectors.unflatten(record.x), self.value(record.x, given[1:]), *record[1:])
+        fun = self.value(record.x, given[1:]) if fun is None else fun
+        return OptimizeResult(self.vectors.unflatten(record.x), fun, *record[1:])
 
     def evaluator(self, args: tuple[Any, ...]) -> descent.Evaluate:
         """Make the function that returns values and gradients for given parameters."""

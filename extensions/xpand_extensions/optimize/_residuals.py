@@ -64,10 +64,10 @@ class Residuals:
 
         return linearize
 
-    def result(self, record: Record, args: tuple[Any, ...], /) -> OptimizeResult:
-        """Make the result of a record; its residuals are recomputed, so that they are differentiable."""
+    def result(self, record: Record, args: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
+        """Make the result of a record and its residuals. Without them they are recomputed, to be differentiable."""
         x = self.vectors.unflatten(record.x)
-        return OptimizeResult(x, self.f(x, *in_namespace_of([record.x], args)), *record[1:])
+        return OptimizeResult(x, self.f(x, *in_namespace_of([record.x], args)) if fun is None else fun, *record[1:])
 
 
 def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:

@@ -12,6 +12,7 @@ from ..progress import To
 from ._algorithms import _mixing as anderson, _residuals as newton
 from ._arguments import Limits, Vectors, common, limits_of, number
 from ._drivers import Task
+from ._repeated import Repeatable, repeatable
 from ._residuals import Residuals
 from ._results import OptimizeResult
 from ._run import Record, run, solved
@@ -94,6 +95,11 @@ def root(
     >>> np.round(found.x, 6), found.message
     (array([2., 3.]), 'converged')
     """
+    options = method, atol, rtol, max_steps, batch_ndim, record_history, history, mixing
+    call = repeatable("root", f, x0, args, options, callback, throw, progress)
+    known = None if call is None else call.again()
+    if known is not None:
+        return known
     parameters = common("root", f, method, _METHODS, args, callback, throw)
     vectors = Vectors("root", "x0", x0, checks.integer("root", "batch_ndim", batch_ndim, minimum=0), parameters)
     default = 100 if method == "newton" else 1000
@@ -101,7 +107,7 @@ def root(
     limits = limits_of("root", atol, rtol, max_steps, vectors, powers=powers, default=default, record=record_history)
     memory, amount = _mixing("root", method, history, mixing)
     residuals = Residuals("root", f, vectors, is_square=True)
-    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw, progress)
+    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw, progress, call)
 
 
 @clean_tracebacks
@@ -196,6 +202,7 @@ def _solved(
     callback: Callable[[OptimizeResult], Any] | None,
     throw: bool,
     progress: To,
+    call: Repeatable | None = None,
 ) -> OptimizeResult:
     """Run a method for roots or fixed points."""
     is_root = residuals.name == "root"
@@ -214,7 +221,7 @@ def _solved(
 
     condition = lambda x, *given: residuals.value(x, given)
     start = residuals.vectors.start
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress}
+    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "repeatable": call}
     task = Task(method, residuals.linearizer, limits, residuals.functions, residuals.vectors.signature)
     rest |= {"task": task, "key": (limits, history, amount)}
     return solved(residuals, method, start, parameters, solve=solve, condition=condition, **rest)

@@ -13,9 +13,10 @@ from ..progress import To, check, current, emit, tracked
 from ._algorithms._states import updated
 from ._algorithms._vectors import select
 from ._arguments import Limits, Vectors
-from ._drivers import Task, drive
+from ._drivers import Driver, Task, driver_of
 from ._implicit import implicit
 from ._iterate import iterate
+from ._repeated import Plan, Repeatable
 from ._results import RUNNING, History, OptimizeResult
 
 
@@ -43,8 +44,11 @@ class Problem(Protocol):
         """Return the user's functions; None stands for one that isn't given."""
         ...
 
-    def result(self, record: Record, args: tuple[Any, ...], /) -> OptimizeResult:
-        """Make the result of a record; the values of the function are recomputed, so that they are differentiable."""
+    def result(self, record: Record, args: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
+        """Make the result of a record and the value there.
+
+        Without the value it is recomputed, so that it is differentiable.
+        """
 
 
 class _Run(NamedTuple):
@@ -152,6 +156,7 @@ def solved(
     callback: Callable[[OptimizeResult], Any] | None,
     throw: bool,
     progress: To = False,
+    repeatable: Repeatable | None = None,
     **options: Any,
 ) -> OptimizeResult:
     """Solve a problem and make its result; the solution is differentiated implicitly.
@@ -170,13 +175,15 @@ def solved(
         callback: Called with the result after each iteration.
         throw: Whether to raise where a problem has not converged.
         progress: Where to report the iterations.
+        repeatable: Where to store the plan for calls like this one.
         **options: Options of `implicit`.
     """
 
     def run_method(start: Array, *given: Any) -> tuple[Array, Any]:
-        found = _driven(task, start, given, solve) if callback is None else None
+        drive = _driver(task, start, given) if callback is None else None
+        found = None if drive is None else _driven(drive, start, given, solve)
         if found is not None:
-            return found.x, (found, None)
+            return found[0].x, (found[0], None)
         notify = None if callback is None else lambda record: callback(problem.result(record, given))
         last, recorded = solve(start, given, notify, task.limits)
         return last.x, (last, recorded)
@@ -188,15 +195,18 @@ def solved(
     label = "objective" if problem.name == "minimize" else "residual"
     with tracked(f"{problem.name}: {method}", task.limits.max_steps, label, progress=progress) as report:
         # Try without derivatives first: preparing them takes longer than many solutions.
-        driven = _driven(task, start, args, solve) if callback is None else None
+        drive = _driver(task, start, args) if callback is None else None
+        driven = None if drive is None else _driven(drive, start, args, solve)
         if driven is not None:
-            x, last, recorded = driven.x, driven, None
+            last, recorded, x = driven[0], None, driven[0].x
         elif callback is None and report is None and key is not None and is_concrete(start):
             known = (problem.name, method, problem.vectors.signature, key)
             x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)
         else:
             x, (last, recorded) = whole(start, args)
         result = problem.result(last._replace(x=x), args)
+        if drive is not None and driven is not None and repeatable is not None and problem.vectors.is_plain:
+            repeatable.add(_plan(problem, method, start, args, drive, solve, result.fun, driven[1]))
         if recorded is not None:
             rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023
             result = result._replace(trajectory=trees.stack([problem.result(row, args) for row in rows]))
@@ -205,17 +215,64 @@ def solved(
     return result
 
 
-def _driven(task: Task, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]) -> Record | None:
-    """Solve a problem by its library's driver. Return None if there is none, or if steps are reported or recorded."""
+def _driver(task: Task, start: Array, args: tuple[Any, ...]) -> Driver | None:
+    """Return the driver of the library. Return None if there is none, or if steps are reported or recorded."""
     limits = task.limits
     if limits.record or limits.checkpoints is not None or current(limits.function) is not None:
         return None
-    found = drive.native(start)(task, start, *args)
+    return driver_of.native(start)(task, start, *args)
+
+
+def _plan(
+    problem: Problem,
+    method: str,
+    start: Array,
+    args: tuple[Any, ...],
+    drive: Driver,
+    solve: Callable[..., Any],
+    fun: Any,
+    value: Any,
+) -> Plan:
+    """Return the function that solves problems of one signature.
+
+    Args:
+        problem: The first of them.
+        method: The name of its method.
+        start: Its starting point.
+        args: Its parameters: those that the facade makes of its options, then the user's.
+        drive: Its driver.
+        solve: As in `solved`.
+        fun: The value of the user's function at its solution, which may have any structure and data type.
+        value: What the driver knows of it.
+    """
+    is_value = type(fun) is type(value) and (fun.dtype, fun.shape) == (value.dtype, value.shape)
+    xp, shape = array_namespace(start), start.shape
+
+    def again(start: Array, given: tuple[Any, ...], throw: bool) -> OptimizeResult | None:
+        given = (*args[: len(args) - len(given)], *given)
+        driven = _driven(drive, start if start.shape == shape else xp.reshape(start, shape), given, solve)
+        if driven is None:
+            return None
+        record, value = driven
+        result = problem.result(record, given, value if is_value else None)
+        if throw:
+            throw_unless_converged(problem.name, method, result)
+        return result
+
+    return again
+
+
+def _driven(
+    drive: Driver, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]
+) -> tuple[Record, Any] | None:
+    """Solve a problem by a driver of its library; return its end, and the value there if the driver knows it."""
+    found = drive(start, args)
     if found is None:
         return None
     xp, device = array_namespace(start), checks.device_of(start)
     numbers = (found.iterations, found.function_evaluations, found.gradient_evaluations, found.status)
-    *counts, status = [xp.asarray(each, dtype=xp.int32, device=device) for each in numbers]
+    whole = xp.asarray(numbers, dtype=xp.int32, device=device)
+    *counts, status = [whole[i, ...] for i in range(4)]
     if found.limits is None:
         optimality = xp.asarray(found.optimality, dtype=start.dtype, device=device)
     else:
@@ -224,7 +281,7 @@ def _driven(task: Task, start: Array, args: tuple[Any, ...], solve: Callable[...
         counts = [x + y for x, y in zip(counts, last[2:5])]
     iterations, functions, gradients = counts
     x = found.x if found.limits is None else last.x
-    return Record(x, optimality, iterations, functions, gradients, status)
+    return Record(x, optimality, iterations, functions, gradients, status), found.fun
 
 
 def record_of(state: Any) -> Record:

@@ -122,11 +122,33 @@ def _shared(equation: Equation, out: Variable, returned: Callable[[Equation], se
         yield from (x for x in arrays if x in alike and x.dtype == out.dtype and x.aval.size >= out.aval.size)
 
 
+_SCALAR: Final[dict[str, Callable[..., Any]]] = {
+    "add": operator.add,
+    "divide": operator.truediv,
+    "multiply": operator.mul,
+    "negative": operator.neg,
+    "subtract": operator.sub,
+}
+"""Operators that have the values of the functions, and take a tenth of their time for NumPy's scalars."""
+
+
+def _is_of_numbers(equation: Equation) -> bool:
+    """Tell whether all arrays of an operation are real floating-point numbers of shape ()."""
+    isdtype = equation.op.namespace.base.isdtype
+    arrays = [x for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)]
+    numbers = [x for x in equation.inputs if not isinstance(x, Variable)]
+    return all(not x.shape and isdtype(x.dtype, "real floating") for x in arrays) and all(
+        type(x) in (int, float) for x in numbers
+    )
+
+
 def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the function for an operation of a graph, and the parameters that must still be passed to it."""
     op, params = equation.op, equation.params
     if isinstance(op, FacadeOp):
         return _bound(op.implementation, params["template"]), {}
+    if op.name in _SCALAR and not params and _is_of_numbers(equation):
+        return _SCALAR[op.name], {}
     if op.name == "getitem" and not (is_lazy(op.namespace.base) and any(map(passes_over, params["key"]))):
         found = _item(params["key"])
         return (found, {}) if found is not None else (op.function, params)

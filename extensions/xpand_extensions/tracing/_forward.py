@@ -31,6 +31,10 @@ def without_warnings() -> AbstractContextManager[Any]:
     return context
 
 
+_WRAPPED: Final = "wrapped"
+"""The attribute of a function made by `run_without_warnings`."""
+
+
 def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that NumPy doesn't warn in it."""
 
@@ -38,7 +42,14 @@ def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
         with without_warnings():
             return run(*args)
 
+    setattr(call, _WRAPPED, run)
     return call
+
+
+def unwrapped(run: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], AbstractContextManager[Any]]]:
+    """Return a function that may warn, and the context to call it in; a loop enters it once."""
+    found = getattr(run, _WRAPPED, None)
+    return (run, nullcontext) if found is None else (found, without_warnings)
 
 
 class Forward(Trace):

@@ -83,11 +83,10 @@ def _program(
     run = compiled(graph, backend, single) if is_cached else graph.run
     for other in others if is_cached else ():
         run = other.improved(graph, run, partial(compiled, graph, other, single))
-    if is_cached and DERIVATIVES_TAKEN.get() != before:
-        run = run_without_warnings(run)
     if numbers:
         run = _of_numbers(run, graph, numbers)
-    return (run if single else lambda *arrays: trees.unflatten(structure, run(*arrays))), is_cached
+    whole = run if single else lambda *arrays: trees.unflatten(structure, run(*arrays))
+    return (run_without_warnings(whole) if is_cached and DERIVATIVES_TAKEN.get() != before else whole), is_cached
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:

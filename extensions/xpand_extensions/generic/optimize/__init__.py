@@ -1,5 +1,5 @@
 """Iterations for any library, and the equations of their derivatives."""
 
-from ._drivers import drive
+from ._drivers import driver_of
 from ._implicit import tangent_of
 from ._iterate import iterate

@@ -4,8 +4,8 @@ from typing import Any
 
 from xpand.extend import Array
 
-from ...optimize._drivers import Outcome, Task
+from ...optimize._drivers import Driver, Task
 
 
-def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
+def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
     return None

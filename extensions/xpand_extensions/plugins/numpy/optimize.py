@@ -6,19 +6,22 @@ They solve one problem in float64. Otherwise, the general steps continue from th
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.linalg.blas import dnrm2
+from scipy.linalg.blas import dnrm2, idamax
 
 from xpand import trees
 from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions._solver_status import Status
+from xpand_extensions.jit._calls import program_for
 from xpand_extensions.jit._reused import program_of
 from xpand_extensions.optimize._algorithms._residuals import DECREASE
 from xpand_extensions.optimize._arguments import Limits
-from xpand_extensions.optimize._drivers import Outcome, Task
+from xpand_extensions.optimize._drivers import Driver, Outcome, Task
+from xpand_extensions.tracing._forward import unwrapped
 
 from .jit import jit
 
@@ -38,29 +41,39 @@ class _ForeignError(Exception):
     """The function returns arrays that BLAS doesn't accept: traced ones that it has captured, or empty ones."""
 
 
-def drive(task: Task, start: Array, /, *args: Any) -> Outcome | None:
-    driver = _DRIVERS.get(task.method)
-    if driver is None or not task.limits.max_steps:
+def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
+    method = _METHODS.get(task.method)
+    if method is None or not task.limits.max_steps:
         return None
     if start.dtype != np.float64 or start.ndim != (task.method not in _SCALAR) or not start.size:
         return None
     if any(checks.is_array(x) and not isinstance(x, np.ndarray) for x in trees.leaves(args)):
         return None
-    function = _function(task, start, args)
-    try:
-        return driver(task, function, start, args)
-    except _ForeignError:
-        return None
-
-
-def _function(task: Task, start: Array, args: tuple[Any, ...]) -> Callable[[Array], Any]:
-    """Return the function of the task, compiled if the user's are."""
     whole = lambda x, args: task.make(args)(x)
     found = program_of(jit, whole, (start, args), task.of, ("drive", task.method, task.key))
     if found is None:
-        return task.make(args)
+
+        def drive(start: Array, args: tuple[Any, ...]) -> Outcome | None:
+            try:
+                return method(task, task.make(args), start, args)
+            except _ForeignError:
+                return None
+
+        return drive
     program, (_, *others) = found
-    return lambda x: program(x, *others)
+    program, quiet = unwrapped(program_for(program, (start, *others)))
+    is_flat = len(others) == len(args)
+
+    def drive_compiled(start: Array, args: tuple[Any, ...]) -> Outcome | None:
+        given = args if is_flat else [x for x in trees.leaves(args) if checks.is_array(x)] if others else ()
+        function = (lambda x: program(x, *given)) if given else program
+        try:
+            with quiet():
+                return method(task, function, start, args)
+        except _ForeignError:
+            return None
+
+    return drive_compiled
 
 
 def _tolerance(limits: Limits, size: float) -> float:
@@ -68,7 +81,8 @@ def _tolerance(limits: Limits, size: float) -> float:
 
 
 def _largest(x: Any) -> float:
-    return max(float(x.max()), -float(x.min()))
+    """Return the largest absolute value of a vector, in a third of NumPy's time for short ones; of NaN any value."""
+    return abs(float(x[idamax(x)]))
 
 
 class _Lowest:
@@ -76,9 +90,10 @@ class _Lowest:
 
     def __init__(self, function: Callable[[Array], Any], x: Any) -> None:
         self.function, self.count, self.steps = function, 0, 0
-        self.x, self.fun, self.slope, self.far = x, math.inf, x, math.inf
+        self.x, self.value, self.slope, self.far = x, math.inf, x, math.inf
+        self.fun: Any = None
         self.first: tuple[float, Any] | None = self(x.copy())
-        self.far = _FAR * max(1.0, _largest(x), abs(self.fun))
+        self.far = _FAR * max(1.0, _largest(x), abs(self.value))
 
     def __call__(self, x: Any) -> tuple[float, Any]:
         if self.count == 1 and self.first is not None:  # SciPy begins at the known point
@@ -91,8 +106,8 @@ class _Lowest:
         value = float(fun)
         if not (math.isfinite(value) and value > -self.far and math.isfinite(dnrm2(slope))):
             raise _StopError
-        if value <= self.fun:
-            self.x, self.fun, self.slope = x, value, slope
+        if value <= self.value:
+            self.x, self.fun, self.value, self.slope = x, fun, value, slope
         return value, slope
 
     def step(self, intermediate_result: Any) -> None:
@@ -115,33 +130,40 @@ def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: t
     try:
         lowest = _Lowest(function, x)
     except _StopError:
-        return Outcome(start, 0, 1, 1, math.nan, Status.MAX_STEPS, limits)
-    optimality = float(box.measure(x, lowest.slope))
+        return Outcome(start, None, 0, 1, 1, math.nan, Status.MAX_STEPS, limits)
+    optimality = _measure(box, x, lowest.slope)
     tolerance = _tolerance(limits, optimality)
     options = {"gtol": tolerance, "maxiter": limits.max_steps}
     if task.method != "bfgs":
         options |= {"maxcor": task.options, "ftol": 0.0, "maxfun": _ENDLESS}
     if optimality > tolerance:
-        method, bounds = ("bfgs", None) if task.method == "bfgs" else ("l-bfgs-b", _pairs(box, x))
+        method, bounds = ("bfgs", None) if task.method == "bfgs" else ("l-bfgs-b", _bounds(box, x))
         given = {"method": method, "bounds": bounds, "options": options}
         try:
             found = minimize(lowest, x, jac=True, callback=lowest.step, **given)
-            lowest.x, lowest.slope = found.x, found.jac
+            fun = lowest.fun if found.fun == lowest.value else None
+            lowest.x, lowest.slope, lowest.fun = found.x, found.jac, fun
         except _StopError:
             pass
-        optimality = float(box.measure(lowest.x, lowest.slope))
+        optimality = _measure(box, lowest.x, lowest.slope)
     finished = optimality <= tolerance or lowest.steps >= limits.max_steps
     if not finished and not _largest(lowest.x) <= lowest.far:
-        return Outcome(start, 0, lowest.count, lowest.count, optimality, Status.MAX_STEPS, limits)
-    return _ended(limits, lowest.x, lowest.steps, lowest.count, optimality, tolerance, finished)
+        return Outcome(start, None, 0, lowest.count, lowest.count, optimality, Status.MAX_STEPS, limits)
+    return _ended(limits, lowest.x, lowest.fun, lowest.steps, lowest.count, optimality, tolerance, finished)
 
 
-def _pairs(box: Any, x: Any) -> Any:
+def _measure(box: Any, x: Any, slope: Any) -> float:
+    return _largest(box.projected(x, slope))
+
+
+def _bounds(box: Any, x: Any) -> Any:
     """Return the bounds in SciPy's form."""
+    from scipy.optimize import Bounds
+
     if box.lower is None and box.upper is None:
         return None
     ends = (np.full_like(x, end) if b is None else b for b, end in ((box.lower, -np.inf), (box.upper, np.inf)))
-    return np.stack(tuple(ends), axis=-1)
+    return Bounds(*ends)
 
 
 def _linearized(function: Callable[[Array], Any], x: Array) -> tuple[Any, Any]:
@@ -169,7 +191,7 @@ def _newton(task: Task, function: Callable[[Array], Any], start: Array, args: tu
         falls = after <= (1.0 - DECREASE) * before
         if falls:
             x, before, optimality, steps = new, after, _largest(residual), steps + 1
-    return _ended(limits, x, steps, count, optimality, tolerance, falls)
+    return _ended(limits, x, residual if falls else None, steps, count, optimality, tolerance, falls)
 
 
 def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome:
@@ -177,15 +199,17 @@ def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args:
     x, limits = start, task.limits
     residual, jacobian = _linearized(function, x)
     m, n = jacobian.shape
-    optimality, before, count, steps = _largest(residual @ jacobian), dnrm2(residual), 1, 0
+    gradient, before, count, steps = residual @ jacobian, dnrm2(residual), 1, 0
+    optimality = _largest(gradient)
     tolerance, reach = _tolerance(limits, optimality), _REACH * max(1.0, _largest(x))
     damping, growth, scale = task.options, 2.0, _columns(jacobian)
     stacked, right = np.zeros((m + n, n), order="F"), np.zeros(m + n)
-    works = math.isfinite(optimality) and before > 0.0 and _is_finite(jacobian)
+    diagonal = np.einsum("ii->i", stacked[m:])
+    works = math.isfinite(dnrm2(gradient)) and 0.0 < before < math.inf and _is_finite(jacobian)
     while works and optimality > tolerance and steps < limits.max_steps:
         weights = math.sqrt(damping) * scale
         stacked[:m], right[:m] = jacobian, residual
-        np.fill_diagonal(stacked[m:], weights)
+        diagonal[:] = weights
         _, found, is_singular = lapack.dgels(stacked, right)
         move = -found[:n]
         new = x + move
@@ -194,10 +218,11 @@ def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args:
             break
         new_residual, new_jacobian = _linearized(function, new)
         after, count = dnrm2(new_residual), count + 1
-        new_optimality = _largest(new_residual @ new_jacobian)
-        if not (math.isfinite(after) and math.isfinite(new_optimality) and _is_finite(new_jacobian)):
+        gradient = new_residual @ new_jacobian
+        if not (math.isfinite(after) and math.isfinite(dnrm2(gradient)) and _is_finite(new_jacobian)):
             works = False
             break
+        new_optimality = _largest(gradient)
         actual = 1.0 - (after / before) ** 2
         predicted = (dnrm2(jacobian @ move) / before) ** 2 + 2.0 * (dnrm2(weights * move) / before) ** 2
         is_level = predicted <= 10.0 * _EPS and actual >= -10.0 * _EPS and new_optimality < optimality
@@ -212,7 +237,7 @@ def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args:
         else:
             works = _largest(move) > _EPS * _largest(x) and damping <= _EPS**-2
             damping, growth = damping * growth, 2.0 * growth
-    return _ended(limits, x, steps, count, optimality, tolerance, works)
+    return _ended(limits, x, residual, steps, count, optimality, tolerance, works)
 
 
 def _is_finite(x: Any) -> bool:
@@ -221,23 +246,23 @@ def _is_finite(x: Any) -> bool:
 
 def _columns(jacobian: Any) -> Any:
     """Return the lengths of the columns; 1 for those that are zero."""
-    lengths = np.linalg.norm(jacobian, axis=0)
+    lengths = np.sqrt(np.square(jacobian).sum(axis=0))
     return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _ended(
-    limits: Limits, x: Any, steps: int, count: int, optimality: float, tolerance: float, finished: bool
+    limits: Limits, x: Any, fun: Any, steps: int, count: int, optimality: float, tolerance: float, finished: bool
 ) -> Outcome:
     """Return the result of a driver that evaluates derivatives with each value."""
-    status = Status.CONVERGED if optimality <= tolerance else Status.MAX_STEPS
+    if finished:
+        status = Status.CONVERGED if optimality <= tolerance else Status.MAX_STEPS
+        return Outcome(x, fun, steps, count, count, optimality, status, None)
     rest = replace(limits, atol=tolerance, rtol=0.0, max_steps=limits.max_steps - steps) if steps else limits
-    return Outcome(x, steps, count, count, optimality, status, None if finished else rest)
+    return Outcome(x, None, steps, count, count, optimality, Status.MAX_STEPS, rest)
 
 
 def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome | None:
     """Find a root by SciPy's `brentq` or `bisect`."""
-    from scipy import optimize
-
     atol, rtol = task.options
     limits, a, b = task.limits, float(start), float(args[0])
     if not (atol > 0.0 and math.isfinite(a) and math.isfinite(b)):
@@ -245,23 +270,25 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
     points: list[tuple[float, float]] = []
 
     def value(x: float) -> float:
-        found = function(np.asarray(x))
+        found = function(asarray(x))
         if not isinstance(found, (np.ndarray, np.floating)):
             raise _ForeignError
-        points.append((x, float(found)))
-        if not math.isfinite(points[-1][1]):
-            raise _StopError
-        return points[-1][1]
+        fun = float(found)
+        points.append((x, fun))
+        return fun
 
-    solve = optimize.brentq if task.method == "brent" else optimize.bisect
+    asarray, solve = np.asarray, _scipy_solver(task.method)
     try:
-        found = solve(value, a, b, xtol=atol, rtol=rtol, maxiter=limits.max_steps, disp=False)
-    except (_StopError, ValueError):  # SciPy raises if the signs are equal
-        return Outcome(start, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
-    x, fun = next(each for each in points if each[0] == found)
+        x = solve(value, a, b, xtol=atol, rtol=rtol, maxiter=limits.max_steps, disp=False)
+    except ValueError:  # the signs are equal, or a value is NaN
+        x = math.nan
+    values = dict(points)
+    if math.isnan(x) or not all(map(math.isfinite, values.values())):
+        return Outcome(start, None, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
+    fun = values[x]
     # An end that is a root may have no point of the opposite sign.
-    opposite = [each for each in points if (each[1] > 0.0) != (fun > 0.0)] or [points[points[0][0] == x]]
-    other, other_fun = min(opposite, key=lambda each: abs(each[0] - x))
+    opposite = [(abs(p - x), p, y) for p, y in points if (y > 0.0) != (fun > 0.0)]
+    _, other, other_fun = min(opposite) if opposite else (0.0, *points[points[0][0] == x])
     if abs(other_fun) < abs(fun):
         x, fun, other = other, other_fun, x
     width, steps = abs(other - x), len(points) - 2
@@ -270,12 +297,21 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
     is_pole = abs(fun) > max(abs(points[0][1]), abs(points[1][1]))
     finished = not is_pole and (converged or steps >= limits.max_steps)
     if not finished:
-        return Outcome(start, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
+        return Outcome(start, None, 0, len(points), 0, math.nan, Status.MAX_STEPS, limits)
     status = Status.CONVERGED if converged else Status.MAX_STEPS
-    return Outcome(np.asarray(x), steps, len(points), 0, width, status, None)
+    return Outcome(np.asarray(x), np.float64(fun), steps, len(points), 0, width, status, None)
 
 
-_DRIVERS: Final[Mapping[str, Callable[..., Outcome | None]]] = {
+@cache
+def _scipy_solver(method: str) -> Callable[..., Any]:
+    """Return SciPy's function, whose module takes long to import."""
+    from scipy import optimize
+
+    found: Callable[..., Any] = optimize.brentq if method == "brent" else optimize.bisect
+    return found
+
+
+_METHODS: Final[Mapping[str, Callable[..., Outcome | None]]] = {
     "bfgs": _descend,
     "brent": _bracketed,
     "bisect": _bracketed,

@@ -1,0 +1,68 @@
+"""Calls like an earlier one: they skip the checks of arguments, which take longer than the steps of a small problem."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from xpand._precision import compiled_for
+from xpand.extend import Array, checks, trace_instead
+
+from .._plans import signature
+from ..jit._calls import NUMBERS, Compiled
+from ..jit._reused import programs_of
+from ..progress import To, is_silent
+from ._results import OptimizeResult
+
+Plan = Callable[[Array, tuple[Any, ...], bool], OptimizeResult | None]
+"""Solves a problem, given the starting point, the parameters and whether to raise; None: the call must be checked."""
+
+
+class Repeatable:
+    """A call of a function that is compiled itself. Its plan is stored with the function."""
+
+    __slots__ = ("_arrays", "_key", "_plan", "_plans", "_start", "_throw")
+
+    def __init__(
+        self, plans: Compiled[Plan], key: Hashable, start: Array, arrays: tuple[Array, ...], throw: bool
+    ) -> None:
+        """Take the plans of the function, the signature of the call and its arrays; look the plan up."""
+        self._plans, self._key, self._start, self._arrays, self._throw = plans, key, start, arrays, throw
+        self._plan = plans.get(key)
+
+    def again(self) -> OptimizeResult | None:
+        """Solve the problem by the plan of an earlier call; None where there is none."""
+        return None if self._plan is None else self._plan(self._start, self._arrays, self._throw)
+
+    def add(self, plan: Plan) -> None:
+        """Store the plan for calls like this one."""
+        if all(map(checks.is_array, (self._start, *self._arrays))):
+            self._plans.add(self._key, plan)
+
+
+def repeatable(
+    name: str, f: Any, start: Any, args: Any, options: tuple[Any, ...], callback: Any, throw: Any, progress: To
+) -> Repeatable | None:
+    """Return the call of a facade with arrays alone, in which nobody watches the steps; None where it is none.
+
+    Args:
+        name: The name of the facade.
+        f: The user's function.
+        start: The starting point.
+        args: The parameters.
+        options: Everything else that the call depends on.
+        callback: As for the facade.
+        throw: As for the facade.
+        progress: As for the facade.
+    """
+    plans = programs_of(f)
+    if plans is None or callback is not None or not is_silent(progress):
+        return None
+    if type(args) is not tuple or type(throw) is not bool or not NUMBERS.isdisjoint(map(type, (start, *args))):
+        return None
+    try:
+        key = name, signature((start, *args), options), compiled_for()
+        return Repeatable(plans, key, start, args, throw)
+    except (AttributeError, TypeError):  # no arrays, or options that can change
+        return None
+
+
+trace_instead(repeatable, lambda name, f, start, args, options, callback, throw, progress: None)
