@@ -63,10 +63,6 @@ def rows(sizes: tuple[int, ...] = (10, 100, 400), stack: int = 50) -> Iterator[R
 
 
 REASONS: Final[dict[tuple[str, str], str]] = {
-    (
-        "numpy",
-        "logm unsymmetric",
-    ): "square roots of whole matrices by an iteration; SciPy takes those of a triangular Schur form",
     ("jax", "expm"): "the highest degree whatever the norm; JAX's own chooses one, scales too little and loses digits",
     ("numpy", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
     ("torch", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",

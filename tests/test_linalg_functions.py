@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import linalg
-from xpand_extensions.autodiff import jacfwd, jacrev
+from xpand_extensions.autodiff import jacfwd, jacrev, jvp
 from xpand_extensions.jit import jit
 
 RNG = np.random.default_rng(0)
@@ -157,6 +157,24 @@ def test_known_logarithms(library: Library) -> None:
     expected = np.concatenate([expected, np.full((1, 2, 2), np.nan)])
     # The condition is the inverse of the distance to the cut, 1e-6.
     library.assert_equal(linalg.logm(library.asarray(stack)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_logarithms_of_larger_matrices_on_numpy(dtype: str) -> None:
+    """They are SciPy's, except where SciPy's result isn't the principal logarithm."""
+    x = normal(60, 60, dtype=dtype) / 30.0
+    power = scipy.linalg.expm(x)
+    stack = np.stack([power, -1e3 * np.eye(60) + np.triu(x), np.diag(np.arange(60.0)) + np.triu(x, 1), power / 1e200])
+    stack[3] *= 1e50
+    found = linalg.logm(stack)
+    tolerance = 1e-10 * np.linalg.norm(x)
+    assert np.linalg.norm(found[0] - x) < tolerance
+    assert np.isnan(found[1]).all() == (dtype == "float64")
+    assert np.isnan(found[2]).all()
+    np.testing.assert_allclose(found[3], x - 150.0 * np.log(10.0) * np.eye(60), atol=tolerance)
+    direction = normal(60, 60, dtype=dtype)
+    along = jvp(linalg.logm, (power,), (direction,))[1]
+    np.testing.assert_allclose(scipy.linalg.expm_frechet(x, along, compute_expm=False), direction, atol=1e-10)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -8,11 +8,21 @@ import pytest
 import scipy.optimize
 
 from tests.minima import PROBLEMS, rosenbrock
-from xpand import array_namespace
+from xpand import array_namespace, trees
 from xpand_extensions import named
 from xpand_extensions.autodiff import grad, value_and_grad
-from xpand_extensions.jit import jit
-from xpand_extensions.optimize import OptimizeResult, Status, bracketed_root, brentq, least_squares, minimize, root
+from xpand_extensions.jit import disable_jit, jit
+from xpand_extensions.optimize import (
+    ConvergenceError,
+    OptimizeResult,
+    Status,
+    bracketed_root,
+    brentq,
+    least_squares,
+    minimize,
+    root,
+)
+from xpand_extensions.progress import Progress, reporting
 from xpand_extensions.vmap import vmap
 
 DESCENTS = ("l-bfgs", "l-bfgs-b", "bfgs")
@@ -231,3 +241,89 @@ def test_data_types_and_trees() -> None:
     x = named.named(np.asarray([3.0, 4.0]), ("i",))
     least = named.optimize.minimize(lambda x: ((x - 1.0) ** 2.0).sum(), x)
     np.testing.assert_allclose(least.x.array, 1.0, rtol=1e-5)
+
+
+def same(found: OptimizeResult, wanted: OptimizeResult) -> None:
+    """Check that two results are equal, with their types."""
+    assert trees.structure(found) == trees.structure(wanted)
+    for x, y in zip(trees.leaves(found), trees.leaves(wanted)):
+        assert (type(x), x.dtype, x.shape) == (type(y), y.dtype, y.shape)
+        np.testing.assert_array_equal(x, y)
+
+
+def shifted(x: Any, c: Any) -> Any:
+    return x * x - array_namespace(x).reshape(c, x.shape)
+
+
+def valley(x: Any, c: Any) -> Any:
+    xp = array_namespace(x)
+    return xp.sum((x - xp.reshape(c, x.shape)) ** 2) + 0.1 * xp.sum(x**4)
+
+
+REPEATED: dict[str, Callable[..., OptimizeResult]] = {
+    "root": lambda f, x, c, **options: root(f[0], x, args=(c,), **options),
+    "least_squares": lambda f, x, c, **options: least_squares(f[0], x, args=(c,), **options),
+    "l-bfgs": lambda f, x, c, **options: minimize(f[1], x, args=(c,), **options),
+    "l-bfgs-b": lambda f, x, c, **options: minimize(f[1], x, args=(c,), bounds=(-1.0, 2.5), **options),
+    "bfgs": lambda f, x, c, **options: minimize(f[1], x, args=(c,), method="bfgs", **options),
+    "brentq": lambda f, x, c, **options: brentq(f[0], 0.0 * x[0], 9.0 + x[0], args=(c[0],), **options),
+    "dict": lambda f, x, c, **options: least_squares(f[2], x, args=(c,), **options),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_calls_like_an_earlier_one(name: str) -> None:
+    """A function that is compiled itself is checked and compiled at its first call only, with the same results."""
+    plain = shifted, valley, lambda x, c: {"a": shifted(x, c)[:1], "b": x[1:] - 1.0}
+    compiled = tuple(map(jit, plain))
+    solve = REPEATED[name]
+    for start, c in (([1.0, 2.0], [4.0, 9.0]), ([1.5, 1.0], [2.0, 3.0]), ([3.0, 3.0], [5.0, 1.0])):
+        for options in ({}, {"rtol": 1e-3}, {"max_steps": 2, "throw": False}):
+            x, y = np.asarray(start), np.asarray(c)
+            found, again = solve(compiled, x, y, **options), solve(compiled, x, y, **options)
+            same(again, found)
+            wanted = solve(plain, x, y, **options)
+            assert [int(getattr(found, name)) for name in COUNTS] == [int(getattr(wanted, name)) for name in COUNTS]
+            np.testing.assert_allclose(found.x, wanted.x, rtol=1e-12)
+        with pytest.raises(ConvergenceError) as caught:
+            solve(compiled, x, y, max_steps=1, atol=0.0, rtol=0.0 if name != "brentq" else None)
+        assert caught.value.result.status == Status.MAX_STEPS
+
+
+def test_calls_that_differ_from_an_earlier_one() -> None:
+    f, start = jit(valley), np.asarray([0.2, 0.3])
+    c, upper = np.asarray([2.0, 3.0]), np.asarray([1.0, 1.0])
+    whole = minimize(f, start, args=(c,), bounds=(None, upper))
+    upper[:] = 0.5  # bounds in arrays are read at each call
+    np.testing.assert_allclose(minimize(f, start, args=(c,), bounds=(None, upper)).x, 0.5)
+    assert np.max(whole.x) > 0.9
+    found = minimize(f, start, args=(c,))
+    # Another shape, data type, number or library; steps that are watched; derivatives.
+    square = minimize(f, start.reshape(2, 1), args=(c,))
+    assert square.x.shape == (2, 1)
+    assert minimize(f, start.astype("float32"), args=(c,), atol=1e-3).x.dtype == np.float32
+    assert minimize(f, start, args=(c,), record_history=True).history is not None
+    seen: list[Any] = []
+    minimize(f, start, args=(c,), callback=seen.append)
+    minimize(f, start, args=(c,), progress=seen.append)
+    with reporting(seen.append):
+        minimize(f, start, args=(c,))
+    assert {type(each) for each in seen} == {OptimizeResult, Progress}
+    with disable_jit():
+        np.testing.assert_allclose(minimize(f, start, args=(c,)).x, found.x, rtol=1e-12)
+    slope = grad(lambda c: minimize(f, start, args=(c,), atol=1e-10).x[0])(c)
+    np.testing.assert_allclose(slope, [1.0 / (1.0 + 0.6 * found.x[0] ** 2), 0.0], rtol=1e-4)
+    scaled = jit(lambda x, k: x**3 - k)
+    for k in (8.0, 27.0, 27, 64.0):
+        np.testing.assert_allclose(brentq(scaled, np.asarray(0.0), np.asarray(9.0), args=(k,)).x, np.cbrt(k))
+    for wrong in ({"throw": 1}, {"args": [c, c, c]}, {"rtol": "small"}):
+        with pytest.raises((TypeError, ValueError)):
+            minimize(f, start, **{"args": (c,), **wrong})
+
+
+@pytest.mark.parametrize("method", ["scipy-cg", "scipy-l-bfgs-b", "scipy-slsqp"])
+def test_scipys_methods_evaluate_value_and_gradient_together(method: str) -> None:
+    f = Counted(rosenbrock)
+    found = minimize(f, np.asarray([-1.2, 1.0]), method=method)
+    # Two more calls than counted: whether the value is concrete, and the value of the result.
+    assert f.calls - 2 == found.function_evaluations == found.gradient_evaluations

@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
 
     x: Array
     fun: Any
-    """What the function of vectors returns there as its value; None where the driver doesn't know it."""
+    """The value there of the function of vectors; None where the driver doesn't know it."""
     iterations: int
     function_evaluations: int
     gradient_evaluations: int

@@ -95,6 +95,8 @@ class _Host:
         self.optimality = self.host.full(count, float("nan"), dtype="float64")
         self.recordings: list[tuple[int, Any]] = []
         self.report = current("minimize")
+        self.last: tuple[Any, tuple[Array, Array, Array]] | None = None
+        """The last point of a problem at which function and gradient were evaluated."""
         self.values: list[list[tuple[float, float]]] = [[] for _ in range(count)]
         """The value of the function and the optimality of each problem, after each step."""
 
@@ -145,7 +147,8 @@ class _Host:
             succeeded = False
             try:
                 if self.limits.max_steps and not (self.method.derivatives and optimality <= tolerance):
-                    found = minimize(self.value, self.points[self.number], **self.arguments(tolerance))
+                    function = self.value_and_gradient if self.method.derivatives else self.value
+                    found = minimize(function, self.points[self.number], **self.arguments(tolerance))
                     self.points[self.number] = found.x
                     succeeded = bool(found.success)
                     self.counts[self.number, 0] = found.get("nit", self.counts[self.number, 0])
@@ -183,7 +186,7 @@ class _Host:
         options |= dict.fromkeys(self.method.off, 0.0 if self.name != "slsqp" else 1e-300)
         given: dict[str, Any] = {"method": self.name, "options": options, "callback": self.notify}
         if self.method.derivatives:
-            given["jac"] = self.gradient
+            given["jac"] = True
         if self.method.derivatives == 2:
             given["hessp"] = self.product
         if self.method.derivatives == 3:
@@ -199,22 +202,30 @@ class _Host:
 
     def measured(self, x: Any) -> tuple[Any, Any, Any]:
         """Evaluate the function, its gradient if the method needs it, and the optimality."""
-        points = self.at(x)
         if not self.method.derivatives:
-            fun = self.one(self.functions.value(points))
+            fun = self.one(self.functions.value(self.at(x)))
             return fun, fun, fun
-        fun, slope = self.functions.evaluate(points)
+        points, fun, slope = self.evaluated(x)
         return self.one(fun), self.one(slope), self.one(self.box.measure(points, slope))
+
+    def evaluated(self, x: Any) -> tuple[Array, Array, Array]:
+        """Evaluate the function and its gradient together, once for each point; return the points of all problems."""
+        key = self.number, x.tobytes()
+        if self.last is None or self.last[0] != key:
+            points = self.at(x)
+            self.last = key, (points, *self.functions.evaluate(points))
+        return self.last[1]
 
     def value(self, x: Any) -> float:
         """Evaluate the function for SciPy."""
         self.counts[self.number, 1] += 1
         return float(self.one(self.functions.value(self.at(x))))
 
-    def gradient(self, x: Any) -> Any:
-        """Evaluate the gradient for SciPy."""
-        self.counts[self.number, 2] += 1
-        return self.one(self.functions.evaluate(self.at(x))[1])
+    def value_and_gradient(self, x: Any) -> tuple[float, Any]:
+        """Evaluate the function and its gradient for SciPy, which asks once for each point."""
+        self.counts[self.number, 1:] += 1
+        _, fun, slope = self.evaluated(x)
+        return float(self.one(fun)), self.one(slope)
 
     def product(self, x: Any, direction: Any) -> Any:
         """Multiply the Hessian with a vector."""

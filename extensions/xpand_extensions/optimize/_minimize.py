@@ -160,8 +160,8 @@ def minimize(
     >>> np.round(found.x, 2), found.message
     (array([1., 1.]), 'converged')
     """
-    options = method, gradient, bounds, atol, rtol, max_steps, batch_ndim, record_history, history, learning_rate
-    options = (*options, beta1, beta2, epsilon, initial_size, max_products)
+    whole = method, gradient, bounds, atol, rtol, max_steps, batch_ndim, record_history
+    options = (*whole, history, learning_rate, beta1, beta2, epsilon, initial_size, max_products)
     call = repeatable("minimize", f, x0, args, options, callback, throw, progress)
     known = None if call is None else call.again()
     if known is not None:

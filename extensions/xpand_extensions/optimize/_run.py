@@ -262,9 +262,7 @@ def _plan(
     return again
 
 
-def _driven(
-    drive: Driver, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]
-) -> tuple[Record, Any] | None:
+def _driven(drive: Driver, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]) -> tuple[Record, Any] | None:
     """Solve a problem by a driver of its library; return its end, and the value there if the driver knows it."""
     found = drive(start, args)
     if found is None:

@@ -1,6 +1,7 @@
 """Linear algebra on NumPy: BLAS and LAPACK without copies, and NumPy's loops for tiny matrices."""
 
 import math
+import warnings
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,12 @@ from ._pivots import order_of
 
 _TINY: Final = 64
 """For operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
+
+_SCHUR: Final = 48
+"""Unknowns from which SciPy's logarithm, by a Schur form, is faster than the generic one."""
+_EPS: Final = 2.0**-52
+_FAR: Final = 1e100
+"""Matrices with larger pivots must be scaled first, which SciPy doesn't."""
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -146,4 +153,25 @@ def logm(x: Array, /) -> Array:
             if values.min() > 0.0:
                 weighted = vectors * np.log(values)[..., None, :]
                 return np.matmul(weighted, vectors.swapaxes(-1, -2).conj())
+        if x.shape[-1] >= _SCHUR and x.dtype.char in "dD":
+            found = np.empty_like(x)
+            for index in np.ndindex(x.shape[:-2]):
+                one = _logarithm(x[index])
+                found[index] = functions.logm(x[index]) if one is None else one
+            return found
     return functions.logm(x)
+
+
+def _logarithm(x: Array) -> Array | None:
+    """Take the logarithm by SciPy; None where it may not be the principal one: then the generic function decides."""
+    (factor,) = get_lapack_funcs(("getrf",), (x,))
+    pivots = np.abs(factor(x)[0].diagonal())
+    least, most = float(pivots.min()), float(pivots.max())
+    if not (least > len(x) * _EPS * most and most < _FAR and least > 1.0 / _FAR):
+        return None
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # that the result may be inaccurate; so may the generic function's
+        found: Array = scipy.linalg.logm(x)
+    # Of a real matrix with negative eigenvalues it is complex.
+    is_right = found.dtype == x.dtype and np.isfinite(found).all()
+    return found if is_right else None
