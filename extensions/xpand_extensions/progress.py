@@ -148,7 +148,7 @@ def check(function: str, to: Any) -> To:
 
 
 def is_silent(to: Any) -> bool:
-    """Tell whether a call with this argument `progress` reports nothing, and is not within one that does."""
+    """Return whether a call with this argument `progress` reports nothing, and is not within one that does."""
     return to is False and _TO.get() is False and _CURRENT.get() is None
 
 

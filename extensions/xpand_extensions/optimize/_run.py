@@ -243,7 +243,7 @@ def _plan(
         drive: Its driver.
         solve: As in `solved`.
         fun: The value of the user's function at its solution, which may have any structure and data type.
-        value: What the driver knows of it.
+        value: The same, if the driver knows it.
     """
     is_value = type(fun) is type(value) and (fun.dtype, fun.shape) == (value.dtype, value.shape)
     xp, shape = array_namespace(start), start.shape

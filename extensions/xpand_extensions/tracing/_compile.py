@@ -133,7 +133,7 @@ _SCALAR: Final[dict[str, Callable[..., Any]]] = {
 
 
 def _is_of_numbers(equation: Equation) -> bool:
-    """Tell whether all arrays of an operation are real floating-point numbers of shape ()."""
+    """Return whether all arrays of an operation are real floating-point numbers of shape ()."""
     isdtype = equation.op.namespace.base.isdtype
     arrays = [x for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)]
     numbers = [x for x in equation.inputs if not isinstance(x, Variable)]

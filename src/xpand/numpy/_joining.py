@@ -13,9 +13,9 @@ _FEW = 8
 
 
 def stack(arrays: Any, /, axis: int = 0, **kwargs: Any) -> Array:
-    """The arrays, joined along a new axis.
+    """Return the arrays, joined along a new axis.
 
-    Scalars of NumPy, what its functions return for arrays of shape (), take a fifth of the time of `np.stack`, which
+    Scalars of NumPy, which its functions return for arrays of shape (), take a fifth of the time of `np.stack`, which
     makes arrays of two dimensions of them first. A few vectors take a fifth, too. The other keywords are those of
     `np.stack`.
     """
