@@ -119,9 +119,12 @@ def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], 
     return of_arrays, arrays, (structure, is_array, exact(tuple(static)))
 
 
-def programs_of(function: Any) -> "Compiled[Any] | None":
-    """Return the cache for programs made of a function that the user has compiled; None for any other function."""
-    return _programs_of(function) if INSTEAD.get() is None and _is_compiled(function) else None
+def programs_of(function: Any) -> tuple[Compiled[Any], Hashable] | None:
+    """Return the cache for programs made of a compiled function, and the precision, which is part of their keys.
+
+    Return None for a function that the user has not compiled.
+    """
+    return (_programs_of(function), compiled_for()) if INSTEAD.get() is None and _is_compiled(function) else None
 
 
 def _is_compiled(function: Any) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from xpand._precision import compiled_for
 from xpand.extend import Array, checks, trace_instead
 
 from .._plans import signature
@@ -53,13 +52,14 @@ def repeatable(
         throw: As for the facade.
         progress: As for the facade.
     """
-    plans = programs_of(f)
-    if plans is None or callback is not None or not is_silent(progress):
+    found = programs_of(f)
+    if found is None or callback is not None or not is_silent(progress):
         return None
     if type(args) is not tuple or type(throw) is not bool or not NUMBERS.isdisjoint(map(type, (start, *args))):
         return None
+    plans, precision = found
     try:
-        key = name, signature((start, *args), options), compiled_for()
+        key = name, signature((start, *args), options), precision
         return Repeatable(plans, key, start, args, throw)
     except (AttributeError, TypeError):  # no arrays, or options that can change
         return None
