@@ -73,6 +73,9 @@ def rows(
         by_default()
     named = {'compiler="native"': Call(jit(program, compiler="native"), *arrays)}
     yield Row(TOPIC, f"{name}, by default", by_default, named, Budget(1.0, extra=1e-6))
+    without = {"numpy, a Python loop, the value alone": Call(_in_python(steps), rates, start)}
+    by_numpy = Call(jit(program, compiler="numpy"), rates, start)
+    yield Row(TOPIC, f"{name}, without llvmlite", by_numpy, without, Budget(0.6))
     chain = _chain(links)
     name = f"gradient of {3 * links} operations on ten numbers"
     yield row(name, autodiff.grad(chain), jax.grad(chain), (np.ones(10),), 0.8, _SINES)
@@ -160,6 +163,20 @@ def _two_states(scan: Any, steps: int) -> Callable[..., Any]:
         return xp.mean(scan(step, start, xp.arange(steps) * h)[1])
 
     return population
+
+
+def _in_python(steps: int) -> Callable[..., Any]:
+    """Make the same sum by a loop of Python on NumPy's arrays."""
+
+    def scan(step: Any, y: Any, xs: None, length: int) -> Any:
+        rows = []
+        for _ in range(length):
+            y, row = step(y, xs)
+            rows.append(row)
+        return y, np.stack(rows)
+
+    found: Callable[..., Any] = _path(steps)(scan)
+    return found
 
 
 def _chain(links: int) -> Callable[[Any], Any]:

@@ -253,7 +253,7 @@ def compiled(graph: Graph, backend: Backend = LIBRARY, single: bool = False) -> 
 def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     """Make the steps of a graph: one for each group that a backend lowers, one for each other equation."""
     if backend is LIBRARY:
-        return [_step(equation, backend) for equation in graph.equations]
+        return [step_of(equation, backend) for equation in graph.equations]
     users, left = _users(graph), backend.left(graph)
     steps: list[Step] = []
     groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; none depends on another
@@ -267,7 +267,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
         part = part_of(graph, equations, users)
         function = backend.lower(part)
         if function is None:
-            steps.extend(_step(equation, backend) for equation in equations)
+            steps.extend(step_of(equation, backend) for equation in equations)
         else:
             steps.append(Step(function, [*part.inputs, *part.constants], {}, part.outputs, True))
 
@@ -282,7 +282,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
             groups.setdefault(kind, []).append(equation)
             where.update(dict.fromkeys(equation.outputs, kind))
         else:
-            steps.append(_step(equation, backend))
+            steps.append(step_of(equation, backend))
     for kind in list(groups):
         flush(kind)
     return steps
@@ -320,7 +320,7 @@ def _users(graph: Graph) -> Users:
     return users
 
 
-def _step(equation: Equation, backend: Backend) -> Step:
+def step_of(equation: Equation, backend: Backend) -> Step:
     """Make the step of an operation that the library does; a backend compiles the bodies of loops and branches."""
     function, params = specialised(equation)
     if backend is not LIBRARY:

@@ -1,5 +1,7 @@
 """Elementwise operations on NumPy arrays, several in one pass: block by block, each small enough for the cache.
 
+Loops on a few numbers are done by Python code (`_small_loops`).
+
 NumPy's own functions work on the blocks, so the values are those that it gives without this. On a chain of twelve
 operations over 5e6 numbers this takes 0.45 of the time of whole arrays; numexpr takes 1.6 times as much as those, and
 a ufunc compiled by numba 0.6 times. `roll` is done in the same pass, as other rows or within the rows: ten steps of a
@@ -14,8 +16,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from ....tracing._backend import Backend, signature_of_any
+from ....tracing._compile import step_of
 from ....tracing._graph import Equation, Graph, Variable
 from ....tracing.rules import ELEMENTWISE
+from . import _small_loops
 
 BLOCK: Final = 32768
 """Elements in a block: of 8,192 to 65,536 the fastest for a formula and for a stencil."""
@@ -24,11 +28,13 @@ LEAST: Final = BLOCK
 
 
 class Blocks(Backend):
-    """Does elementwise operations on large arrays of one shape together."""
+    """Does elementwise operations on large arrays of one shape together, and loops on a few numbers."""
 
     name: ClassVar[str] = "numpy"
 
     def accepts(self, equation: Equation) -> bool:
+        if equation.op.name in _small_loops.LOOPS:
+            return _small_loops.accepts(equation)
         if self.reads_whole(equation):
             shift, axis, shape = equation.params["shift"], equation.params["axis"], equation.outputs[0].shape
             large = len(shape) > 1 and shape[0] > 1 and math.prod(shape) >= LEAST
@@ -40,13 +46,17 @@ class Blocks(Backend):
             return False
         return any(isinstance(x, Variable) and x.shape == out.shape for x in equation.inputs)
 
-    def group_of(self, equation: Equation) -> tuple[int, ...]:
+    def group_of(self, equation: Equation) -> Hashable:
+        if equation.op.name in _small_loops.LOOPS:
+            return id(equation)
         return equation.outputs[0].shape
 
     def reads_whole(self, equation: Equation) -> bool:
         return equation.op.name == "roll"
 
     def lower(self, graph: Graph) -> Callable[..., Any] | None:
+        if graph.equations[0].op.name in _small_loops.LOOPS:
+            return _small_loops.function_of(graph, step_of(graph.equations[0], self))
         elementwise = [equation for equation in graph.equations if not self.reads_whole(equation)]
         return _Writer(graph).function() if elementwise and len(graph.equations) > 1 else None
 

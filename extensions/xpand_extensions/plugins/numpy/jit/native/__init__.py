@@ -12,14 +12,15 @@ from typing import Any, ClassVar, Final
 from .....tracing._backend import Backend, Run
 from .....tracing._graph import Equation, Graph, graphs_within
 from .....tracing._simplify import simplified
+from .. import _small_loops
 from ..blocks import Blocks
 
 LEAST: Final = 2
 """Operations that are compiled together, at least."""
-LOOPS: Final = frozenset({"scan", "while_loop"})
+LOOPS: Final = _small_loops.LOOPS
 """Programs with such operations are compiled by default, if all of these are compiled whole: they gain most."""
-STEP: Final = 1e-6
-"""The seconds that NumPy takes for an operation, at least."""
+STEP, NUMBERS_STEP = 1e-6, 5e-8
+"""The seconds that an operation takes at least, by NumPy and in loops on a few numbers."""
 MOST: Final = 2000
 """Operations that are compiled together, at most: LLVM's time grows faster than their number."""
 
@@ -48,7 +49,7 @@ class Native(Backend):
         if all(equation.op.name not in LOOPS for equation in graph.equations):
             return run
         graph = simplified(graph)
-        at_least, wait = _steps(graph) * STEP, _seconds(graph)
+        at_least, wait = _at_least(graph), _seconds(graph)
         spent: float | None = 0.0
 
         def program(*arrays: Any) -> Any:
@@ -71,7 +72,7 @@ class Native(Backend):
         if not loops or _count(graph) > MOST or not self.is_available():
             return {}
         wait, left = _seconds(graph), self.left(graph)
-        first = _steps(graph) * STEP >= wait
+        first = _at_least(graph) >= wait
         when = "native code at the first call" if first else f"native code once calls have taken {wait:.2f} s"
         return {} if any(id(each) in left for each in loops) else {id(each): when for each in loops}
 
@@ -103,13 +104,14 @@ def _seconds(graph: Graph) -> float:
     return 0.05 + 0.001 * _count(graph)
 
 
-def _steps(graph: Graph) -> int:
-    """Count the operations of a call, with one step for each loop of unknown length."""
-    count = len(graph.equations)
+def _at_least(graph: Graph, step: float = STEP) -> float:
+    """Estimate how long a call takes without native code, with one step for each loop of unknown length."""
+    seconds = len(graph.equations) * step
     for equation in graph.equations:
+        inner = NUMBERS_STEP if _small_loops.accepts(equation) else step
         length = equation.params.get("length", 1) if equation.op.name in LOOPS else 1
-        count += length * sum(_steps(inner) for _, inner in graphs_within(equation.params))
-    return count
+        seconds += length * sum(_at_least(each, inner) for _, each in graphs_within(equation.params))
+    return seconds
 
 
 def _variables(equation: Equation) -> list[Any]:
