@@ -42,7 +42,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accepted(function: Callable[..., Any], *arrays: Any) -> bool:
-    """Tell whether the outer loop of a program is done by Python code."""
+    """Return whether the outer loop of a program is done by Python code."""
     lines = lower(function, compiler="numpy")(*arrays).as_text().splitlines()
     (found,) = [line for line in lines if line.startswith("    ") and line[4] != " " and " = scan(" in line]
     return "not compiled" not in found

@@ -108,7 +108,7 @@ class _Block:
 
 
 def accepts(equation: Equation) -> bool:
-    """Tell whether an operation is a loop that is done by Python code."""
+    """Return whether an operation is a loop that is done by Python code."""
     if equation.op.name not in LOOPS or equation.effects:
         return False
     fixed = tuple([None if isinstance(x, Variable) else repr(x) for x in equation.inputs])
@@ -469,7 +469,7 @@ def _spread(x: _Value, shape: tuple[int, ...]) -> list[str]:
 
 
 def _moved(equation: Equation, given: Sequence[_Value]) -> tuple[list[_Value], bool]:
-    """Move elements; also tell whether a result is a view that is read backwards."""
+    """Move elements; also return whether a result is a view that is read backwards."""
     if ARRAY in [part for part in equation.params.get("key", ()) if isinstance(part, str)]:
         raise _RefusedError
     texts = [text for x in given for text in x.texts]
