@@ -13,7 +13,7 @@ _EXAMPLE: Final = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 
 
 _IN_TERMS_OF: Final = {"autodiff": "autodiff.vjp", "control_flow": "control_flow.scan", "vmap": "vmap.vmap"}
-"""What the functions of a capability that have no implementations of their own are made of."""
+"""Functions used by those of a capability that have no implementations."""
 
 
 def fenced(text: str) -> str:

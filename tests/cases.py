@@ -76,7 +76,7 @@ def as_tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-# What the checks of transformations share
+# Shared code of the checks of transformations
 
 
 Check: TypeAlias = Callable[[Case], None]

@@ -149,7 +149,7 @@ def only_new_objects() -> None:
 
 @pytest.fixture
 def records() -> Iterator[list[logging.LogRecord]]:
-    """What is logged in a test. pytest's own plug-in is off: it adds a handler to forty loggers six times per test."""
+    """Log messages of a test. pytest's own plug-in is off: it adds a handler to forty loggers six times per test."""
     handler = logging.handlers.BufferingHandler(10_000)
     loggers = [logging.getLogger(name) for name in (None, "jax", "torch")]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""What shares memory and what copies: found by asking for a conversion without a copy.
+"""Which conversions share memory and which copy: found by conversions without a copy.
 
 python -m tests.conversions      # writes docs/convert.json, from which the site makes its tables
 """

@@ -1,4 +1,4 @@
-"""What the tests of the tables of coverage share: the tables, and cases of the standard's functions.
+"""Shared code of the tests of coverage tables: the tables, and cases of the standard's functions.
 
 A row of `docs/coverage/<table>.toml` is either open, or names a function of ours; then the test file of the table has a
 case under the row's name: a `Case` for what takes arrays, a function of a library that asserts, or several of them.

@@ -1,4 +1,4 @@
-"""What the tests of distributions share: their parameters and laws, and what JAX samples of them."""
+"""Shared code of the tests of distributions: parameters, laws, and JAX's samples."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -21,7 +21,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 NEEDED: Final = ("array_api_compat", "array_api_extra", "scipy", "opt_einsum", "optree", "rich")
-"""What xpand itself needs."""
+"""The dependencies of xpand itself."""
 FOR_TESTS: Final = (
     *("pytest", "hypothesis", "mpmath", "matplotlib", "sklearn", "ml_dtypes", "cloudpickle"),
     *("array_api_strict", "dask", "torch", "jax", "numpy"),

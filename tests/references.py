@@ -25,7 +25,7 @@ RTOL: Final = 1e-11
 """How near stored values come to values computed again: programs of XLA differ in rounding between processors."""
 
 mode = "use"
-"""What happens to stored values: they are used ("use"), compared ("check"), or written ("write")."""
+"""The treatment of stored values: they are used ("use"), compared ("check"), or written ("write")."""
 computed: dict[str, dict[str, Any]] = {}
 """The values computed in this process, by module and name."""
 calls: Counter[str] = Counter()

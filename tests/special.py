@@ -1,4 +1,4 @@
-"""What every elementwise special function must do, whatever its values: checks that the test files run over tables."""
+"""Properties of every elementwise special function, regardless of values: checks that test files run over tables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,7 @@ COMPLEX = ("rsqrt", "exp2", "sigmoid", "expit")  # which take complex numbers, t
 
 
 def check_bad_input(library: Library, name: str, function: Callable[..., Any]) -> None:
-    """What is no array of a floating-point data type, for most functions a real one, is refused by name."""
+    """Arguments other than arrays of a floating-point data type, for most functions a real one, raise by name."""
     real = "" if name in COMPLEX else "real "
     for dtype in ("bool", "int32", "uint64", *(() if name in COMPLEX else ("complex128",))):
         with pytest.raises(TypeError, match=rf"^{name}: x must have a {real}floating-point data type, got .*{dtype}"):

@@ -43,7 +43,7 @@ class LinearSystem:
 
     @cached_property
     def solution(self) -> np.ndarray:
-        """What the right-hand side is made of."""
+        """The kind of right-hand side."""
         return vector(self.matrix.shape[1], self.matrix.dtype, seed=len(self.name))
 
     @cached_property

@@ -122,7 +122,7 @@ def test_any_library(register: Register, library: Any) -> None:
     assert len(graph.equations) > 5
 
 
-# What is offered, and how it is grouped
+# The equations offered, and their groups
 
 
 def steps(function: Callable[..., Any], backend: Backend, *arrays: Any) -> list[str]:

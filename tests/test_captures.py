@@ -101,7 +101,7 @@ def reverse(f: Callable[[Any], Any], x: Any) -> Any:
     return made(x)
 
 
-# What may call such a function: all are f(x) or a differentiable function of it.
+# Callers of such a function: all return f(x) or a differentiable function of it.
 CALLING: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
     "checkpoint": lambda f, x: checkpoint(f)(x),
     "custom_vjp": reverse,

@@ -139,7 +139,7 @@ def test_pytorch_saves_no_single_values() -> None:
     ],
 )
 def test_what_policies_save(name: str, saved: int, again: dict[str, int]) -> None:
-    """What is handed on from the function to its derivative, and what the latter computes again."""
+    """Find the values passed from the function to its derivative, and those that the latter recomputes."""
     graph = make_graph(grad(checkpoint(layers, policy=POLICIES[name])))(*MATRICES)
     first, second = [each for each in graph.equations if each.op.name == "checkpoint"]
     assert len(first.outputs) == 1 + saved
@@ -192,7 +192,7 @@ def test_static_arguments(able: Library) -> None:
 
 
 def test_derivatives_within(able: Library) -> None:
-    """What is computed again may itself differentiate, also where nothing differentiates it."""
+    """The recomputed function may itself differentiate, even if nothing differentiates it."""
     x = able.asarray(X)
     plain = lambda x: grad(lambda y: total(NAMESPACE(y).sin(y) * y * x))(x)
     again = checkpoint(plain)

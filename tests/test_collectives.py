@@ -138,7 +138,7 @@ def test_permutations(library: Library, data: st.DataObject) -> None:
     for source, destination in pairs:
         expected[destination] = x[source]
     library.assert_equal(named(lambda x: ppermute(x, "i", pairs))(library.asarray(x)), expected)
-    # What all lanes have is sent, too.
+    # Values common to all lanes are sent, too.
     expected = np.zeros(size)
     expected[[destination for _, destination in pairs]] = 2.0
     one = library.asarray(2.0)
@@ -431,7 +431,7 @@ def test_choices_within_several_maps() -> None:
 
 @pytest.mark.parametrize("within", [checkpoint, lambda f: lambda x: cond(x < 9.0, f, lambda x: x, x)])
 def test_what_is_brought_along_is_differentiated(able: Library, within: Any) -> None:
-    """What lanes do together, within a function that is computed again, with an array from outside of it."""
+    """Collectives within a recomputed function, with a captured array."""
     f = lambda x: within(lambda y: psum(x, "i") * y)(x * x)
     x, expected = able.asarray(OF_LANES), 2.0 * OF_LANES * np.sum(OF_LANES) + np.sum(OF_LANES**2)
     able.assert_equal(grad(lambda x: total(named(f)(x)))(x), expected, rtol=1e-13)

@@ -318,7 +318,7 @@ def test_memory_of_a_bounded_loop_grows_as_the_square_root_on_numpy() -> None:
             tracemalloc.stop()
 
     short, middle, long = (peak(steps) for steps in (100, 400, 1600))
-    # What ten blocks begin with, the steps of one of them, and their derivatives.
+    # The carries of ten blocks, the steps of one of them, and their derivatives.
     assert short < 45
     assert middle < 2.2 * short
     assert long < 2.2 * middle
@@ -470,7 +470,7 @@ def test_two_devices_raise() -> None:
         fori_loop(0, 2, lambda i, c: c, tuple(library.asarray(1.0) for library in strict))
 
 
-# What is carried comes from outside, and what the functions use, or the bounds, is traced by a transformation
+# The carry comes from outside; captured arrays, or the bounds, are traced by a transformation
 
 
 def counted_beside(x: Any, zero: Any, one: Any) -> Any:

@@ -258,7 +258,7 @@ def test_no_lane_takes_a_step(xs: np.ndarray) -> None:
         np.testing.assert_allclose(TRANSFORMED[name](f)(xs, W), 0.2 * xs + 0.008, rtol=1e-14)
 
 
-# What is computed of closures
+# Values computed from closures
 
 
 def test_infinite_derivatives_stay_those_of_the_lane() -> None:

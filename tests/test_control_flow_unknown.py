@@ -42,7 +42,7 @@ def by_closure(cond: Choice, switch: Choice, yes: Any, one: Any, x: Any) -> Any:
 
 
 def by_object(cond: Choice, switch: Choice, yes: Any, one: Any, x: Any) -> Any:
-    """What the functions bring along can't be found beforehand."""
+    """The functions' captured arrays can't be found beforehand."""
 
     def given() -> Any:
         yield from iter(lambda: x, None)

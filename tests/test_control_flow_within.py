@@ -19,7 +19,7 @@ def by_gradients(x: Any, c: Any) -> Any:
 
 
 def by_outer(x: Any, c: Any) -> Any:
-    # What is differentiated is itself from outside.
+    # The differentiated function itself is from outside.
     return x + 0.1 * grad(lambda c: (c * c * x).sum())(c)
 
 

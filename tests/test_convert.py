@@ -510,7 +510,7 @@ def test_derivatives_go_through_a_conversion_to_the_same_library(library: Librar
 
 
 def test_constants_of_a_transformation_can_be_converted() -> None:
-    """What a traced namespace makes of numbers has values all the same."""
+    """Numbers in a traced namespace have values nevertheless."""
     found = []
 
     def function(x: Any) -> Any:

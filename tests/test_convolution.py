@@ -156,7 +156,7 @@ def test_larger_than_a_block(eager_library: Library, shape: tuple[int, ...], mul
 
 @st.composite
 def transposes(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any], tuple[int, ...]]:
-    """What a convolution gives, its kernel, an input for it, and the options of its transpose."""
+    """Return a convolution's result, its kernel, an input for it, and the options of its transpose."""
     n = draw(st.sampled_from([0, 1, 2, 2, 3]))
     each = lambda low, high: tuple(draw(st.lists(st.integers(low, high), min_size=n, max_size=n)))
     groups = draw(st.integers(1, 2))

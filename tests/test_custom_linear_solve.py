@@ -341,7 +341,7 @@ def test_transposed(name: str) -> None:
 
 @pytest.mark.parametrize("solver", [by_args, by_closures, by_iteration])
 def test_graphs_are_checked(solver: Any) -> None:
-    """What the operation returns is told by its solver, anew at each check."""
+    """The results of the operation follow from its solver, at each check."""
     mapped = vmap(solver, in_axes=(None, 0))
     for function, arrays in ((solver, (A, B)), (grad(cubes(solver), BOTH), (A, B)), (mapped, (A, BS))):
         graph = make_graph(function)(*arrays)

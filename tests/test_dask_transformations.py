@@ -204,7 +204,7 @@ def test_programs(seed: int) -> None:
     DASK.assert_equal(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.max(np.abs(expected))))
 
 
-# What such programs have found
+# Bugs found by such programs
 
 
 @pytest.mark.parametrize("chunks", [(3,), (1, 2), (2, 1), (1, 1, 1)], ids=str)

@@ -29,7 +29,7 @@ def eager(request: pytest.FixtureRequest) -> Library:
 
 
 class Seen:
-    """What callbacks were called with."""
+    """The arguments of callbacks."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -266,7 +266,7 @@ def test_errors_come_before_leaks() -> None:
 
 
 def test_nothing_leaks(library: Library) -> None:
-    """What transformations keep for later, such as programs and pullbacks, are no leaks."""
+    """Objects that transformations store for later, such as programs and pullbacks, are no leaks."""
     x = library.asarray(2.0)
     f = lambda x: x * x * x
     leaked: list[Any] = []

@@ -275,7 +275,7 @@ def test_state_is_as_before_after_failing_calls(able: Library) -> None:
 
 
 def test_threads(able: Library) -> None:
-    """What one is doing, or fails in, is no matter of another."""
+    """Threads don't affect each other, even if one fails."""
     x, f = able.asarray(X), lambda x: total(NAMESPACE(x).sin(x) * x)
     squares = lambda: vmap(grad(lambda a: a * a))(x)
     work = [lambda: grad(f)(x), lambda: hessian(f)(x), lambda: jvp(grad(f), (x,), (x,))[1], squares]

@@ -26,7 +26,7 @@ CHECKS = {check.__name__: check for table in (PHIML, NX, JAX) for check in table
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_tables(library: Library, name: str) -> None:
-    """What the rows of the tables of coverage check, once each."""
+    """Each check of the coverage tables, once."""
     CHECKS[name](library)
 
 
@@ -376,7 +376,7 @@ def test_out_of_memory_while_moving() -> None:
 
 
 def test_out_of_memory_lets_go() -> None:
-    """What the functions that failed had made is dropped while the error is still being handled."""
+    """Objects made by failing functions are dropped while the error is still being handled."""
     import weakref
 
     class Tracked(np.ndarray):

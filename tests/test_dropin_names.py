@@ -126,7 +126,7 @@ def _names_bound(module: str) -> set[str]:
 
 
 CUPY = ("cupy", "cupy.linalg", "cupy.fft")
-# What array-api-compat's modules use and don't offer.
+# Names that array-api-compat's modules use but don't offer.
 CUPY_PRIVATE = {"Final", "Optional", "Union", "TypeAlias", "cp", "np", "get_xp", "linalg_all", "fft_all"}
 
 

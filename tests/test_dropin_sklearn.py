@@ -29,7 +29,7 @@ def test_nothing_is_lost(module: str) -> None:
     with_xpand = run([f"sklearn.{module}", "-k", "array_api"], swapped=True)
     others = {test: outcome for test, outcome in with_xpand.items() if outcome != "passed"}
     assert len(with_xpand) - len(others) >= MODULES[module], "the module has lost its tests"
-    # What passes isn't lost: only the others have to run without xpand.
+    # Results that pass are kept: only the others must run without xpand.
     if others:
         assert lost(run([*others], swapped=False), others) == []
 

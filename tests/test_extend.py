@@ -700,7 +700,7 @@ def test_errors_of_rules_are_not_changed(library: Library) -> None:
         jacrev(wrong)(x)
 
 
-# What operations without rules cost
+# Costs of operations without rules
 
 
 def test_operations_without_rules_are_found_as_they_are() -> None:

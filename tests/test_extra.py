@@ -1,4 +1,4 @@
-"""What array-api-extra has, under the same names, and related functions: every library against NumPy."""
+"""Functions of array-api-extra, under the same names, and related ones: every library against NumPy."""
 
 import math
 from typing import Any

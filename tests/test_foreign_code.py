@@ -41,7 +41,7 @@ def _times(x: Any, integers: Any) -> Any:
     return x * _on(x).astype(integers, x.dtype)
 
 
-# What goes all the way, and what stops where: by a message of the error for each transformation that stops
+# Which functions work, and where others stop: by the error's message for each transformation that stops
 
 EXTRA: dict[str, Callable[[Any], Any]] = {
     "angle": lambda x: xpx.angle(x * (1 + 2j) + 1),

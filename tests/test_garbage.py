@@ -155,7 +155,7 @@ ON_JAX = [  # where calls run functions of xpand's own, without loops, which JAX
 
 @pytest.fixture
 def garbage() -> Iterator[Callable[[Callable[[], Any]], list[Any]]]:
-    """What a call leaves to be collected."""
+    """Find the objects that a call leaves to the garbage collector."""
 
     def left_by(call: Callable[[], Any]) -> list[Any]:
         gc.collect()

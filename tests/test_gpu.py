@@ -1,4 +1,4 @@
-"""What `make test-gpu` runs, and what it says where it can't, without a GPU."""
+"""The parts that `make test-gpu` runs, and its messages without a GPU."""
 
 import ast
 import os

@@ -618,7 +618,7 @@ def test_numbers_are_weak(library: Library) -> None:
             library.assert_equal(found, library.to_numpy(expected), rtol=1e-6)
 
 
-# What is run again, and by many
+# Repeated and concurrent runs
 
 
 def test_a_thousand_failing_calls_leave_no_state() -> None:

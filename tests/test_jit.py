@@ -144,7 +144,7 @@ def test_inside_itself(able: Library, quick: None) -> None:
     assert inner.count == before
 
 
-# What is traced, and how often
+# Number of traces
 
 
 def test_traced_once_for_each_signature(able: Library, quick: None) -> None:

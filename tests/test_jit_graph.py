@@ -1,4 +1,4 @@
-"""What is seen of a function without running it, names, and functions of the host within compiled ones."""
+"""Inspection of functions without running them, names, and host functions within compiled ones."""
 
 import logging
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def able(request: pytest.FixtureRequest) -> Iterator[Library]:
 
 
 def of(library: Library, shape: tuple[int, ...], dtype: str = "float64") -> ShapeDtype:
-    """What stands for an array, with the data type as arrays have it."""
+    """Abstract arrays have data types like those of arrays."""
     return ShapeDtype(shape, library.asarray(0, dtype).dtype)
 
 
@@ -230,7 +230,7 @@ def test_host_functions_are_called_when_lazy_arrays_are_computed() -> None:
 
 
 def host(tree: dict[str, np.ndarray], n: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """What no library traces: values decide, and NumPy is given NumPy's arrays."""
+    """Call functions that no library can trace: values decide, and NumPy gets its own arrays."""
     x, y = tree["x"], tree["y"]
     assert type(x) is np.ndarray
     assert type(n) is np.ndarray

@@ -25,7 +25,7 @@ Y = np.tile(FLOATS, FLOATS.size)
 
 
 class Kernels:
-    """What stands for `cupy.ElementwiseKernel`: the body of the kernel in a loop over the elements."""
+    """Replaces `cupy.ElementwiseKernel`: the body of the kernel in a loop over the elements."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.bodies = folder, []

@@ -68,7 +68,7 @@ def test_solutions_are_mapped_and_compiled(monkeypatch: pytest.MonkeyPatch) -> N
         compiled = jit(found)(lazy(b[0]))
     np.testing.assert_allclose(np.asarray(mapped.x), b @ np.linalg.inv(a).T, rtol=1e-9, atol=1e-12)
     assert np.asarray(mapped.status).tolist() == [0, 0]
-    # What is zero is solved by zero, before the first step; the other system goes on alone.
+    # A zero right-hand side is solved by zero before the first step; the other system continues alone.
     assert np.asarray(mapped.iterations).tolist()[1] == 0
     assert int(np.asarray(mapped.iterations)[0]) > 0
     np.testing.assert_allclose(np.asarray(compiled.x), np.linalg.inv(a) @ b[0], rtol=1e-9)

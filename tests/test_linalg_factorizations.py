@@ -166,7 +166,7 @@ def test_every_option_of_triangular_solve(library: Library, dtype: str) -> None:
     for lower, transpose, conjugate, unit_diagonal in FLAGS[::some]:
         options = {"lower": lower, "transpose": transpose, "conjugate": conjugate, "unit_diagonal": unit_diagonal}
         expected = solve(triangle(a, **options), b)
-        # What isn't read may be anything.
+        # Elements that aren't read may be anything.
         unread = np.triu(np.ones((3, 3), dtype=bool), k=1)
         unread = (unread if lower else unread.T) | (np.eye(3, dtype=bool) & unit_diagonal)
         x = library.asarray(np.where(unread, np.asarray(np.nan, dtype=dtype), a))

@@ -236,7 +236,7 @@ def test_scipy_needs_as_many_steps() -> None:
     np.testing.assert_allclose(result.x, expected, rtol=1e-5, atol=1e-6)
 
 
-# What has no solution
+# Systems without a solution
 
 
 @pytest.mark.parametrize("system", UNSOLVABLE, ids=str)
@@ -705,7 +705,7 @@ def test_dask_plans_as_many_steps_as_it_may_take() -> None:
         assert int(np.asarray(result.status)) == 0
     with pytest.raises(xpand.UnsupportedError, match="give max_steps"):
         solve(da.ones((200, 200)), da.ones(200), method="cg")
-    # What isn't known yet can't raise.
+    # Unknown values can't raise.
     assert not xpand.is_concrete(solve(a, b, method="cg", max_steps=1, throw=True).status)
 
 

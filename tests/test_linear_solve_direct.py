@@ -238,7 +238,7 @@ def test_sparse_patterns(library: Library, format: str) -> None:
         library.assert_equal(factorize(matrix).solve_transposed(of(rhs), axis=-1), solve(dense.mT, rhs), rtol=1e-10)
 
 
-# What can't be solved
+# Systems that can't be solved
 
 
 def verdicts() -> dict[str, tuple[np.ndarray, dict[str, Status]]]:
@@ -574,7 +574,7 @@ def test_complex_gradients(method: str) -> None:
             library.assert_equal(actual, np.asarray(wanted), rtol=1e-9, atol=1e-12)
 
 
-# What isn't there
+# Missing packages and functions
 
 
 def test_dask_stays_lazy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_products(library: Library) -> None:
 
 
 def test_jit() -> None:
-    """What is compiled for one level isn't used for another; JAX's own jit sees to that by itself."""
+    """Programs compiled for one level aren't used for another; JAX's own jit ensures that by itself."""
     traced = []
 
     @jit

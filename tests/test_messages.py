@@ -179,7 +179,7 @@ def _described(x: Any) -> Any:
 
 
 def test_a_text_of_a_value(library: Library) -> None:
-    """What isn't known can't be written; a text of what is known has no derivative to be lost."""
+    """Unknown values can't be written; the text of known values loses no derivative."""
     line = _described.__code__.co_firstlineno + 1
     for transform in (jit, make_graph):
         with pytest.raises(TypeError, match=rf"(?s)test_messages\.py:{line}, in _described") as caught:

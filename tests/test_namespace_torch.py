@@ -810,7 +810,7 @@ def test_asarray_keeps_the_graph() -> None:
     assert function(x).requires_grad
 
 
-# What PyTorch's own functions take
+# Arguments of PyTorch's own functions
 
 
 def test_out_is_written_where_no_kernel_writes_it() -> None:

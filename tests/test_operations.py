@@ -58,7 +58,7 @@ def detached(x):
 
 
 def detached_by_tracing(x):
-    """What is traced is held against JAX's derivatives, so those must be right to find it."""
+    """Traced operations are compared with JAX's derivatives, so those must be right."""
     is_of_jax = xpand.library_name(xpand.array_namespace(x)) == "jax"
     return x * x if is_of_jax else detached(x)
 

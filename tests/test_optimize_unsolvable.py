@@ -12,7 +12,7 @@ from xpand_extensions import optimize
 from xpand_extensions.jit import jit
 from xpand_extensions.optimize import ConvergenceError, Status
 
-# What is tested is the status.
+# Only the status is tested.
 brentq, fixed_point, least_squares, minimize, root, bracketed_root = (
     partial(getattr(optimize, name), throw=False)
     for name in ("brentq", "fixed_point", "least_squares", "minimize", "root", "bracketed_root")

@@ -295,7 +295,7 @@ IN_BOTH: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
     ("function", "name"),
     [
         *[(function, name) for function in (forward_rule, of_nested_functions, of_objects) for name in IN_BOTH],
-        # What a rule for reverse mode keeps is a value
+        # Residuals of rules for reverse mode are values
         *[(of_methods, name) for name in ("jit(grad(vmap))", "jit(vmap(grad))", "grad(jit(vmap))", "vmap(grad(jit))")],
     ],
 )

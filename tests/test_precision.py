@@ -48,7 +48,7 @@ from xpand_extensions.vmap import vmap
 WRAPPED = [library for library in LIBRARIES if not library.id.startswith("strict")]
 NAMES = [library.id for library in WRAPPED]
 
-# What is made, and of which kind it is; `xp` is a namespace.
+# New arrays, with the kind of each; `xp` is a namespace.
 CREATED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "zeros": ("real", lambda xp: xp.zeros(3)),
     "zeros by name": ("real", lambda xp: xp.zeros(shape=(2, 0))),
@@ -77,7 +77,7 @@ CREATED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "rfftfreq": ("real", lambda xp: xp.fft.rfftfreq(5, d=0.5)),
 }
 
-# What has a data type of its own, whatever is set.
+# Arrays with a fixed data type, regardless of settings.
 UNAFFECTED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "dtype=": ("float64", lambda xp: xp.zeros(3, dtype=xp.float64)),
     "full with dtype=": ("int8", lambda xp: xp.full((3,), 2, dtype=xp.int8)),
@@ -334,7 +334,7 @@ def test_process(wrapped: Library) -> None:
 
 
 def test_default_of_torch_is_its_own() -> None:
-    """What PyTorch's own default is, is followed where nothing is set, and come back to."""
+    """PyTorch's own default holds if nothing is set, and is restored."""
     import torch
 
     torch.set_default_dtype(torch.float64)
@@ -446,7 +446,7 @@ assert not jax.config.jax_enable_x64 and of_jax().dtype == "float32"
     assert done.returncode == 0, done.stderr
 
 
-# What is compiled
+# Compiled programs
 
 
 def made_inside(x: Any) -> tuple[Any, ...]:
@@ -455,10 +455,10 @@ def made_inside(x: Any) -> tuple[Any, ...]:
 
 
 def test_jit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compiled under one precision isn't used under another, and is used again under the same."""
+    """A program compiled under one precision isn't used under another, and is reused under the same."""
     import torch
 
-    # What is tested is when PyTorch compiles, not how.
+    # This tests when PyTorch compiles, not how.
     monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
     traced = []
 

@@ -1,4 +1,4 @@
-"""What a profile records, on every library; that nothing else changes, and that everything is put back."""
+"""The records of profiles on every library; nothing else changes, and everything is restored."""
 
 import asyncio
 import inspect
@@ -50,7 +50,7 @@ def line() -> int:
     return frame.f_back.f_lineno
 
 
-# What is recorded
+# Recorded calls
 
 
 def test_a_function_of_a_namespace(library: Library) -> None:
@@ -682,7 +682,7 @@ def test_memory() -> None:
     assert first.memory is not None
     assert second.memory is not None
     assert p.memory is not None
-    # What the allocator and the profile itself need comes on top.
+    # The allocator and the profile itself need more.
     assert 0 <= first.memory.allocated - allocated.nbytes < 20_000
     assert abs(second.memory.allocated) < 20_000
     assert 0 <= second.memory.peak - 3_200_000 < 20_000

@@ -1,4 +1,4 @@
-"""What is made of a profile: a tree in the terminal, tables, the trace event format, a page."""
+"""Output of a profile: a tree in the terminal, tables, the trace event format, a page."""
 
 import io
 import json
@@ -156,7 +156,7 @@ def test_save(p: Profile, tmp_path: Path) -> None:
 
 
 def assert_nested(events: list[dict[str, Any]]) -> None:
-    """What viewers ask for: of two events of a thread, one contains the other, or they are apart."""
+    """Check what viewers require: of two events of a thread, one contains the other, or they are disjoint."""
     ordered = sorted(events, key=lambda event: (event["ts"], -event["dur"]))
     open_ends: list[float] = []
     for event in ordered:

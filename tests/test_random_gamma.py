@@ -265,7 +265,7 @@ def test_compiled_by_pytorch() -> None:
 
 
 def test_a_graph_of_pytorch_holds_one_operation_for_samples_and_one_for_derivatives() -> None:
-    # What TorchInductor would compile for minutes otherwise.
+    # TorchInductor would compile this for minutes otherwise.
     key, a = _key(TORCH), TORCH.asarray(PARAMETERS)
     compiled = jit(grad(_total("gamma"), 1))
     np.testing.assert_allclose(compiled(key, a).numpy(), grad(_total("gamma"), 1)(key, a).numpy(), rtol=1e-14)

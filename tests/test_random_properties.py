@@ -1,4 +1,4 @@
-"""What holds of random numbers whatever the key: the same on all libraries, in bounds, orders, no repetitions."""
+"""Properties of random numbers for any key: equal on all libraries, in bounds, permutations, no repetitions."""
 
 from typing import Any
 

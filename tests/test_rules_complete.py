@@ -66,7 +66,7 @@ TABLES = [
 
 
 def test_there_are_operations() -> None:
-    """What the other tests go through isn't empty, and the namespace has all of the standard that NumPy has."""
+    """The tables of the other tests aren't empty, and the namespace has all of the standard that NumPy has."""
     assert len(FACADES) > 100
     assert STANDARD.keys() >= FUNCTIONS.keys() | INDEXING.keys() | {"astype", "zeros"}
     assert _FACADES.keys() >= TRACED

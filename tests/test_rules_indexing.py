@@ -141,7 +141,7 @@ WRITTEN = {
 
 COLUMNS = np.asarray([[0.5, 1.5], [0.5, -1.0], [0.5, 2.0], [0.25, 3.0]])
 
-# What the tests of these operations leave out: ties, zeros, indices of each batch element, both modes of dropping.
+# Cases that the tests of these operations omit: ties, zeros, indices for each batch element, both modes of dropping.
 FACADES = {
     "rows min ties": _case(
         lambda x, i, v: scatter.scatter(x, i, v, operation="min"), X[:, :2] * 0 + 0.5, IDS % 2, COLUMNS
@@ -196,7 +196,7 @@ def test_rules(case, transformation):
     transformation(case)
 
 
-# What NumPy takes beyond the standard: keys of arrays, slices and None together
+# Keys beyond the standard that NumPy accepts: arrays, slices and None together
 
 MIXED = {
     "slices beyond": lambda i, m: (slice(0, 9), slice(-7, 2), slice(2, 9)),
@@ -298,7 +298,7 @@ def _staged(function: Any, *shapes: tuple[int, ...]) -> Any:
 
 @pytest.mark.parametrize("library", EAGER, ids=str)
 def test_masks(library):
-    """What a mask selects of an array whose values are known has a derivative."""
+    """The selection of a mask from an array with known values has a derivative."""
     x = library.asarray(X)
 
     def total(x: Any) -> Any:

@@ -232,7 +232,7 @@ def test_errors_while_a_graph_is_written(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in WRONG if "nothing" not in name])
 def test_errors_of_lanes_of_a_batch(name: str) -> None:
-    """What is wrong of a lane is wrong, though the batch has an axis more."""
+    """Errors of a lane raise, although the batch has one more axis."""
     function, error, message = WRONG[name]
     with pytest.raises(error, match=message):
         vmap(lambda x: function(xpand.array_namespace(x), x))(BLOCK)

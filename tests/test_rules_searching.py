@@ -209,7 +209,7 @@ WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_errors(name: str) -> None:
-    """What is wrong is wrong while a graph is written, and of a lane though the batch has an axis more."""
+    """Errors raise while a graph is traced, and for a lane although the batch has one more axis."""
     function, error, message = WRONG[name]
     namespace = traced_namespace(xpand.array_namespace(X))
     with pytest.raises(error, match=message):

@@ -229,7 +229,7 @@ def test_errors_while_a_graph_is_written(name):
     "name", ["concat axis", "expand_dims", "flip", "matrix_transpose", "tril", "moveaxis twice", "roll", "unstack"]
 )
 def test_errors_of_lanes_of_a_batch(name):
-    """What is wrong of a lane is wrong, though the batch has an axis more."""
+    """Errors of a lane raise, although the batch has one more axis."""
     function, error, message = WRONG[name]
     with pytest.raises(error, match=message):
         vmap(lambda x: function(xpand.array_namespace(x), x))(np.ones((2, 2, 3)))

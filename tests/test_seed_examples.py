@@ -38,7 +38,7 @@ DTYPES = ("float32", "float64")
 
 @pytest.fixture(params=DTYPES)
 def make(request: pytest.FixtureRequest, library: Library) -> Make:
-    """What makes arrays of a library and a data type."""
+    """Makes arrays of a library and a data type."""
     return lambda values: library.asarray(np.asarray(values, dtype=request.param))
 
 
@@ -327,7 +327,7 @@ def test_vectorized_functions(make: Make, check: Any) -> None:
     check(matvec(ones(2, 3), ones(4, 3)), np.full((4, 2), 3.0))
 
 
-# What is shown with devices, over a mapped axis
+# Examples for devices, over a mapped axis
 
 
 def test_collectives(make: Make, check: Any) -> None:

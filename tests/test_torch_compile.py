@@ -1,4 +1,4 @@
-"""What the users of torch.compile meet: functions of xpand in graphs that PyTorch's own compiler makes."""
+"""Functions of xpand in graphs that PyTorch's own compiler makes."""
 
 from typing import Any
 
@@ -98,7 +98,7 @@ def test_kinds_of_data_types_seen_before(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_data_types_of_other_libraries_are_not_looked_at() -> None:
-    """What is known of them is stored by type: torch.compile can't follow the hash of some, such as MLX's."""
+    """Facts about them are stored by type: torch.compile can't trace the hash of some, such as MLX's."""
     mlx = pytest.importorskip("mlx.core")
     assert not is_narrow(mlx, mlx.float32)
     x = torch.eye(2)

@@ -1,4 +1,4 @@
-"""What `jit` makes, on PyTorch, of what is one operation in graphs, in loops and mapped, and of zero derivatives."""
+"""`jit` on PyTorch: operations that are one node in graphs, in loops and mapped, and zero derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,7 +72,7 @@ def test_zeros_of_forward_mode_mapped() -> None:
 
 
 def test_functions_that_ask_whether_they_are_traced_mapped_within_loops() -> None:
-    """What they look at, below the level that maps, is no array from outside of the loop."""
+    """The arrays that they read, below the level that maps, don't come from outside of the loop."""
 
     def step(x: Any) -> Any:
         return xp.sort(xp.logaddexp(xp.abs(x), xp.copysign(x, x - 1.0)), descending=True)

@@ -1,4 +1,4 @@
-"""What PyTorch's plug-ins do while another thread traces or compiles: what they do at any other time."""
+"""PyTorch's plug-ins work as usual while another thread traces or compiles."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -108,7 +108,7 @@ def test_a_function_of_the_host_is_not_traced() -> None:
     assert seen == [True] * len(seen) != []
 
 
-# What Dynamo asks of a tensor, whose answer it hides.
+# Dynamo reads this from a tensor, and hides the answer.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 def test_what_torch_compile_has_compiled_is_called_in_what_is_traced() -> None:
     inner = torch.compile(lambda x: 2.0 * x, backend="eager", fullgraph=True)

@@ -520,7 +520,7 @@ def test_gradients_of_writes(name: str, write: Any) -> None:
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_writes_do_not_change_derivatives_taken_before(write: Any) -> None:
-    """What a tape or a graph has kept of an array is what the array held then."""
+    """The values that a tape or a graph stores are those of the array at that time."""
 
     def after_vjp(x: Any) -> Any:
         _, pull = vjp(lambda v: v * v, x)

@@ -23,7 +23,7 @@ from xpand_extensions.vmap import vmap
 BASES = {library.id: library for library in LIBRARIES if library.id in ("numpy", "strict", "dask", "torch")}
 
 WIDER = {"expand_dims": {"axis": 0}}
-"""What isn't required here, and is by array-api-strict: it has the default of version 2024.12."""
+"""Required by array-api-strict but not here: it has the default of version 2024.12."""
 
 
 @pytest.fixture(params=BASES)

@@ -1,6 +1,5 @@
-"""What goes wrong says so: the function, what it got, what to do instead, and where in the user's code.
-
-After it, everything is as before: no state is left behind, in no thread, and nothing is kept in memory.
+"""Errors name the function, its argument, what to do instead, and the line of the user's code. Afterwards, no state is
+left in any thread, and nothing stays in memory.
 """
 
 import gc

@@ -128,7 +128,7 @@ ASKING: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", ASKING)
 def test_values_asked_for(library: Library, name: str) -> None:
-    """What to write instead is said on every library, of JAX's own errors in a note."""
+    """Errors say on every library what to write instead; JAX's own errors do in a note."""
     with pytest.raises(TypeError) as caught:
         ASKING[name](library.asarray([0.5, 1.5, 2.0]))
     text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])

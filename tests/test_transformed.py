@@ -1,4 +1,4 @@
-"""What transformations return and how they are called: as decorators, pickled, copied, bound, with short tracebacks."""
+"""Results of transformations, and ways to call them: as decorators, pickled, copied, bound, with short tracebacks."""
 
 import copy
 import functools
@@ -370,7 +370,7 @@ def test_names_from_elsewhere() -> None:
 
 
 def test_names_from_elsewhere_lead_somewhere() -> None:
-    """What the table says to write exists."""
+    """The table's suggestions exist."""
     from xpand_extensions._elsewhere import NAMES
 
     for capability, names in NAMES.items():

@@ -1,4 +1,4 @@
-"""What a type checker makes of programs that use xpand."""
+"""Type checks of programs that use xpand."""
 
 import os
 import sys

@@ -103,7 +103,7 @@ def test_one_call_of_the_function_whatever_the_axes_of_its_results(able: Library
 
 
 def test_the_same_for_all_lanes_of_an_inner_axis(able: Library) -> None:
-    """What an outer axis maps is no obstacle."""
+    """Arrays mapped by an outer axis are no obstacle."""
     inner = vmap(lambda x, y: (x + y, y * 2.0), (0, None), (0, None))
     summed, doubled = vmap(inner, (None, 0))(able.asarray(X), able.asarray(X))
     able.assert_equal(summed, X[None, :, :] + X[:, None, :])

@@ -34,7 +34,7 @@ REDUCE = {
 
 
 def identity(function: str, dtype: np.dtype) -> Any:
-    """What lies outside of the array."""
+    """The values outside of the array."""
     if function not in ("window_min", "window_max"):
         return int(function == "window_prod")
     if dtype.kind == "b":

@@ -40,7 +40,7 @@ class Accuracy:
     """How much further the result may be off because the arguments are: by the change of the true value when each
     argument changes by so many units in its last place, to first order."""
     absolute: float = 0.0
-    """What is allowed on top, in units in the last place of 1: near zeros of the function."""
+    """An additional allowance near zeros of the function, in units in the last place of 1."""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, *arguments: np.ndarray) -> "Accuracy":

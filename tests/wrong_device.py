@@ -267,7 +267,7 @@ def recorded() -> Iterator[set[str]]:
 
 
 CREATION = ("empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like")
-"""What JAX itself makes on the default device and then moves, also where a device is named; xpand's namespace not."""
+"""Arrays that JAX makes on the default device and then moves, even if a device is named; xpand's namespace does not."""
 
 CUMULATIVE = ("cumulative_prod", "cumulative_sum")
 """Functions of JAX that make their initial value so."""

@@ -1,4 +1,4 @@
-"""What several backends need."""
+"""Shared code of the backends."""
 
 from typing import Any
 

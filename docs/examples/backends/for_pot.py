@@ -87,7 +87,7 @@ class ArraysOf(type):
 
 
 class Common(ot.backend.Backend):
-    """What POT calls otherwise than the standard does."""
+    """Functions with another name in POT than in the standard."""
 
     xp: Any
 

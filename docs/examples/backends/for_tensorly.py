@@ -57,7 +57,7 @@ def backend_of(*arrays: Array) -> Iterator[Backend]:
 
 
 class Common(Backend, backend_name="xpand"):
-    """What TensorLy calls otherwise than the standard does."""
+    """Functions with another name in TensorLy than in the standard."""
 
     xp: Any
 

@@ -1,4 +1,4 @@
-"""What all the estimators ask of their input.
+"""Checks of the estimators' input.
 
 NumPy arrays and whatever becomes one (lists, data frames) go through scikit-learn's own validation. Arrays of other
 libraries stay what and where they are, and are checked here, by the same rules.

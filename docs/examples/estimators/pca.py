@@ -63,7 +63,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return xp.matmul(xp.asarray(X) * self._scale(), self.components_) + self.mean_
 
     def _scale(self) -> Array:
-        """What coordinates are divided by; a direction without variance is left as it is."""
+        """The divisors of coordinates; a direction without variance is not scaled."""
         xp = array_namespace(self.explained_variance_)
         ones = xp.ones_like(self.explained_variance_)
         if not self.whiten:

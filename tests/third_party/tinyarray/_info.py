@@ -1,4 +1,4 @@
-"""What the library says of itself, as the standard asks."""
+"""The inspection functions of the standard."""
 
 from typing import Any
 

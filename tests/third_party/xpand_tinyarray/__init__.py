@@ -1,1 +1,1 @@
-"""What tinyarray does natively, for xpand: one module a capability, any subset of its functions."""
+"""Native implementations on tinyarray for xpand: a module for each capability, with any subset of its functions."""
