@@ -25,9 +25,9 @@ def is_concrete(x: Array) -> bool:
 
 
 def is_finite(x: Array) -> bool:
-    """Tell whether a tensor is known to hold finite numbers alone, and to take no part in a derivative.
+    """Return whether a tensor is known to hold only finite numbers, and is not differentiated.
 
-    The sum tells, in a twentieth of the time of `isfinite`. If finite numbers have an infinite sum, the answer is no.
+    The sum shows it, in a twentieth of the time of `isfinite`. If finite numbers have an infinite sum, return False.
     """
     if not (x.is_cpu and is_concrete(x)) or x.requires_grad or private.in_forward_mode():
         return False
@@ -37,7 +37,7 @@ def is_finite(x: Array) -> bool:
 
 
 def is_nonnegative(x: Array) -> bool:
-    """Tell whether a tensor is known to hold no negative numbers. Negative ones take a pass over few or many."""
+    """Return whether a tensor is known to hold no negative numbers, by one pass over it."""
     return x.is_cpu and is_concrete(x) and bool(x.numel()) and torch.amin(x).item() >= 0
 
 

@@ -171,7 +171,7 @@ def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
 
 
 def _is_ordered(index: Array, values: Array) -> bool:
-    """Tell whether the last of several values for a row stays in PyTorch's `scatter`, as on the CPU.
+    """Return whether the last of several values for a row stays in PyTorch's `scatter`, as on the CPU.
 
     Not where values are differentiated: the gradient would be that of values overwritten, too.
     """

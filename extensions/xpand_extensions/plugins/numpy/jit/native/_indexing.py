@@ -345,7 +345,7 @@ def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | s
 
 
 def _adds_sums(write: _Write, out: Any) -> bool:
-    """Tell whether the library adds several columns up before it adds them to the table."""
+    """Return whether the library sums several columns before it adds them to the table."""
     is_sum = write.operation == "add" and len(out.shape) > 1 and out.shape[1] > 1
     return is_sum and import_if_usable("scipy.sparse") is not None
 
