@@ -39,10 +39,8 @@ def unravel_index(
     >>> unravel_index(np.asarray([0, 5]), (2, 3))
     (array([0, 1]), array([0, 2]))
     """
-    check_indices("unravel_index", indices, indices, mode)
-    sizes = _sizes("unravel_index", shape)
-    fill_value = checks.integer("unravel_index", "fill_value", fill_value)
-    return unravel_index.native(indices)(indices, sizes, mode=mode, fill_value=fill_value)
+    implementation, sizes, fill_value = unravel_index.planned(_check_flat, (indices,), shape, mode, fill_value)
+    return implementation(indices, sizes, mode=mode, fill_value=fill_value)
 
 
 @pluggable
@@ -75,36 +73,41 @@ def ravel_multi_index(
     >>> ravel_multi_index((np.asarray([0, 1]), np.asarray([0, 5])), (2, 3), mode="clip")
     array([0, 5])
     """
-    _check_parts(multi_index)
-    names = {f"multi_index[{i}]": part for i, part in enumerate(multi_index)}
-    xp = checks.namespace_of("ravel_multi_index", **names)
-    checks.one_device("ravel_multi_index", **names)
-    for name, part in names.items():
-        checks.dtype("ravel_multi_index", name, xp, part, checks.INTEGERS)
-    checks.choice("ravel_multi_index", "mode", mode, MODES)
-    sizes = _sizes("ravel_multi_index", shape)
-    if len(sizes) != len(multi_index):
-        raise ValueError(
-            f"ravel_multi_index: multi_index must hold an array for each of the {len(sizes)} axes of shape "
-            f"{tuple(shape)}, got {len(multi_index)}"
-        )
-    shapes = [checks.known_shape("ravel_multi_index", name, part) for name, part in names.items()]
-    try:
-        checks.broadcast(*shapes)
-    except ValueError:
-        raise ValueError(
-            f"ravel_multi_index: the shapes of the arrays in multi_index do not broadcast: {shapes}"
-        ) from None
-    fill_value = checks.integer("ravel_multi_index", "fill_value", fill_value)
-    return ravel_multi_index.native(*multi_index)(tuple(multi_index), sizes, mode=mode, fill_value=fill_value)
-
-
-def _check_parts(multi_index: Any) -> None:
     if not isinstance(multi_index, Sequence) or not len(multi_index):
         raise TypeError(
             "ravel_multi_index: multi_index must be a tuple of one or more arrays, got "
             f"{describe(multi_index)}; split an array with `xp.unstack(multi_index, axis=-1)`"
         )
+    parts, options = tuple(multi_index), (shape, mode, fill_value)
+    implementation, sizes, fill_value = ravel_multi_index.planned(_check_parts, parts, *options)
+    return implementation(parts, sizes, mode=mode, fill_value=fill_value)
+
+
+def _check_flat(function: str, indices: Array, shape: Any, mode: Any, fill_value: Any) -> tuple[tuple[int, ...], int]:
+    check_indices(function, indices, indices, mode)
+    return _sizes(function, shape), checks.integer(function, "fill_value", fill_value)
+
+
+def _check_parts(function: str, *arguments: Any) -> tuple[tuple[int, ...], int]:
+    *parts, shape, mode, fill_value = arguments
+    names = {f"multi_index[{i}]": part for i, part in enumerate(parts)}
+    xp = checks.namespace_of(function, **names)
+    checks.one_device(function, **names)
+    for name, part in names.items():
+        checks.dtype(function, name, xp, part, checks.INTEGERS)
+    checks.choice(function, "mode", mode, MODES)
+    sizes = _sizes(function, shape)
+    if len(sizes) != len(parts):
+        raise ValueError(
+            f"{function}: multi_index must hold an array for each of the {len(sizes)} axes of shape {tuple(shape)}, "
+            f"got {len(parts)}"
+        )
+    shapes = [checks.known_shape(function, name, part) for name, part in names.items()]
+    try:
+        checks.broadcast(*shapes)
+    except ValueError:
+        raise ValueError(f"{function}: the shapes of the arrays in multi_index do not broadcast: {shapes}") from None
+    return sizes, checks.integer(function, "fill_value", fill_value)
 
 
 def _sizes(function: str, shape: Any) -> tuple[int, ...]:

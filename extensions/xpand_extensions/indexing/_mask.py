@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xpand import is_concrete, library_name
-from xpand.extend import Array, ArrayLike, Namespace, checks
+from xpand import array_namespace, is_concrete, library_name
+from xpand.extend import Array, ArrayLike, checks
 
 from .._dispatch import pluggable
 from ._take import check_scalar
@@ -42,25 +42,9 @@ def boolean_mask(
     >>> boolean_mask(x, mask, size=4)
     array([1., 4., 0., 0.])
     """
-    xp = checks.namespace_of("boolean_mask", x=x, mask=mask)
-    checks.one_device("boolean_mask", x=x, mask=mask)
-    if checks.kind(xp, mask.dtype) != "bool":
-        raise TypeError(
-            f"boolean_mask: mask must be boolean, got {mask.dtype}; write a comparison, such as `mask != 0`"
-        )
-    if mask.ndim == 0:
-        raise ValueError("boolean_mask: mask must have one or more axes, got a 0-dimensional array")
-    shape = checks.known_shape("boolean_mask", "x", x)
-    axis = checks.axis("boolean_mask", axis, x.ndim)
-    if shape[axis : axis + mask.ndim] != checks.known_shape("boolean_mask", "mask", mask):
-        raise ValueError(
-            f"boolean_mask: mask of shape {tuple(mask.shape)} must have the sizes that x has from axis {axis} on; "
-            f"its shape is {shape}"
-        )
-    size = _check_size("boolean_mask", "mask", xp, mask, size)
-    if fill_value is not None:
-        check_scalar("boolean_mask", "fill_value", xp, fill_value, x)
-    return boolean_mask.native(x, mask, fill_value)(x, mask, axis=axis, size=size, fill_value=fill_value)
+    implementation, axis, size = boolean_mask.planned(_check_mask, (x, mask, fill_value), axis, size)
+    _check_counted("boolean_mask", "mask", mask, size)
+    return implementation(x, mask, axis=axis, size=size, fill_value=fill_value)
 
 
 @pluggable
@@ -88,8 +72,9 @@ def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tup
     >>> rows, columns
     (array([ 0,  1, -1]), array([ 1,  0, -1]))
     """
-    size, fill_value = _check_nonzero("nonzero", x, size, fill_value)
-    return nonzero.native(x)(x, size=size, fill_value=fill_value)
+    implementation, size, fill_value = nonzero.planned(_check_nonzero, (x,), size, fill_value)
+    _check_counted("nonzero", "x", x, size)
+    return implementation(x, size=size, fill_value=fill_value)
 
 
 @pluggable
@@ -108,26 +93,48 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
     >>> argwhere(np.asarray([[0, 3], [5, 0]])).tolist()
     [[0, 1], [1, 0]]
     """
-    size, fill_value = _check_nonzero("argwhere", x, size, fill_value)
-    return argwhere.native(x)(x, size=size, fill_value=fill_value)
+    implementation, size, fill_value = argwhere.planned(_check_nonzero, (x,), size, fill_value)
+    _check_counted("argwhere", "x", x, size)
+    return implementation(x, size=size, fill_value=fill_value)
+
+
+def _check_mask(function: str, x: Array, mask: Array, fill_value: Any, axis: Any, size: Any) -> tuple[int, int | None]:
+    xp = checks.namespace_of(function, x=x, mask=mask)
+    checks.one_device(function, x=x, mask=mask)
+    if checks.kind(xp, mask.dtype) != "bool":
+        raise TypeError(f"{function}: mask must be boolean, got {mask.dtype}; write a comparison, such as `mask != 0`")
+    if mask.ndim == 0:
+        raise ValueError(f"{function}: mask must have one or more axes, got a 0-dimensional array")
+    shape = checks.known_shape(function, "x", x)
+    axis = checks.axis(function, axis, x.ndim)
+    if shape[axis : axis + mask.ndim] != checks.known_shape(function, "mask", mask):
+        raise ValueError(
+            f"{function}: mask of shape {tuple(mask.shape)} must have the sizes that x has from axis {axis} on; its "
+            f"shape is {shape}"
+        )
+    size = _check_size(function, size)
+    if fill_value is not None:
+        check_scalar(function, "fill_value", xp, fill_value, x)
+    return axis, size
 
 
 def _check_nonzero(function: str, x: Array, size: Any, fill_value: Any) -> tuple[int | None, int]:
-    xp = checks.namespace_of(function, x=x)
+    checks.namespace_of(function, x=x)
     if x.ndim == 0:
         raise ValueError(f"{function}: x must have one or more axes, got a 0-dimensional array; reshape it to (1,)")
     checks.known_shape(function, "x", x)
-    size = _check_size(function, "x", xp, x, size)
-    return size, checks.integer(function, "fill_value", fill_value)
+    return _check_size(function, size), checks.integer(function, "fill_value", fill_value)
 
 
-def _check_size(function: str, name: str, xp: Namespace, x: Array, size: Any) -> int | None:
-    if size is not None:
-        return checks.integer(function, "size", size, minimum=0)
+def _check_size(function: str, size: Any) -> int | None:
+    return None if size is None else checks.integer(function, "size", size, minimum=0)
+
+
+def _check_counted(function: str, name: str, x: Array, size: int | None) -> None:
+    """Check that the size of the result is given, or can be found by counting."""
     # Dask has arrays of unknown size, the only library that does.
-    if not is_concrete(x) and library_name(xp) != "dask":
+    if size is None and not is_concrete(x) and library_name(array_namespace(x)) != "dask":
         raise ValueError(
             f"{function}: size must be given where the values of {name} aren't known (under jit or vmap), since it is "
             "the size of the result"
         )
-    return None

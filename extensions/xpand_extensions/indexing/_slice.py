@@ -131,23 +131,35 @@ def repeat(
     >>> repeat(np.asarray([1, 2, 3]), np.asarray([2, 0, 1]), total_repeat_length=5)
     array([1, 1, 3, 3, 3])
     """
-    xp = checks.namespace_of("repeat", x=x)
-    shape = checks.known_shape("repeat", "x", x)
-    if axis is None:
-        x, axis = xp.reshape(x, (math.prod(shape),)), 0
-    axis = checks.axis("repeat", axis, x.ndim)
-    size = x.shape[axis]
-    if total_repeat_length is not None:
-        total_repeat_length = checks.integer("repeat", "total_repeat_length", total_repeat_length, minimum=0)
-        if total_repeat_length and not size:
+    several = not isinstance(repeats, int) and hasattr(repeats, "dtype")
+    given = None if several else repeats, axis, total_repeat_length
+    implementation, number, size, axis, total = repeat.planned(_check_repeat, (x,), *given)
+    if size is not None:
+        x = array_namespace(x).reshape(x, (size,))
+    if several:
+        _check_repeats(x, repeats, axis, total)
+        number, implementation = repeats, repeat.native(x, repeats)
+    return implementation(x, number, axis=axis, total_repeat_length=total)
+
+
+def _check_repeat(
+    function: str, x: Array, repeats: Any, axis: Any, total: Any
+) -> tuple[int | None, int | None, int, int | None]:
+    """Check the arguments; return the repeats, the size of the only axis if `x` has to be flattened, axis and total."""
+    checks.namespace_of(function, x=x)
+    shape = checks.known_shape(function, "x", x)
+    size = math.prod(shape) if axis is None else None
+    shape = shape if size is None else (size,)
+    axis = checks.axis(function, 0 if axis is None else axis, len(shape))
+    if total is not None:
+        total = checks.integer(function, "total_repeat_length", total, minimum=0)
+        if total and not shape[axis]:
             raise ValueError(
-                f"repeat: total_repeat_length={total_repeat_length} must be 0 where x has no elements along axis {axis}"
+                f"{function}: total_repeat_length={total} must be 0 where x has no elements along axis {axis}"
             )
-    if not isinstance(repeats, int) and hasattr(repeats, "dtype"):
-        _check_repeats(x, repeats, axis, total_repeat_length)
-    else:
-        repeats = checks.integer("repeat", "repeats", repeats, minimum=0)
-    return repeat.native(x, repeats)(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
+    if repeats is not None:
+        repeats = checks.integer(function, "repeats", repeats, minimum=0)
+    return repeats, size, axis, total
 
 
 def _traced(starts: Sequence[int | Array]) -> list[Array]:

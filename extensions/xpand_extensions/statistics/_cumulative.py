@@ -119,6 +119,18 @@ def gradient(
     >>> gradient(np.asarray([1.0, 2.0, 4.0]), np.asarray([0.0, 1.0, 3.0]), edge_order=2)
     array([1., 1., 1.])
     """
+    implementation, axes, steps, is_one = gradient.planned(_check_gradient, (f,), spacing, axis, edge_order)
+    arrays = in_one_namespace(f, *steps)
+    if any(checks.is_array(step) for step in steps):  # one may be traced, and `f` not
+        implementation = gradient.native(*arrays)
+    results: Any = implementation(*arrays, axis=axes, edge_order=edge_order)
+    return results[0] if is_one else results
+
+
+def _check_gradient(
+    function: str, f: Array, spacing: tuple[Any, ...], axis: Any, edge_order: Any
+) -> tuple[tuple[int, ...], tuple[Any, ...], bool]:
+    """Check arguments; return the axes, the spacing along each, and whether the result is one array."""
     xp = checks.namespace_of("gradient", f=f)
     checks.dtype("gradient", "f", xp, f, checks.FLOATING)
     checks.known_shape("gradient", "f", f)
@@ -136,9 +148,7 @@ def gradient(
                 f"{f.shape[item]} along axis {item} of f of shape {tuple(f.shape)}"
             )
     steps = _spacings(xp, f, spacing, axes)
-    arrays = in_one_namespace(f, *steps)
-    results: Any = gradient.native(*arrays)(*arrays, axis=axes, edge_order=edge_order)
-    return results[0] if len(axes) == 1 and (axis is None or not isinstance(axis, (tuple, list))) else results
+    return axes, steps, len(axes) == 1 and (axis is None or not isinstance(axis, (tuple, list)))
 
 
 def _spacings(xp: Namespace, f: Array, spacing: tuple[Any, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:

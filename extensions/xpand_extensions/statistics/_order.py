@@ -1,6 +1,6 @@
 """Quantiles, and functions of quantiles."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from xpand import check
@@ -32,10 +32,21 @@ def _check(function: str, x: Array, q: Any, axis: Any, method: Any, keepdims: An
     axes = reduced(function, checks.REAL, x, axis, keepdims)
     checks.known_shape(function, "x", x)
     checks.choice(function, "method", method, METHODS)
-    q = quantiles(function, checks.namespace_of(function, x=x), x, q)
-    if not isinstance(q, (float, tuple)):
-        check((q >= 0) & (q <= 1), f"{function}: q must lie between 0 and 1")
-    return q, axes
+    return quantiles(function, checks.namespace_of(function, x=x), x, q), axes
+
+
+def _check_array(
+    function: str, x: Array, q: Array, axis: Any, method: Any, keepdims: Any
+) -> tuple[Any, tuple[int, ...]]:
+    return None, _check(function, x, q, axis, method, keepdims)[1]
+
+
+def _for_median(function: str) -> Callable[..., tuple[tuple[int, ...]]]:
+    """Make the check of the arguments of a median, whose name is not that of the operation."""
+    return lambda _, x, axis, keepdims: (_check(function, x, 0.5, axis, "linear", keepdims)[1],)
+
+
+_CHECK_MEDIAN, _CHECK_NANMEDIAN = map(_for_median, ("median", "nanmedian"))
 
 
 @pluggable
@@ -84,9 +95,13 @@ def quantile(
     >>> quantile(x, 0.75, method="lower").item()
     4.0
     """
-    checked, axes = _check("quantile", x, q, axis, method, keepdims)
-    native = quantile.native(x) if isinstance(checked, (float, tuple)) else quantile.native(x, checked)
-    return native(x, checked, axis=axes, method=method, keepdims=keepdims)
+    options = axis, method, keepdims
+    if isinstance(q, (int, float, list, tuple)):
+        implementation, q, axes = quantile.planned(_check, (x,), q, *options)
+    else:
+        implementation, _, axes = quantile.planned(_check_array, (x, q), *options)
+        check((q >= 0) & (q <= 1), "quantile: q must lie between 0 and 1")
+    return implementation(x, q, axis=axes, method=method, keepdims=keepdims)
 
 
 @pluggable
@@ -107,9 +122,13 @@ def nanquantile(
     >>> nanquantile(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), 0.5, axis=1)
     array([3.5, 6. ])
     """
-    checked, axes = _check("nanquantile", x, q, axis, method, keepdims)
-    native = nanquantile.native(x) if isinstance(checked, (float, tuple)) else nanquantile.native(x, checked)
-    return native(x, checked, axis=axes, method=method, keepdims=keepdims)
+    options = axis, method, keepdims
+    if isinstance(q, (int, float, list, tuple)):
+        implementation, q, axes = nanquantile.planned(_check, (x,), q, *options)
+    else:
+        implementation, _, axes = nanquantile.planned(_check_array, (x, q), *options)
+        check((q >= 0) & (q <= 1), "nanquantile: q must lie between 0 and 1")
+    return implementation(x, q, axis=axes, method=method, keepdims=keepdims)
 
 
 def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -133,8 +152,8 @@ def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> median(np.asarray([[4.0, 1.0, 3.0], [2.0, 8.0, 6.0]]), axis=1)
     array([3., 6.])
     """
-    _, axes = _check("median", x, 0.5, axis, "linear", keepdims)
-    return quantile.native(x)(x, 0.5, axis=axes, method="linear", keepdims=keepdims)
+    implementation, axes = quantile.planned(_CHECK_MEDIAN, (x,), axis, keepdims)
+    return implementation(x, 0.5, axis=axes, method="linear", keepdims=keepdims)
 
 
 def nanmedian(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -146,5 +165,5 @@ def nanmedian(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Arra
     >>> nanmedian(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), axis=1)
     array([3.5, 6. ])
     """
-    _, axes = _check("nanmedian", x, 0.5, axis, "linear", keepdims)
-    return nanquantile.native(x)(x, 0.5, axis=axes, method="linear", keepdims=keepdims)
+    implementation, axes = nanquantile.planned(_CHECK_NANMEDIAN, (x,), axis, keepdims)
+    return implementation(x, 0.5, axis=axes, method="linear", keepdims=keepdims)

@@ -99,3 +99,25 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     out = np.array(x)
     out[tuple([slice(start, start + size) for start, size in zip(starts, values.shape)])] = values
     return out
+
+
+def unravel_index(
+    indices: Array, shape: tuple[int, ...], /, *, mode: Mode | None = None, fill_value: int = -1
+) -> tuple[Array, ...]:
+    if mode in (None, "raise") and shape and indices.ndim:
+        try:
+            return np.unravel_index(indices, shape)
+        except (TypeError, ValueError):  # of uint64, which NumPy doesn't take; or out of bounds
+            pass
+    return generic.unravel_index(indices, shape, mode=mode, fill_value=fill_value)
+
+
+def ravel_multi_index(
+    multi_index: tuple[Array, ...], shape: tuple[int, ...], /, *, mode: Mode | None = None, fill_value: int = -1
+) -> Array:
+    if mode in (None, "raise") and any(part.ndim for part in multi_index):
+        try:
+            return np.ravel_multi_index(multi_index, shape)
+        except (TypeError, ValueError):
+            pass
+    return generic.ravel_multi_index(multi_index, shape, mode=mode, fill_value=fill_value)

@@ -17,6 +17,7 @@ from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic import scatter as generic
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
+from xpand_extensions.scatter._offsets import SegmentOperation
 from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 from ._masked import no_mask
@@ -245,3 +246,23 @@ def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: 
 
 
 segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)
+
+
+def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
+    no_mask("segment_reduce", values)
+    # `reduceat` takes empty segments for segments of one value, and would add float16 in float16.
+    is_plain = offsets.ndim == 1 and operation != "mean" and values.dtype.char != "e"
+    if not is_plain or len(offsets) == 1 or (offsets[1:] == offsets[:-1]).any():
+        return generic.segment_reduce(values, offsets, operation=operation, axis=axis)
+    size = values.shape[axis]
+    if offsets[-1] < size:
+        values = values[(slice(None),) * axis + (slice(0, int(offsets[-1])),)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Array = _UFUNCS[operation].reduceat(values, offsets[:-1].astype(np.intp, copy=False), axis, values.dtype)
+    return found
+
+
+def offset_facts(offsets: Array, /) -> tuple[Any, Any, Any]:
+    is_falling = (offsets[..., 1:] < offsets[..., :-1]).any()
+    low, high = (offsets, offsets) if is_falling else (offsets[..., 0], offsets[..., -1])
+    return low.min(), high.max(), is_falling

@@ -1,11 +1,17 @@
 """Which tensors are plain values, so that kernels of other libraries may read them."""
 
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
 import torch
 from torch.autograd import forward_ad
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
+
+_ON_HOST: Final = (torch.float32, torch.float64)
 
 
 def has_tangent(x: Array) -> bool:
@@ -22,3 +28,13 @@ def is_plain(*tensors: Array) -> bool:
         # Inside of torch.func's transformations NumPy can't read the memory of any tensor, not even of captured ones.
         and not private.are_levels_active()
     )
+
+
+def is_on_host(*tensors: Array) -> bool:
+    """Tell whether NumPy may compute a function of tensors: plain values on the CPU, of float32 or float64."""
+    return is_plain(*tensors) and all(x.is_cpu and x.dtype in _ON_HOST for x in tensors)
+
+
+def on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:
+    """Compute a function of NumPy arrays of tensors."""
+    return torch.from_numpy(np.asarray(function(*[x.numpy(force=True) for x in tensors], **options)))

@@ -1,5 +1,7 @@
 """Sorting on PyTorch: its selection and bisection, with a defined order where PyTorch leaves it open."""
 
+from typing import Final
+
 import torch
 
 from xpand import is_concrete
@@ -9,6 +11,9 @@ from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK
 
 from ._unsigned import SIGNED, ordered
+
+_FEW: Final = 32
+"""The number of values up to which Python compares them faster than PyTorch."""
 
 
 def _gathered(x: Array, axis: int, indices: Array) -> Array:
@@ -32,6 +37,10 @@ def _sorted(key: Array, k: int, axis: int, largest: bool) -> Array:
 def _selected(key: Array, k: int, axis: int, largest: bool) -> Array:
     """Select without a full sort. PyTorch selects any of equal values, so a further value tells whether some are."""
     values, indices = key.topk(k + 1, axis, largest)
+    if key.ndim == 1 and k < _FEW:
+        known = values.tolist()
+        if len({*known}) == len(known) and known[0] == known[0] and known[-1] == known[-1]:  # NaN is first, or last
+            return indices.narrow(axis, 0, k)
     before, after = values.narrow(axis, 0, k), values.narrow(axis, 1, k)
     if bool((before > after if largest else before < after).all()):
         return indices.narrow(axis, 0, k)

@@ -10,7 +10,6 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-import numpy as np
 import torch
 from torch.nn import functional
 
@@ -25,7 +24,7 @@ from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic.special._gamma import factorials
 
 from ._operators import elementwise
-from ._plain import is_plain
+from ._plain import is_on_host, on_host
 from ._unsigned import SIGNED
 
 _WITH_KERNELS: Final = (torch.float32, torch.float64)
@@ -86,10 +85,9 @@ def _on_host(name: str, other: Callable[..., Array], most: float = math.inf) -> 
     """Make the function that has NumPy's plug-in compute up to `most` values where it can read them."""
 
     def run(*tensors: Array) -> Array:
-        if is_plain(*tensors) and all(x.is_cpu and x.dtype in _WITH_KERNELS for x in tensors):
-            host = _host() if tensors[0].numel() <= most else None
-            if host is not None:
-                return torch.from_numpy(np.asarray(getattr(host, name)(*[x.numpy(force=True) for x in tensors])))
+        host = _host() if is_on_host(*tensors) and tensors[0].numel() <= most else None
+        if host is not None:
+            return on_host(getattr(host, name), *tensors)
         return other(*tensors)
 
     return run
