@@ -60,22 +60,10 @@ def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -
     array([[1., 2.],
            [0., 1.]])
     """
-    # Imported here, since products and factorisations of dense arrays need no sparse ones.
-    if import_module("xpand_extensions.sparse").is_sparse(A):
-        raise TypeError(
-            "lstsq: A must be a dense array, since its singular values are computed, got a sparse one; use "
-            "`linear_solve.solve` with method='lsmr', or `A.todense()`"
-        )
-    A, b = checks.alike("lstsq", _arguments.FLOATING, A=A, b=b)
-    checks.matrices("lstsq", "A", A)
-    axis_of("lstsq", axis)
-    stack = stack_of("lstsq", "b", tuple(A.shape), tuple(b.shape), axis)
-    rtol = _tolerance("lstsq", rtol)
-    xp = array_namespace(A, b)
-    if rtol is None and checks.narrow(xp, A.dtype):
-        rtol = max(A.shape[-2:]) * float(xp.finfo(A.dtype).eps)  # not that of float32, which is used to compute
+    implementation, convert, stack, tolerance = least_squares.planned(_check, (A, b), axis, rtol)
+    A, b = convert(A, b)
     columns = columns_of(b, axis, is_one_matrix=A.ndim == 2)
-    found = checks.computed(least_squares.native(A, b), A, columns.array, rtol=rtol)
+    found = checks.computed(implementation, A, columns.array, rtol=tolerance)
     residuals = found.residuals
     if columns.restore is not unchanged:
         # One row, in the layout of the vectors.
@@ -83,6 +71,7 @@ def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -
         residuals = residuals[..., 0] if b.ndim == 1 or axis == -1 else residuals[..., 0, :]
     rank, s = found.rank, found.singular_values
     if tuple(rank.shape) != stack:
+        xp = array_namespace(rank)
         rank, s = xp.broadcast_to(rank, stack), xp.broadcast_to(s, (*stack, s.shape[-1]))
     return LstsqResult(columns.restore(found.x), residuals, rank, s)
 
@@ -101,6 +90,26 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
     array([[1.]])
     """
     return least_squares.native(a, b)(a, b, rtol=rtol)
+
+
+def _check(_: str, A: Array, b: Array, axis: Any, rtol: Any) -> tuple[checks.Conversion, tuple[int, ...], float | None]:
+    """Check the arguments of `lstsq`; return the conversion of the arrays, the shape of the stack, and `rtol`."""
+    # Imported here, since products and factorisations of dense arrays need no sparse ones.
+    if import_module("xpand_extensions.sparse").is_sparse(A):
+        raise TypeError(
+            "lstsq: A must be a dense array, since its singular values are computed, got a sparse one; use "
+            "`linear_solve.solve` with method='lsmr', or `A.todense()`"
+        )
+    convert = checks.conversion("lstsq", _arguments.FLOATING, A=A, b=b)
+    checks.matrices("lstsq", "A", A)
+    axis_of("lstsq", axis)
+    stack = stack_of("lstsq", "b", tuple(A.shape), tuple(b.shape), axis)
+    rtol = _tolerance("lstsq", rtol)
+    xp = array_namespace(A, b)
+    dtype = convert(A, b)[0].dtype
+    if rtol is None and checks.narrow(xp, dtype):
+        rtol = max(A.shape[-2:]) * float(xp.finfo(dtype).eps)  # not that of float32, which is used to compute
+    return convert, stack, rtol
 
 
 def _tolerance(function: str, rtol: Any) -> float | None:

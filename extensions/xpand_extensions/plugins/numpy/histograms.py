@@ -88,3 +88,7 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     if not (edges[..., 1:] > edges[..., :-1]).all():
         raise pieces.no_edges(np, edges, bins)
     return edges
+
+
+def is_ascending(edges: Array, /) -> Any:
+    return (edges[..., :-1] <= edges[..., 1:]).all() if edges.shape[-1] > 1 else (edges == edges).all()

@@ -14,6 +14,7 @@ from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 from xpand_extensions.plugins.numpy import histograms as host
 
+from ._plain import on_host
 from ._unsigned import SIGNED, on_ordered, ordered
 from .scatter import TorchAt
 
@@ -31,6 +32,10 @@ def bincount(
                 raise
         length = pieces.checked_length(x, minlength, length, *_extremes(x))
         mode = "drop"
+    if mode == "drop" and x.ndim == 1 and weights is None and x.dtype not in SIGNED and is_concrete(x):
+        low, high = _extremes(x)
+        if low >= 0 and high <= length:  # a number that is too large by one stands for "in no bin"
+            return torch.bincount(x, minlength=length + 1)[:length]
     if x.dtype in SIGNED and x.dtype != torch.uint64:
         x = x.to(torch.int64)
     return generic.bincount(x, weights=weights, length=length, mode=mode)
@@ -42,10 +47,21 @@ def _extremes(x: Array) -> tuple[int, int]:
 
 @forwards_to(generic.histogram)
 def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, **options: Any) -> Histogram:
-    if isinstance(bins, int) and options["weights"] is None and not options["density"] and _on_host(x):
+    if options["weights"] is None and not options["density"] and _on_host(x):
         # Measured for 100,000 values: 0.4 ms; the same steps take PyTorch 1.4 ms.
-        return Histogram(*map(torch.from_numpy, host.histogram(x.numpy(force=True), bins, range=range)))
+        if isinstance(bins, int):
+            return Histogram(*map(torch.from_numpy, host.histogram(x.numpy(force=True), bins, range=range)))
+        if _on_host(bins):
+            return Histogram(on_host(_counts, x, bins), bins)
     return pieces.histogram_by(_find, x, bins, range=range, **options)
+
+
+def _counts(x: Any, edges: Any) -> Any:
+    return host.histogram(x, edges).hist
+
+
+def is_ascending(edges: Array, /) -> Array:
+    return on_host(host.is_ascending, edges) if _on_host(edges) else generic.is_ascending(edges)
 
 
 def _on_host(x: Array) -> bool:
@@ -70,4 +86,10 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     return generic.histogram_bin_edges(x.to(torch.float64) if x.dtype in SIGNED else x, bins, range=range)
 
 
-digitize = on_ordered(generic.digitize, 2)
+_digitize = on_ordered(generic.digitize, 2)
+
+
+def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
+    if _on_host(x) and _on_host(edges):
+        return on_host(generic.digitize, x, edges, right=right)
+    return _digitize(x, edges, right=right)

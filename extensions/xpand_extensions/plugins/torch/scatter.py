@@ -245,13 +245,14 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
         ids, dropped = resolve(what.function, xp, ids, size, what.mode, TorchAt.bounds, axis=None, from_end=False)
     elif ids.dtype != torch.int64:
         ids = ids.to(torch.int64)
-    width = math.prod(values.shape[1:])
-    table = empty.reshape(size, width)
-    values = values.reshape(values.shape[0], width)
-    if dropped:
-        table = torch.cat([table, table.new_zeros((1, width))])
     try:
-        result = _combine(table, ids, values, what.combination)
+        if values.ndim == 1 and what.combination == "add" and values.dtype not in SIGNED and not dropped:
+            return empty.scatter_add(0, ids, values)  # half the time for few
+        width = math.prod(values.shape[1:])
+        table = empty.reshape(size, width)
+        if dropped:
+            table = torch.cat([table, table.new_zeros((1, width))])
+        result = _combine(table, ids, values.reshape(values.shape[0], width), what.combination)
     except (IndexError, RuntimeError):
         if is_concrete(ids) and ids.numel():
             low, high = TorchAt.bounds(ids)
