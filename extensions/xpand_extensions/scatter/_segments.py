@@ -39,13 +39,14 @@ Kernel: TypeAlias = Callable[[Reduction, Array, Array], Array]
 """Reduces values of shape `(n, …)` with ids of shape `(n,)` to `(num_segments, …)`."""
 
 
-def reducers(kernel: Kernel) -> Iterator[Callable[..., Array]]:
+def reducers(kernel: Kernel, mean: Kernel | None = None) -> Iterator[Callable[..., Array]]:
     """Make a library's `segment_sum`, `segment_prod`, `segment_min`, `segment_max` and `segment_mean` from its kernel.
 
-    The facade has filled in what its caller omitted: `num_segments` is a number, `axis` counts from the front.
+    The facade has filled in what its caller omitted: `num_segments` is a number, `axis` counts from the front. By
+    default, the kernel of means is `mean_of(kernel)`.
     """
     for function, combination in _COMBINATIONS.items():
-        yield _reducer(function, combination, _mean_of(kernel) if function == "segment_mean" else kernel)
+        yield _reducer(function, combination, (mean or mean_of(kernel)) if function == "segment_mean" else kernel)
 
 
 def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callable[..., Array]:
@@ -71,7 +72,7 @@ def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callabl
     return reduce
 
 
-def _mean_of(kernel: Kernel) -> Kernel:
+def mean_of(kernel: Kernel) -> Kernel:
     """Divide sums by counts, which are integers: a float16 can't count beyond 2048."""
 
     @wraps(kernel)  # the implementation is of the kernel's module

@@ -16,6 +16,19 @@ def is_on_cpu(x: Array) -> bool:
     return all(device.platform == "cpu" for device in x.devices())
 
 
+def is_on_host(x: Array) -> bool:
+    """Return whether the values of an array, known by now, are in the memory of one processor."""
+    return is_concrete(x) and len(x.devices()) == 1 and is_on_cpu(x)
+
+
+def are_offsets(index: Array, size: int) -> bool:
+    """Return whether known integers are known to be from 0 to `size - 1`, and not none."""
+    if not index.size or not is_on_cpu(index):
+        return False
+    values = np.asarray(index)
+    return bool(values.min() >= 0 and values.max() < size)
+
+
 def bounds(index: Array) -> tuple[int, int]:
     """Return the smallest and the largest of a concrete, non-empty index."""
     if is_on_cpu(index):

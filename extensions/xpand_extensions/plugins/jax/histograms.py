@@ -16,6 +16,7 @@ from xpand_extensions.histograms import Histogram
 from ._rows import is_on_cpu
 
 is_ascending = jax.jit(generic.is_ascending)
+digitize = jax.jit(generic.digitize, static_argnames=("right",))
 _count = jax.jit(generic.bincount, static_argnames=("minlength", "length", "mode"))
 
 

@@ -20,7 +20,7 @@ from xpand_extensions._runs import Runs
 from xpand_extensions.generic import scatter as generic
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
-from xpand_extensions.scatter._segments import Reduction, nothing, reducers
+from xpand_extensions.scatter._segments import Reduction, mean_of, nothing, reducers
 
 from ._placement import argument
 from ._rows import bounds, is_on_cpu, mode_once_checked
@@ -200,7 +200,7 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
     return _scatter(empty, ids, values, what.combination, is_sorted=what.is_sorted and what.mode != "wrap")
 
 
-def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
+def _check_ids(what: Reduction, ids: Array) -> None:
     if what.mode == "raise" and ids.size and is_concrete(ids):
         # One pass is enough on the CPU: as unsigned numbers, negative ones are the largest.
         width = ids.dtype.itemsize
@@ -208,7 +208,19 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
             what.num_segments, 2 ** (8 * width - 1)
         ):
             resolve(what.function, xp, ids, what.num_segments, "raise", bounds, axis=None, from_end=False)
+
+
+def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
+    _check_ids(what, ids)
     return _kernel_compiled(what, values, ids)
+
+
+_mean_compiled = jax.jit(mean_of(_kernel_compiled), static_argnums=0)
+
+
+def _mean(what: Reduction, values: Array, ids: Array) -> Array:
+    _check_ids(what, ids)
+    return _mean_compiled(what, values, ids)
 
 
 _scatter_along = jax.jit(generic.scatter, static_argnames=("axis", "batch_dims", "operation", "mode"))
@@ -234,4 +246,4 @@ def _of_dtype(values: Array | Scalar, x: Array) -> Any:
     return values if hasattr(values, "dtype") and values.dtype == x.dtype else argument(values, x.dtype)
 
 
-segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel)
+segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_kernel, _mean)

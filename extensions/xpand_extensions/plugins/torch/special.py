@@ -6,7 +6,7 @@ Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no deriv
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from types import ModuleType
 from typing import Any, Final
 
@@ -84,6 +84,7 @@ def _host() -> ModuleType | None:
 def _on_host(name: str, other: Callable[..., Array], most: float = math.inf) -> Callable[..., Array]:
     """Make the function that has NumPy's plug-in compute up to `most` values where it can read them."""
 
+    @wraps(other)
     def run(*tensors: Array) -> Array:
         host = _host() if is_on_host(*tensors) and tensors[0].numel() <= most else None
         if host is not None:
