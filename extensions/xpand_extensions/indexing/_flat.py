@@ -73,7 +73,8 @@ def ravel_multi_index(
     >>> ravel_multi_index((np.asarray([0, 1]), np.asarray([0, 5])), (2, 3), mode="clip")
     array([0, 5])
     """
-    if not isinstance(multi_index, Sequence) or not len(multi_index):
+    given: Any = multi_index
+    if not isinstance(given, Sequence) or not len(given):
         raise TypeError(
             "ravel_multi_index: multi_index must be a tuple of one or more arrays, got "
             f"{describe(multi_index)}; split an array with `xp.unstack(multi_index, axis=-1)`"

@@ -131,14 +131,14 @@ def repeat(
     >>> repeat(np.asarray([1, 2, 3]), np.asarray([2, 0, 1]), total_repeat_length=5)
     array([1, 1, 3, 3, 3])
     """
-    several = not isinstance(repeats, int) and hasattr(repeats, "dtype")
-    given = None if several else repeats, axis, total_repeat_length
+    several: Any = repeats if not isinstance(repeats, int) and hasattr(repeats, "dtype") else None
+    given = repeats if several is None else None, axis, total_repeat_length
     implementation, number, size, axis, total = repeat.planned(_check_repeat, (x,), *given)
     if size is not None:
         x = array_namespace(x).reshape(x, (size,))
-    if several:
-        _check_repeats(x, repeats, axis, total)
-        number, implementation = repeats, repeat.native(x, repeats)
+    if several is not None:
+        _check_repeats(x, several, axis, total)
+        number, implementation = several, repeat.native(x, several)
     return implementation(x, number, axis=axis, total_repeat_length=total)
 
 

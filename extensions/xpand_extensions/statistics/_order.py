@@ -96,12 +96,13 @@ def quantile(
     4.0
     """
     options = axis, method, keepdims
+    given: Any = q
     if isinstance(q, (int, float, list, tuple)):
-        implementation, q, axes = quantile.planned(_check, (x,), q, *options)
+        implementation, given, axes = quantile.planned(_check, (x,), q, *options)
     else:
         implementation, _, axes = quantile.planned(_check_array, (x, q), *options)
-        check((q >= 0) & (q <= 1), "quantile: q must lie between 0 and 1")
-    return implementation(x, q, axis=axes, method=method, keepdims=keepdims)
+        check((given >= 0) & (given <= 1), "quantile: q must lie between 0 and 1")
+    return implementation(x, given, axis=axes, method=method, keepdims=keepdims)
 
 
 @pluggable
@@ -123,12 +124,13 @@ def nanquantile(
     array([3.5, 6. ])
     """
     options = axis, method, keepdims
+    given: Any = q
     if isinstance(q, (int, float, list, tuple)):
-        implementation, q, axes = nanquantile.planned(_check, (x,), q, *options)
+        implementation, given, axes = nanquantile.planned(_check, (x,), q, *options)
     else:
         implementation, _, axes = nanquantile.planned(_check_array, (x, q), *options)
-        check((q >= 0) & (q <= 1), "nanquantile: q must lie between 0 and 1")
-    return implementation(x, q, axis=axes, method=method, keepdims=keepdims)
+        check((given >= 0) & (given <= 1), "nanquantile: q must lie between 0 and 1")
+    return implementation(x, given, axis=axes, method=method, keepdims=keepdims)
 
 
 def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:

@@ -31,7 +31,7 @@ def is_plain(*tensors: Array) -> bool:
 
 
 def is_on_host(*tensors: Array) -> bool:
-    """Tell whether NumPy may compute a function of tensors: plain values on the CPU, of float32 or float64."""
+    """Return whether NumPy may compute a function of tensors: plain values on the CPU, of float32 or float64."""
     return is_plain(*tensors) and all(x.is_cpu and x.dtype in _ON_HOST for x in tensors)
 
 
