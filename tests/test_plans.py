@@ -27,6 +27,7 @@ from xpand_extensions import (
     scatter,
     sorting,
     special,
+    statistics,
     windows,
 )
 from xpand_extensions._capabilities import import_facades
@@ -53,6 +54,10 @@ def _get_at(x: Any, index: Any, *, mode: Any = None) -> Any:
     return scatter.at(x)[index].get(mode=mode)
 
 
+def _ravel(rows: Any, columns: Any, shape: Any, **options: Any) -> Any:
+    return indexing.ravel_multi_index((rows, columns), shape, **options)
+
+
 CALLS: dict[str, tuple[Callable[..., Any], Given]] = {
     "at.add": (_add_at, ((X, INDEX, X), {"mode": None})),
     "at.get": (_get_at, ((X, INDEX), {"mode": None})),
@@ -65,6 +70,16 @@ CALLS: dict[str, tuple[Callable[..., Any], Given]] = {
     "take_along_axis": (indexing.take_along_axis, ((X, INDEX), {"axis": 0})),
     "gather": (indexing.gather, ((X, INDEX), {"axis": 0, "batch_dims": 0})),
     "gather_nd": (indexing.gather_nd, ((X, INDEX[:, None]), {"batch_dims": 0, "axes": (0,)})),
+    "unravel_index": (indexing.unravel_index, ((INDEX, (2, 3)), {"mode": "clip", "fill_value": 1})),
+    "ravel_multi_index": (_ravel, ((IDS, IDS, (3, 4)), {"mode": None, "fill_value": -1})),
+    "boolean_mask": (indexing.boolean_mask, ((X, X > 2), {"axis": 0, "size": 3, "fill_value": 0})),
+    "nonzero": (indexing.nonzero, ((IDS,), {"size": 4, "fill_value": -1})),
+    "repeat": (indexing.repeat, ((X, 2), {"axis": 0, "total_repeat_length": 9})),
+    "quantile": (statistics.quantile, ((X, 0.5), {"axis": 0, "method": "linear", "keepdims": False})),
+    "quantiles": (statistics.nanquantile, ((X, EDGES / 6), {"axis": 0, "keepdims": True})),
+    "median": (statistics.median, ((X,), {"axis": 0, "keepdims": False})),
+    "gradient": (statistics.gradient, ((X, 0.5), {"axis": 0, "edge_order": 1})),
+    "lstsq": (linalg.lstsq, ((MATRIX, MATRIX), {"axis": -2, "rtol": 0.1})),
     "top_k": (sorting.top_k, ((X, 2), {"axis": 0, "largest": True})),
     "partition": (sorting.partition, ((X, 1), {"axis": 0})),
     "searchsorted": (sorting.searchsorted, ((EDGES, X), {"side": "left"})),
@@ -108,7 +123,7 @@ def _others(value: Any) -> list[Any]:
     """List values that may be taken for a value, or are near it: most of them are wrong."""
     if isinstance(value, np.ndarray):
         wider = value.astype(np.int32 if value.dtype.kind == "i" else np.float32)
-        return [wider, value + 0j, value[None], value[:-1], value > 0, -value, 100 * value, value.tolist(), None]
+        return [wider, value + 0j, value[None], value[:-1], value > 0, 0 - value, 100 * value, value.tolist(), None]
     if isinstance(value, bool):
         return [not value, int(value), float(value), None]
     if isinstance(value, int):
