@@ -11,7 +11,7 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, checked
 from xpand import trees
-from xpand._structures import same_structure
+from xpand.extend import same_structure
 
 Pair = namedtuple("Pair", "left right")
 X = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

@@ -1,7 +1,8 @@
 """Special functions on NumPy: SciPy's, and some of NumPy's own functions."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import scipy.special
@@ -11,7 +12,29 @@ from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 
-from ._scipy import scipy_or
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OWN: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
+def scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
+    """Make a function of arrays that calls SciPy's for float32 and float64, and the generic one for others."""
+
+    # Without a loop for one and two arrays: a loop costs as much as computing a hundred elements.
+    @wraps(generic)
+    def one(x: Any, /) -> Any:
+        return ufunc(x) if x.dtype in _OWN else generic(x)
+
+    @wraps(generic)
+    def two(x: Any, y: Any, /) -> Any:
+        return ufunc(x, y) if x.dtype in _OWN and y.dtype in _OWN else generic(x, y)
+
+    @wraps(generic)
+    def several(*arrays: Any) -> Any:
+        return ufunc(*arrays) if all(x.dtype in _OWN for x in arrays) else generic(*arrays)
+
+    return {1: one, 2: two}.get(getattr(ufunc, "nin", 0), several)  # type: ignore[return-value]
+
 
 # Bessel functions: finite as far as the function is, and infinite at infinity.
 

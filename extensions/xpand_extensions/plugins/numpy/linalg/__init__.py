@@ -17,7 +17,14 @@ from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of
 
-from ._pivots import order_of
+
+def order_of(pivots: Array, rows: int) -> list[int]:
+    """Convert a sequence of row exchanges to a permutation."""
+    order = list(range(rows))
+    for row, other in enumerate(pivots.tolist()):
+        order[row], order[other] = order[other], order[row]
+    return order
+
 
 _TINY: Final = 64
 """For operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""

@@ -17,7 +17,25 @@ from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 from .._unsigned import SIGNED
 from ._logarithm import logm
-from ._pivots import order_of
+
+
+def order_of(factors: Array, pivots: Array) -> Array:
+    """Convert a sequence of row exchanges to a permutation."""
+    *stack, rows, columns = factors.shape
+    if 0 in (rows, columns):
+        return torch.arange(rows, device=factors.device).expand(factors.shape[:-1])
+    if factors.device.type == "cpu" and is_concrete(pivots):
+        orders = []
+        for exchanges in pivots.reshape(-1, pivots.shape[-1]).tolist():
+            order = list(range(rows))
+            for row, other in enumerate(exchanges):
+                order[row], order[other - 1] = order[other - 1], order[row]
+            orders.append(order)
+        return torch.tensor(orders, dtype=torch.int64, device=factors.device).reshape(*stack, rows)
+    matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
+    # Column j of the permutation matrix has its one where row j came from.
+    return matrix.real.argmax(dim=-2)
+
 
 _DIRECT: Final = {
     "ab,bc->ac": torch.matmul,
