@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ._scalars import converted, stored_type_of
+from ._shares import shared, work_of
 from ._values import Buffer, Call, Index, Node, Place, constant, contiguous, is_shared_element
 
 if TYPE_CHECKING:
@@ -19,16 +20,27 @@ def store_in_blocks(emitter: "Emitter", node: Node, calls: Sequence[Call], targe
     """Write an array, block by block: each stays in the cache between the calls."""
     shape = node.shape
     axis = next(k for k in range(len(shape)) if math.prod(shape[k + 1 :]) <= BLOCK or k == len(shape) - 1)
+    rows = min(shape[axis], max(1, BLOCK // math.prod(shape[axis + 1 :])))
+    blocks = (*shape[:axis], -(-shape[axis] // rows))
+    with shared(emitter, blocks, work_of(node)) as part:
+        of_block = _of_block(emitter, node, calls, target, axis, rows)
+        emitter.nest(blocks, of_block, part=part)
+
+
+def _of_block(
+    emitter: "Emitter", node: Node, calls: Sequence[Call], target: Buffer, axis: int, rows: int
+) -> Callable[[Place], None]:
+    """Allocate the memory of a block, and return the function that emits the instructions for one."""
+    shape = node.shape
     inner = math.prod(shape[axis + 1 :])
-    rows = min(shape[axis], max(1, BLOCK // inner))
     count = rows * inner
     memory: Callable[[Any], Any] = lambda dtype: emitter.allocated((count,), dtype).pointer
     results = {id(each): memory(each.dtype) for each in calls}
-    shared: dict[int, Any] = {}  # operands of one element, stored once
+    single: dict[int, Any] = {}  # operands of one element, stored once
     for each in calls:
         for x, dtype in zip(each.args, each.dtypes):
             if is_shared_element(x):
-                shared[id(x)] = emitter.operand(x, dtype).pointer
+                single[id(x)] = emitter.operand(x, dtype).pointer
     operands: dict[tuple[int, int], Any] = {}
     for each in calls:
         for i, (x, dtype) in enumerate(zip(each.args, each.dtypes)):
@@ -51,8 +63,8 @@ def store_in_blocks(emitter: "Emitter", node: Node, calls: Sequence[Call], targe
 
         emitter.loop(start.value, stop, of_row, (0, shape[axis]))
 
-    def of_block(outer: Place, number: Index) -> None:
-        b = emitter.b
+    def of_block(place: Place) -> None:
+        outer, number, b = place[:-1], place[-1], emitter.b
         start = Index(b.mul(number.value, constant(rows)), 0, shape[axis])
         stop = b.add(start.value, constant(rows))
         stop = b.select(b.icmp_signed("<", stop, constant(shape[axis])), stop, constant(shape[axis]))
@@ -63,7 +75,7 @@ def store_in_blocks(emitter: "Emitter", node: Node, calls: Sequence[Call], targe
             for i, (x, dtype) in enumerate(zip(each.args, each.dtypes)):
                 strides.append(0 if is_shared_element(x) else dtype.itemsize)
                 if is_shared_element(x):
-                    pointers.append(shared[id(x)])
+                    pointers.append(single[id(x)])
                 elif (id(each), i) in operands:
                     cells = operands[id(each), i]
                     pointers.append(cells)
@@ -93,8 +105,7 @@ def store_in_blocks(emitter: "Emitter", node: Node, calls: Sequence[Call], targe
 
         over(outer, start, stop, write)
 
-    blocks = -(-shape[axis] // rows)
-    emitter.nest(shape[:axis], lambda outer: emitter.loop(0, blocks, lambda number: of_block(outer, number)))
+    return of_block
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from llvmlite import ir
 from ._blocks import store_in_blocks
 from ._complex import joined, parts
 from ._scalars import converted, part_of, stored_type_of
+from ._shares import Part, Share, intrinsic, shared, work_of
 from ._ufuncs import Loop
 from ._values import (
     SMALL,
@@ -48,9 +49,12 @@ _LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGE
 class Emitter:
     """Writes the body of a function: instructions at the current place, and a plan of its workspace."""
 
-    def __init__(self, module: ir.Module, function: ir.Function, workspace: Any, addresses: Any) -> None:
-        """Start a function whose arguments include the workspace and the addresses of NumPy's loops."""
-        self.module, self.function, self.workspace, self.addresses = module, function, workspace, addresses
+    def __init__(self, module: ir.Module, function: ir.Function) -> None:
+        """Start a function whose last arguments are the workspace, the addresses of NumPy's loops, and the frame."""
+        self.module = module
+        *_, workspace, self.addresses, self.frame = function.args
+        self.shares: list[Share] = []
+        """The loops that threads share."""
         self.loops: dict[Loop, int] = {}
         self.sizes: list[int] = []
         """The bytes of each slot of the workspace."""
@@ -63,6 +67,11 @@ class Emitter:
         self.products: dict[int, tuple[Order, ...]] = {}
         """The order of the operands of products in NumPy's memory, by the `id` of their equation."""
         self.block: tuple[Any, dict[int, Any]] | None = None
+        self.start(function, workspace)
+
+    def start(self, function: ir.Function, workspace: Any) -> None:
+        """Write instructions to another function from now on."""
+        self.function, self.workspace = function, workspace
         self.entry = ir.IRBuilder(function.append_basic_block("entry"))
         self.b = ir.IRBuilder(function.append_basic_block("start"))
         self.status = self.cell(STATUS)
@@ -180,14 +189,25 @@ class Emitter:
         b.cbranch(b.icmp_signed("<", following, last), head, end)
         b.position_at_end(end)
 
-    def nest(self, shape: Shape, body: Callable[[Place], None], cuts: Sequence[int] = (), place: Place = ()) -> None:
-        """Repeat for all positions in a shape; the loop over the last axis is divided at `cuts`."""
+    def nest(
+        self,
+        shape: Shape,
+        body: Callable[[Place], None],
+        cuts: Sequence[int] = (),
+        place: Place = (),
+        part: Part | None = None,
+    ) -> None:
+        """Repeat for all positions in a shape, or in a part of it; the loop over the last axis is divided at `cuts`."""
         if not shape:
             body(place)
             return
+        inner = lambda index: self.nest(shape[1:], body, cuts, (*place, index), part)
+        if part is not None and part.axis == len(place):
+            self.loop(part.start, part.stop, inner, part.known)
+            return
         bounds = [0, *(sorted(set(cuts)) if len(shape) == 1 else ()), shape[0]]
         for low, high in pairwise(bounds):
-            self.loop(low, high, lambda index: self.nest(shape[1:], body, cuts, (*place, index)))
+            self.loop(low, high, inner)
 
     # Elements
 
@@ -316,13 +336,21 @@ class Emitter:
         if calls:
             store_in_blocks(self, node, calls, target)
             return
+
+        def write(place: Place) -> None:
+            self.write(self.element(node, place), self.address(target, place), node.dtype)
+
+        if not node.shape:
+            write(())
+            return
         last = len(node.shape) - 1
-        cuts = [start for x in nodes(node, Pieces) if x.axis == last for start in x.starts[1:]]
-        self.nest(
-            node.shape,
-            lambda place: self.write(self.element(node, place), self.address(target, place), node.dtype),
-            [x for x in cuts if 0 < x < node.shape[-1]],
-        )
+        cuts = sorted({start for x in nodes(node, Pieces) if x.axis == last for start in x.starts[1:]})
+        cuts = [x for x in cuts if 0 < x < node.shape[-1]]
+        work = work_of(node)
+        for low, high in pairwise([0, *(cuts if last == 0 else ()), node.shape[0]]):
+            shape = (high - low, *node.shape[1:])
+            with shared(self, shape, work // node.shape[0] * shape[0], low=low) as part:
+                self.nest(shape, write, cuts, part=part)
 
     # Inner loops of NumPy
 
@@ -353,21 +381,29 @@ class Emitter:
     def keep_flags(self) -> None:
         """Add the floating-point flags that are set to the status."""
         b = self.b
-        b.call(_flags(self.module, "stmxcsr"), [self.flags])
+        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         found = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, _EXCEPTIONS))
         b.store(b.or_(b.load(self.status, typ=STATUS), found), self.status)
 
     def clear_flags(self) -> None:
         """Clear the floating-point flags."""
         b = self.b
-        b.call(_flags(self.module, "stmxcsr"), [self.flags])
+        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         b.store(b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, ~_EXCEPTIONS)), self.flags)
-        b.call(_flags(self.module, "ldmxcsr"), [self.flags])
+        b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
+
+    def set_flags(self, found: Any) -> None:
+        """Set the floating-point flags that are set in a status."""
+        b = self.b
+        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
+        found = b.and_(found, ir.Constant(STATUS, _EXCEPTIONS))
+        b.store(b.or_(b.load(self.flags, typ=STATUS), found), self.flags)
+        b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
 
     def fail_if_invalid(self) -> None:
         """Have NumPy compute again if an operation was invalid, and clear the floating-point flags."""
         b = self.b
-        b.call(_flags(self.module, "stmxcsr"), [self.flags])
+        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         invalid = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, 1))
         self.fail(b.icmp_unsigned("!=", invalid, ir.Constant(STATUS, 0)), AGAIN)
         self.clear_flags()
@@ -398,12 +434,6 @@ class Emitter:
         assert self.block is not None
         number, results = self.block
         return self.b.gep(results[id(node)], [number], source_etype=stored_type_of(node.dtype))
-
-
-def _flags(module: ir.Module, name: str) -> ir.Function:
-    name = f"llvm.x86.sse.{name}"
-    found = module.globals.get(name)
-    return ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name) if found is None else found
 
 
 def _is_flat(node: Node) -> bool:

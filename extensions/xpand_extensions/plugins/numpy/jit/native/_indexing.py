@@ -11,6 +11,7 @@ from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
 from ._emit import AGAIN, Emitter
 from ._scalars import converted, instructions_of, is_compiled, literal
+from ._shares import shared
 from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Pieces, Place, Small, all_are, constant
 
 
@@ -26,7 +27,8 @@ def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Nod
             selected = [_position(emitter, x, place, size) for x, size in zip(indices, buffer.shape)]
             emitter.store(emitter.part(buffer, selected), emitter.part(found, place))
 
-        emitter.nest(indices[0].shape, read)
+        with shared(emitter, indices[0].shape, 2 * found.size) as part:
+            emitter.nest(indices[0].shape, read, part=part)
     else:
         found = _indexed(emitter, equation, buffer, indices)
     return [emitter.small(found) if found.size <= SMALL else found]
@@ -251,7 +253,8 @@ def taken(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[No
         index = _position(emitter, indices, place[axis:], buffer.shape[axis])
         emitter.store(emitter.part(buffer, (*place[:axis], index)), emitter.part(found, place))
 
-    emitter.nest(out.shape[: axis + count], read)
+    with shared(emitter, out.shape[: axis + count], 2 * found.size) as part:
+        emitter.nest(out.shape[: axis + count], read, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]
 
 
@@ -280,7 +283,8 @@ def taken_along(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
         x = emitter.element(buffer, (*place[:axis], index, *place[axis + 1 :]))
         emitter.write(x, emitter.address(found, place), found.dtype)
 
-    emitter.nest(out.shape, read)
+    with shared(emitter, out.shape, 2 * found.size) as part:
+        emitter.nest(out.shape, read, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]
 
 

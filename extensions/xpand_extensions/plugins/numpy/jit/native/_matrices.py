@@ -1,6 +1,7 @@
 """NumPy's inner loops of whole matrices, and SciPy's BLAS, as addresses for compiled code."""
 
 import ctypes
+import math
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -10,11 +11,16 @@ import numpy as np
 
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
+from ._shares import shared
 from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
 from ._values import SMALL, Buffer, Index, Node, Order, Shape, constant
 
 # NumPy's LAPACK has no public addresses: `np.linalg` calls these, and SciPy's is another build, with other bits.
 _LAPACK: Final = getattr(np.linalg, "_umath_linalg", None)
+LARGEST: Final = 32
+"""The length of the axes of matrices that threads share, at most."""
+CALLED: Final = 2000
+"""How many elements are added in the time of a call for one group of matrices."""
 _SAMPLE: Final = 5
 """The length of the axes of arrays with which loops are tried, at most."""
 
@@ -105,7 +111,11 @@ def call_matrices(emitter: Emitter, name: str, loop: Loop, arrays: Sequence[Buff
         pointers = [emitter.address(x, (*place, *[first] * (len(x.shape) - len(place)))) for x in arrays]
         emitter.call(loop, pointers, sizes, strides)
 
-    emitter.nest(batch, of_each)
+    longest = max((n for shape, _ in cores for n in shape), default=1)
+    # The library shares the work of larger matrices itself, and is not called by several threads for these.
+    work = math.prod(batch) * (CALLED + longest**3) if longest <= LARGEST else 0
+    with shared(emitter, batch, work) as part:
+        emitter.nest(batch, of_each, part=part)
 
 
 def stacked(x: Buffer, count: int, batch: Shape) -> Buffer:

@@ -18,6 +18,7 @@ from ._emit import Emitter
 from ._matrices import call_matrices, matrix_loop, sample, stacked
 from ._rounding import fused
 from ._scalars import is_compiled, type_of
+from ._shares import shared
 from ._ufuncs import is_same
 from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, all_are, constant
 
@@ -173,7 +174,8 @@ def _in_registers(emitter: Emitter, equation: Equation, given: Sequence[Any]) ->
         x, y, target = (emitter.part(each, place) for each in stacks)
         _store_product(emitter, x, y, target)
 
-    emitter.nest(batch, of_each)
+    with shared(emitter, batch, found.size * k) as part:
+        emitter.nest(batch, of_each, part=part)
     return emitter.small(found) if found.size <= SMALL else found
 
 

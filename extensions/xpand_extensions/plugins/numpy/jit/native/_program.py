@@ -16,7 +16,9 @@ from ._emit import AGAIN, POINTER, STATUS, Emitter
 from ._expansions import expanded
 from ._loops import lowered
 from ._scalars import literal
+from ._shares import Share, start_frame, store_arguments, write_help
 from ._support import Support, order_of, support_of
+from ._threads import follow_threadpoolctl, team
 from ._ufuncs import HEAD
 from ._values import SMALL, Buffer, Node, Order, Small
 
@@ -69,19 +71,21 @@ class Program:
         transposed = self._transposed(self._support)
         self.results = [(x.shape, np.dtype(x.dtype), each) for x, each in zip(graph.outputs, transposed)]
         with _LOCK:
-            self.text, self.size, loops, self.constants = _written(self.graph, self._support)
+            self.text, self.size, loops, self.shares, self.constants = _written(self.graph, self._support)
             self._engine = _engine(self.text)
         self.constants = [*given, *self.constants]
         self.addresses = np.asarray([x for loop in loops for x in loop] or [0], dtype=np.int64)
         self.count = len(graph.inputs)
-        count = len(graph.inputs) + len(self.results) + len(self.constants) + 2
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * count)(
-            self._engine.get_function_address("run")
-        )
+        count = len(graph.inputs) + len(self.results) + len(self.constants) + (5 if self.shares else 2)
+        self._run = self._compiled("run", ctypes.c_int, count)
         self._workspaces: list[Any] = []
         """The workspace of the last call: memory that is new to the process costs more than operations on it."""
         self._library: Callable[..., Any] | None = None
         self._copies: dict[tuple[Order, ...], bool] = {}
+
+    def _compiled(self, name: str, result: Any, count: int) -> Any:
+        """Return a function of Python's objects."""
+        return ctypes.CFUNCTYPE(result, *[ctypes.py_object] * count)(self._engine.get_function_address(name))
 
     def __call__(self, *arrays: Any) -> Sequence[Any]:
         """Run the program."""
@@ -100,10 +104,18 @@ class Program:
         scope |= {f"c{i}": x for i, x in enumerate(self.constants)}
         constants = [f"c{i}" for i in range(len(self.constants))]
         found = "".join(f"{y}, " if shape else f"{y}[()], " for y, (shape, *_) in zip(results, self.results))
+        memory = ["space", "addresses"]
+        if self.shares:
+            follow_threadpoolctl()
+            frame, of_thread = (max(sizes) for sizes in zip(*self.shares))
+            help_ = self._compiled("help", None, 2)
+            scope |= {"words": np.int64, "team": team, "help": help_, "engine": self._engine}
+            lines.append(f"    frame = empty({frame}, words); job = help, frame, {of_thread}, engine")
+            memory += ["team()", "frame", "job"]
         lines += [
             "    try: space = spaces.pop()",
             f"    except IndexError: space = empty({self.size}, bytes)",
-            f"    status = run({', '.join([*given, *constants, *results, 'space', 'addresses'])})",
+            f"    status = run({', '.join([*given, *constants, *results, *memory])})",
             "    if not spaces: spaces.append(space)" if self.size <= LARGEST_SAVED else "",
             f"    if status: return after(status, ({found}), ({''.join(f'{x}, ' for x in given)}*others))",
             f"    return ({found})",
@@ -201,20 +213,20 @@ def _result(like: Any, pointer: Any, order: Order) -> Buffer:
     return Buffer(rows, like.dtype, pointer).viewed(np.matrix_transpose)
 
 
-def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[Any]]:
-    """Return the program's text, the bytes of its workspace, NumPy's loops, and its large constants."""
+def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[Share], list[Any]]:
+    """Return a program's text, the bytes of its workspace, NumPy's loops, the shared ones, and its large constants."""
     large = _large_constants(graph)
     module = ir.Module(name="program", context=ir.Context())
     module.triple = llvm.get_process_triple()
     module.data_layout = _data_layout()
     counts = len(graph.inputs), len(large), len(graph.outputs)
-    total = sum(counts) + 2
+    total = sum(counts) + 3
     body = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * total), "body")
     body.linkage = "internal"
     body.attributes.add("noinline")
-    for x in body.args:
+    for x in body.args[:-1]:
         x.add_attribute("noalias")
-    emitter = Emitter(module, body, body.args[-2], body.args[-1])
+    emitter = Emitter(module, body)
     emitter.counted, emitter.products = support.facts
     emitter.clear_flags()
     given = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.inputs, body.args)]
@@ -239,21 +251,36 @@ def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[
     emitter.keep_flags()
     b = emitter.b
     b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED | AGAIN)))
+    if emitter.shares:
+        store_arguments(emitter.entry, body)
+        write_help(module, _DATA)
     emitter.entry.branch(body.blocks[1])
-    _write_entry(module, body, len(graph.inputs))
-    return str(module), sum(emitter.sizes), list(emitter.loops), [np.ascontiguousarray(x) for x in large]
+    _write_entry(module, body, len(graph.inputs), bool(emitter.shares))
+    constants = [np.ascontiguousarray(x) for x in large]
+    return str(module), sum(emitter.sizes), list(emitter.loops), emitter.shares, constants
 
 
-def _write_entry(module: ir.Module, body: ir.Function, count: int) -> None:
-    """Write the function that takes Python's arrays, whose layout it checks, and calls the program with their data."""
-    entry = ir.Function(module, body.function_type, "run")
+def _write_entry(module: ir.Module, body: ir.Function, count: int, shares: bool) -> None:
+    """Write the function that takes Python's arrays, whose layout it checks, and calls the program with their data.
+
+    If there are loops to share, the last arguments are what `team` returns, a frame, and the job for helpers.
+    """
+    total = len(body.args)
+    kind = ir.FunctionType(STATUS, [POINTER] * (total + 2 if shares else total - 1))
+    entry = ir.Function(module, kind, "run")
     b = ir.IRBuilder(entry.append_basic_block())
     byte = ir.IntType(8)
     layout: Any = ir.Constant(STATUS, _LAYOUT)
     for x in entry.args[:count]:
         flags = b.load(b.gep(x, [ir.Constant(STATUS, _FLAGS)], source_etype=byte), typ=STATUS)
         layout = b.and_(layout, flags)
-    data = [b.load(b.gep(x, [ir.Constant(STATUS, _DATA)], source_etype=byte), typ=POINTER) for x in entry.args]
+    arrays = entry.args[:-1] if shares else entry.args
+    data = [b.load(b.gep(x, [ir.Constant(STATUS, _DATA)], source_etype=byte), typ=POINTER) for x in arrays]
     with b.if_then(b.icmp_unsigned("!=", layout, ir.Constant(STATUS, _LAYOUT)), likely=False):
         b.ret(ir.Constant(STATUS, MISPLACED))
-    b.ret(b.call(body, data))
+    if shares:
+        *data, team, frame = data
+        start_frame(b, frame, team, entry.args[-1])
+    else:
+        frame = ir.Constant(POINTER, None)
+    b.ret(b.call(body, [*data, frame]))

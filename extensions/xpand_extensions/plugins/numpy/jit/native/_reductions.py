@@ -9,6 +9,7 @@ import numpy as np
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
 from ._scalars import instructions_of, is_compiled, literal, stored_type_of
+from ._shares import shared
 from ._ufuncs import Loop, loop_of
 from ._values import SMALL, Buffer, Index, Node, Order, Place, Small, constant
 
@@ -72,7 +73,7 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
     node, out = given[0], equation.outputs[0]
     dtype, name = np.dtype(out.dtype), equation.op.name
     buffer = emitter.dense(emitter.cast(node, dtype))
-    runs, loop = _runs(equation), _reduction_loop(equation)
+    runs, loop = _runs(equation) or [(True, 1)], _reduction_loop(equation)
     assert loop is not None
     lengths = [length for is_reduced, length in runs if not is_reduced]
     count = math.prod(lengths)
@@ -98,16 +99,20 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
         rest = tuple(slice(1, None) if is_reduced else slice(None) for is_reduced, _ in runs)
         flat, along = flat.viewed(lambda x: x[rest]), along.viewed(lambda x: x[rest])
     if (flat.size and not skipped) or (skipped and flat.size and any(is_reduced for is_reduced, _ in runs)):
-        size = dtype.itemsize
-        last = flat.shape[-1] if runs else 1
-        inner = (along.strides[-1] * size, flat.strides[-1] * size) if runs else (0, size)
+        of_sums, of_rows = along.strides[-1] * dtype.itemsize, flat.strides[-1] * dtype.itemsize
+        remaining = [k for k, (is_reduced, _) in enumerate(runs) if not is_reduced]
+        with shared(emitter, flat.shape, flat.size, remaining) as part:
+            start: Any = constant(0)
+            width: Any = flat.shape[-1]
+            if part.axis == len(runs) - 1 and not part.is_whole:
+                start, width = part.start, emitter.b.sub(part.stop, part.start)
 
-        def call(place: tuple[Index, ...]) -> None:
-            whole = (*place, *[Index(constant(0), 0, 1)] * bool(runs))
-            sums, row = emitter.address(along, whole), emitter.address(flat, whole)
-            emitter.call(loop, [sums, row, sums], [last], [inner[0], inner[1], inner[0]])
+            def call(place: Place) -> None:
+                first = (*place, Index(start, 0, flat.shape[-1]))
+                sums, row = emitter.address(along, first), emitter.address(flat, first)
+                emitter.call(loop, [sums, row, sums], [width], [of_sums, of_rows, of_sums])
 
-        emitter.nest(flat.shape[:-1], call)
+            emitter.nest(flat.shape[:-1], call, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]
 
 
@@ -129,11 +134,15 @@ def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
         buffer = emitter.dense(buffer).viewed(lambda x: x.reshape(-1))
     else:
         buffer = buffer.viewed(lambda x: np.moveaxis(x, axis, -1))
-    b, dtype, shape = emitter.b, buffer.dtype, buffer.shape[:-1]
-    target = emitter.in_memory(Small(shape, np.int64, [constant(0)] * math.prod(shape)))
-    best, where = emitter.cell(stored_type_of(dtype)), emitter.cell(constant(0).type)
+    dtype, shape = buffer.dtype, buffer.shape[:-1]
+    found = Buffer(out.shape, np.int64, emitter.cell(constant(0).type, out.aval.size))
+    if found.size > SMALL:
+        found = emitter.result(out.shape, found.dtype)
+    target = found.viewed(lambda x: x.reshape(shape))
 
     def row(place: tuple[Index, ...]) -> None:
+        b = emitter.b
+
         def compare(index: Index) -> None:
             x, y = emitter.element(buffer, (*place, index)), emitter.read(best, dtype)
             if dtype.kind == "f":
@@ -149,8 +158,9 @@ def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
         emitter.loop(1, buffer.shape[-1], compare)
         emitter.write(b.load(where, typ=constant(0).type), emitter.address(target, place), target.dtype)
 
-    emitter.nest(shape, row)
-    found: Node = Buffer(out.shape, np.int64, target.pointer, slots=target.slots)
+    with shared(emitter, shape, 4 * buffer.size) as part:
+        best, where = emitter.cell(stored_type_of(dtype)), emitter.cell(constant(0).type)
+        emitter.nest(shape, row, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]
 
 
@@ -180,7 +190,7 @@ def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
         first = found.viewed(lambda x: x[(*before, slice(0, 1))])
         emitter.store(emitter.stretched(Small((), dtype, [literal(int(not is_sum), dtype)]), first.shape), first)
         results = found.viewed(lambda x: x[(*before, slice(1, None))])
-    combine, b = instructions_of("add" if is_sum else "multiply", dtype), emitter.b
+    combine = instructions_of("add" if is_sum else "multiply", dtype)
 
     def along(lead: Place) -> None:
         def copy(place: Place) -> None:
@@ -189,6 +199,7 @@ def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
 
         def step(index: Index) -> None:
             def add(place: Place) -> None:
+                b = emitter.b
                 last = Index(b.sub(index.value, constant(1)), index.low - 1, index.high - 1)
                 whole = (*lead, index, *place)
                 total = combine(b, dtype, emitter.element(results, (*lead, last, *place)), emitter.element(x, whole))
@@ -199,5 +210,6 @@ def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
         emitter.nest(x.shape[axis + 1 :], copy)
         emitter.loop(1, x.shape[axis], step)
 
-    emitter.nest(x.shape[:axis], along)
+    with shared(emitter, x.shape[:axis], 4 * x.size) as part:
+        emitter.nest(x.shape[:axis], along, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]

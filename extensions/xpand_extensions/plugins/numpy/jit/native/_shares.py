@@ -1,0 +1,291 @@
+"""Loops that several threads share: each is a function of its own, which is called for one piece after the other.
+
+A program writes what the function needs to a frame, wakes a helper, and takes pieces until none is left; helpers do the
+same. It continues when all pieces are done. So it never waits for a helper that comes late: that finds no piece left.
+A job contains the frame, which lives for as long as a helper may look at it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from ._values import Call, Elementwise, Node, Shape, constant, nodes
+
+if TYPE_CHECKING:
+    from ._emit import Emitter
+
+LEAST: Final = 1 << 18
+"""The work of a loop that threads share, in elements that are copied or added: two threads take 0.9 of the time of one
+for 50 microseconds of work, and 0.6 for four times as much."""
+PIECE: Final = 1 << 14
+"""The work of a piece, at least."""
+MOST: Final = 64
+"""Pieces of a loop, at most: neighbouring threads wait for each other where the system maps memory."""
+CALL: Final = 6
+"""How many elements are added in the time in which NumPy computes a function of one."""
+FUSED: Final = 4
+"""How many operations on an element take as long as copying it."""
+LONG: Final = 16
+"""The length of an axis that is divided, unless none is as long."""
+
+LEFT, DONE, STATUS, SETTINGS, FUNCTION, JOINED, JOB, TEAM = range(8)
+"""The words at the start of a frame: how many pieces are not taken, and how many are done; the status; the settings of
+floating-point numbers; the function; the number of helpers; the job; and from `TEAM` on those of `_threads.team`."""
+ARGUMENTS: Final = TEAM + 3
+"""The word of a frame at which the arguments of the program start; after them are the other values that a loop uses."""
+
+_INTEGER: Final = ir.IntType(64)
+_SHORT: Final = ir.IntType(32)
+_POINTER: Final = ir.PointerType()
+_VOID: Final = ir.VoidType()
+_FLAGS: Final = 0x3F
+"""The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
+_SPINS: Final = 2000
+"""How often a thread checks whether the others are done before it lets other threads run."""
+_STATE: Final = ("b", "entry", "flags", "function", "pinned", "scopes", "sizes", "status", "workspace")
+
+
+class Part(NamedTuple):
+    """A range of positions along one axis, and the range that it is known to be in."""
+
+    axis: int
+    start: Any
+    stop: Any
+    known: tuple[int, int]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all positions."""
+        return isinstance(self.start, int)
+
+
+def work_of(node: Node) -> int:
+    """Return the work of computing an expression."""
+    return node.size * (1 + len(nodes(node, Elementwise)) // FUSED + CALL * len(nodes(node, Call)))
+
+
+class Share(NamedTuple):
+    """The memory for a loop that threads share: words of a frame, and bytes for each thread."""
+
+    frame: int
+    space: int
+
+
+@contextmanager
+def shared(
+    emitter: "Emitter", shape: Shape, work: int, axes: Sequence[int] | None = None, low: int = 0
+) -> Iterator[Part]:
+    """Emit a loop that several threads share if it is large; yield the part of the positions that it has to do.
+
+    No position may need the results of another one. Memory that is allocated within belongs to one thread.
+
+    Args:
+        emitter: Writes the instructions.
+        shape: The axes of the loop.
+        work: How many elements it copies or adds, or could in the same time.
+        axes: Those whose positions do not need each other's results; all by default.
+        low: The first position along the first axis.
+    """
+    axes = [k for k in (range(len(shape)) if axes is None else axes) if shape[k] > 1]
+    if emitter.frame is None or work < LEAST or not axes:
+        high = low + (shape[0] if shape else 1)
+        yield Part(0, low, high, (low, high))
+        return
+    axis = next((k for k in axes if shape[k] >= LONG), max(axes, key=lambda k: shape[k]))
+    length, first = shape[axis], low if axis == 0 else 0
+    rows = math.ceil(length / min(MOST, work // PIECE, length))
+    pieces = math.ceil(length / rows)
+    program, frame, kinds = emitter.function, emitter.frame, [x.type for x in emitter.function.args]
+    name = f"share{len(emitter.shares)}"
+    function = _function(emitter.module, name, _SHORT, [*kinds, _POINTER, _INTEGER, _INTEGER])
+    *_, space, start, stop = function.args
+    state = {name: getattr(emitter, name) for name in _STATE}
+    emitter.frame, emitter.sizes, emitter.pinned, emitter.scopes = None, [], [], []
+    emitter.start(function, space)
+    yield Part(axis, start, stop, (first, first + length))
+    emitter.keep_flags()
+    emitter.b.ret(emitter.b.load(emitter.status, typ=_SHORT))
+    used = _captured(emitter, program)
+    emitter.entry.branch(function.blocks[1])
+    share = Share(ARGUMENTS + len(kinds) + 2 * len(used), sum(emitter.sizes))
+    vars(emitter).update(state, frame=frame)
+    emitter.shares.append(share)
+    b = emitter.b
+    for number, value in enumerate(used):
+        b.store(value, _word(b, frame, ARGUMENTS + len(kinds) + 2 * number))
+    piece = _write_piece(emitter.module, function, rows, length, first)
+    memory = emitter.allocated((share.space,), np.dtype(np.uint8)).pointer
+    found = b.call(_divide(emitter.module), [frame, memory, piece, constant(pieces)])
+    b.store(b.or_(b.load(emitter.status, typ=_SHORT), found), emitter.status)
+    emitter.set_flags(found)
+
+
+def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
+    """Give a function the values of the program that it uses, and return those that it reads from its frame."""
+    function, entry = emitter.function, emitter.entry
+    frame = function.args[len(program.args) - 1]
+    found: dict[int, Any] = {}
+    read: list[Any] = []
+
+    def given(x: Any) -> Any:
+        if isinstance(x, ir.Argument) and x.parent is program:
+            return function.args[program.args.index(x)]
+        if not isinstance(x, ir.Instruction) or x.function is function:
+            return x
+        if id(x) not in found:
+            if isinstance(x, ir.GEPInstr) and isinstance(x.pointer, ir.Argument):
+                indices = list(map(given, x.indices))
+                found[id(x)] = entry.gep(given(x.pointer), indices, x.inbounds, source_etype=x.source_etype)
+            else:
+                word = _word(entry, frame, ARGUMENTS + len(program.args) + 2 * len(read))
+                read.append(x)
+                found[id(x)] = entry.load(word, align=8, typ=x.type)
+        return found[id(x)]
+
+    for block in function.blocks[1:]:
+        for each in block.instructions:
+            used = [x for x, _ in each.incomings] if isinstance(each, ir.PhiInstr) else each.operands
+            for x in used:
+                if given(x) is not x:
+                    each.replace_usage(x, given(x))
+            if isinstance(each, ir.GEPInstr):  # `replace_usage` changes its operands only
+                each.pointer, *each.indices = each.operands
+    if not any(isinstance(x.type, ir.PointerType) for x in read):
+        for x, outer in zip(function.args, program.args):
+            if "noalias" in outer.attributes:
+                x.add_attribute("noalias")
+    return read
+
+
+# The functions that threads call
+
+
+def _function(module: ir.Module, name: str, result: ir.Type, kinds: Sequence[ir.Type]) -> ir.Function:
+    found = ir.Function(module, ir.FunctionType(result, kinds), name)
+    found.linkage = "internal"
+    return found
+
+
+def _word(b: ir.IRBuilder, frame: Any, number: int) -> Any:
+    return b.gep(frame, [constant(number)], source_etype=_INTEGER)
+
+
+def _write_piece(module: ir.Module, function: ir.Function, rows: int, length: int, first: int) -> ir.Function:
+    """Write the function that does the next piece of a loop, by the number of those that are left."""
+    found = _function(module, f"{function.name}.piece", _SHORT, [_POINTER, _POINTER, _INTEGER])
+    frame, space, left = found.args
+    b = ir.IRBuilder(found.append_basic_block())
+    start = b.mul(b.sub(constant(math.ceil(length / rows)), left), constant(rows))
+    stop = b.add(start, constant(rows))
+    stop = b.select(b.icmp_signed("<", stop, constant(length)), stop, constant(length))
+    arguments = [b.load(_word(b, frame, ARGUMENTS + i), typ=x.type) for i, x in enumerate(function.args[:-3])]
+    b.ret(b.call(function, [*arguments, space, b.add(start, constant(first)), b.add(stop, constant(first))]))
+    return found
+
+
+def _take(module: ir.Module) -> ir.Function:
+    """Return the function that does pieces of a loop until none is left."""
+    if "take" in module.globals:
+        return module.globals["take"]
+    found = _function(module, "take", _VOID, [_POINTER, _POINTER])
+    frame, space = found.args
+    b = ir.IRBuilder(found.append_basic_block())
+    loop, work, end = (found.append_basic_block() for _ in range(3))
+    own = b.alloca(_SHORT)
+    b.call(intrinsic(module, "stmxcsr"), [own])
+    b.branch(loop)
+    b.position_at_end(loop)
+    left = b.atomic_rmw("sub", _word(b, frame, LEFT), constant(1), "acq_rel")
+    b.cbranch(b.icmp_signed(">", left, constant(0)), work, end)
+    b.position_at_end(work)
+    b.call(intrinsic(module, "ldmxcsr"), [_word(b, frame, SETTINGS)])
+    kind = ir.FunctionType(_SHORT, [_POINTER, _POINTER, _INTEGER])
+    piece = b.inttoptr(b.load(_word(b, frame, FUNCTION), typ=_INTEGER), kind.as_pointer())
+    b.atomic_rmw("or", _word(b, frame, STATUS), b.call(piece, [frame, space, left]), "monotonic")
+    b.atomic_rmw("add", _word(b, frame, DONE), constant(1), "release")
+    b.branch(loop)
+    b.position_at_end(end)
+    b.call(intrinsic(module, "ldmxcsr"), [own])
+    b.ret_void()
+    return found
+
+
+def _divide(module: ir.Module) -> ir.Function:
+    """Return the function that shares a loop with helpers, and returns the status when all pieces are done."""
+    if "divide" in module.globals:
+        return module.globals["divide"]
+    found = _function(module, "divide", _SHORT, [_POINTER, _POINTER, _POINTER, _INTEGER])
+    frame, space, piece, count = found.args
+    b = ir.IRBuilder(found.append_basic_block())
+    settings = _word(b, frame, SETTINGS)
+    b.call(intrinsic(module, "stmxcsr"), [settings])
+    b.store(b.and_(b.load(settings, typ=_SHORT), ir.Constant(_SHORT, ~_FLAGS)), settings)
+    b.store(piece, _word(b, frame, FUNCTION))
+    for number in (DONE, STATUS, JOINED):
+        b.store(constant(0), _word(b, frame, number))
+    # The rest of the frame is written: a helper that is late from the loop before may now take a piece of this one.
+    b.atomic_rmw("xchg", _word(b, frame, LEFT), count, "release")
+    threads, wake, rest = (b.load(_word(b, frame, TEAM + i), typ=_INTEGER) for i in range(3))
+    with b.if_then(b.icmp_signed(">", threads, constant(1))):
+        job = b.load(_word(b, frame, JOB), typ=_POINTER)
+        b.call(b.inttoptr(wake, ir.FunctionType(_VOID, [_POINTER]).as_pointer()), [job])
+    b.call(_take(module), [frame, space])
+    wait, spin, sleep, end = (found.append_basic_block() for _ in range(4))
+    before = b.block
+    b.branch(wait)
+    b.position_at_end(wait)
+    spins = b.phi(_INTEGER)
+    spins.add_incoming(constant(0), before)
+    done = b.load_atomic(_word(b, frame, DONE), "acquire", 8, typ=_INTEGER)
+    b.cbranch(b.icmp_signed("<", done, count), spin, end)
+    b.position_at_end(spin)
+    b.call(intrinsic(module, "pause", "sse2", ()), [])
+    more = b.add(spins, constant(1))
+    spins.add_incoming(more, spin)
+    b.cbranch(b.icmp_signed("<", more, constant(_SPINS)), wait, sleep)
+    b.position_at_end(sleep)
+    b.call(b.inttoptr(rest, ir.FunctionType(_SHORT, []).as_pointer()), [])
+    spins.add_incoming(more, sleep)
+    b.branch(wait)
+    b.position_at_end(end)
+    b.ret(b.load(_word(b, frame, STATUS), typ=_SHORT))
+    return found
+
+
+def start_frame(b: ir.IRBuilder, frame: Any, team: Any, job: Any) -> None:
+    """Write what is the same for all shared loops of a call."""
+    b.store(job, _word(b, frame, JOB))
+    for i in range(ARGUMENTS - TEAM):
+        b.store(b.load(_word(b, team, i), typ=_INTEGER), _word(b, frame, TEAM + i))
+
+
+def store_arguments(b: ir.IRBuilder, program: ir.Function) -> None:
+    """Write a program's arguments to its frame."""
+    for i, x in enumerate(program.args):
+        b.store(x, _word(b, program.args[-1], ARGUMENTS + i))
+
+
+def write_help(module: ir.Module, data: int) -> None:
+    """Write the function that a helper calls, with Python's arrays: a frame and memory of its own.
+
+    `data` is where an array has the address of its elements.
+    """
+    found = ir.Function(module, ir.FunctionType(_VOID, [_POINTER, _POINTER]), "help")
+    b = ir.IRBuilder(found.append_basic_block())
+    frame, space = (b.load(b.gep(x, [constant(data)], source_etype=ir.IntType(8)), typ=_POINTER) for x in found.args)
+    joined = b.atomic_rmw("add", _word(b, frame, JOINED), constant(1), "monotonic")
+    threads = b.load(_word(b, frame, TEAM), typ=_INTEGER)
+    with b.if_then(b.icmp_signed("<", joined, b.sub(threads, constant(1)))):
+        b.call(_take(module), [frame, space])
+    b.ret_void()
+
+
+def intrinsic(module: ir.Module, name: str, family: str = "sse", kinds: Sequence[ir.Type] = (_POINTER,)) -> ir.Function:
+    """Return an instruction of the processor that has no result."""
+    name = f"llvm.x86.{family}.{name}"
+    found = module.globals.get(name)
+    return ir.Function(module, ir.FunctionType(_VOID, kinds), name) if found is None else found
