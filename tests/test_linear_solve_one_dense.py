@@ -1,5 +1,6 @@
 """One dense system, solved in one call of the library: the same solutions and statuses as by the steps of `solve`."""
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -137,3 +138,20 @@ def test_a_matrix_is_differentiated_where_its_right_side_is_not(method: str) -> 
     b = np.ones(2)
     found = grad(lambda a: xpand.array_namespace(a).sum(solve(a, b, method=method).x))(np.eye(2))
     np.testing.assert_allclose(found, -np.ones((2, 2)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_nearly_singular_systems_by_the_exact_condition_number(dtype: str) -> None:
+    """An estimate finds matrices that are clearly regular; of all others the exact number decides."""
+    random, eps = np.random.default_rng(5), float(np.finfo(dtype).eps)
+    for n, power in itertools.product((2, 7, 32), np.linspace(0.0, 1.3, 14)):
+        left, right = (np.linalg.qr(random.normal(size=(n, n)))[0] for _ in range(2))
+        a = ((left * np.geomspace(1.0, eps**power, n)) @ right).astype(dtype)
+        a[:, 0] *= 1e3
+        try:
+            condition = np.max(np.abs(np.linalg.inv(a)) @ np.sum(np.abs(a), axis=1))
+        except np.linalg.LinAlgError:  # a pivot is zero
+            condition = np.inf
+        result = solve(a, a @ np.ones(n, dtype))
+        if not 0.3 < condition * eps < 3.0:  # rounding decides
+            assert (result.status == Status.SINGULAR) == (condition * eps >= 1.0)

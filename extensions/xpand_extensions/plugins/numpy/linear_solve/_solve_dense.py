@@ -13,8 +13,10 @@ from xpand_extensions.linear_solve._solve_dense import default_rtol
 MOST: Final = 32
 """The maximum number of unknowns.
 
-For so few, the inverse, which gives an exact condition number, takes no longer than an estimate.
+For so few, the inverse, which gives an exact condition number, takes little longer than an estimate.
 """
+_CLEARLY: Final = 1e3
+"""The factor between the largest condition number and the estimate from which the exact number does not matter."""
 
 
 class _Kind(NamedTuple):
@@ -33,7 +35,7 @@ class _Kind(NamedTuple):
 def _kind(name: str) -> _Kind:
     info, dtype = np.finfo(name), np.dtype(name)
     least, eps = float(info.smallest_normal), float(info.eps)
-    routines = get_lapack_funcs(("getrf", "getrs", "getri"), (np.empty(0, dtype),))
+    routines = get_lapack_funcs(("lange", "getrf", "gecon", "getrs", "getri"), (np.empty(0, dtype),))
     limits = (least, sqrt(least), sqrt(float(info.max)), 1 / eps, default_rtol(eps))
     return _Kind(*limits, info.dtype, tuple(routines))
 
@@ -45,9 +47,17 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
     kind = _KINDS.get(a.dtype)
     if kind is None or b.ndim != 1 or not 0 < b.size <= MOST:
         return None
-    getrf, getrs, getri = kind.routines
+    lange, getrf, gecon, getrs, getri = kind.routines
     with np.errstate(all="ignore"):  # overflow means singular
-        factors, pivots, _ = getrf(a)
+        wanted, scale = _norm(b), lange("1", a.T)
+        factors, pivots, info = getrf(a)
+        # The usual case needs no inverse: a well-conditioned matrix, and nothing overflows.
+        if kind.least_norm < wanted < kind.most_norm and kind.least_norm < scale < kind.most_norm and not info:
+            estimate, _ = gecon(factors, scale, norm="I")
+            if estimate * kind.most_condition > _CLEARLY:
+                x = getrs(factors, pivots, b)[0]
+                residual = b - a @ x
+                return _judged(kind, rtol, atol, x, residual, _norm(residual), wanted, is_regular=True)
         # NaN, infinities in the matrix, and pivots without an inverse take the general path too.
         if not np.minimum.reduce(abs(factors.diagonal())) >= kind.least:
             return None
@@ -55,17 +65,31 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
         inverse = getri(factors, pivots, overwrite_lu=True)[0]
         condition = np.maximum.reduce(abs(inverse) @ np.add.reduce(abs(a), axis=1))
         residual = b - a @ x
-        size, wanted = _norm(residual), _norm(b)
+        size = _norm(residual)
     # Squares that overflow or underflow, and values that aren't finite.
     if not (kind.least_norm < wanted < kind.most_norm and condition < inf and size < inf):
         return None
-    if not condition < kind.most_condition:
+    return _judged(kind, rtol, atol, x, residual, size, wanted, is_regular=condition < kind.most_condition)
+
+
+def _judged(
+    kind: _Kind,
+    rtol: float | None,
+    atol: float,
+    x: Array,
+    residual: Array,
+    size: float,
+    wanted: float,
+    *,
+    is_regular: bool,
+) -> tuple[Array, ...]:
+    if not is_regular:
         status = Status.SINGULAR
     else:
         tolerance = max((kind.rtol if rtol is None else rtol) * wanted, atol)
         status = Status.CONVERGED if size <= tolerance else Status.STAGNATED
-    steps, calls, ended = (np.asarray(each, dtype=np.int32) for each in (0, 1, int(status)))
-    return x, residual, np.asarray(size, dtype=kind.real), steps, calls, ended
+    numbers = np.asarray((0, 1, int(status)), dtype=np.int32)
+    return x, residual, np.asarray(size, dtype=kind.real), numbers[0, ...], numbers[1, ...], numbers[2, ...]
 
 
 def _norm(x: Array) -> float:
