@@ -72,12 +72,19 @@ TENSORLY: dict[str, Any] = {
     "lstsq": lambda tl, a: [*tl.lstsq(a(TALL), a(SQUARE))[:2], tl.lstsq(a(TALL[:, [0, 0]]), a(SQUARE))[1]],
     "norm": lambda tl, a: (tl.norm(a(TALL)), tl.norm(a(TALL), 1), tl.norm(a(TALL), order=3, axis=1)),
     "qr": lambda tl, a: tl.matmul(*tl.qr(a(TALL))),
+    "reductions": lambda tl, a: [
+        tl.max(a(TALL), 1),
+        tl.sum(a(TALL), 0),
+        tl.mean(a(TALL), axis=0),
+        tl.argmin(a(TALL), 1),
+    ],
     "solve": lambda tl, a: tl.solve(a(SQUARE), a(TALL)),
     "sort": lambda tl, a: (tl.sort(a(TALL), axis=0), tl.sort(a(TALL), axis=None)),
     "svd": lambda tl, a: tl.svd(a(TALL), full_matrices=False)[1],
     "tensor": lambda tl, a: tl.tensor([a(VECTOR)[0], a(VECTOR)[1]]),
     "tensordot": lambda tl, a: tl.tensordot(a(SQUARE), a(TALL), axes=1),
     "trace": lambda tl, a: tl.trace(a(SQUARE)),
+    "where": lambda tl, a: (tl.where(a(TALL) > 0, a(TALL), a(-TALL)), *tl.where(a(VECTOR) > 0)),
     "transpose": lambda tl, a: (tl.transpose(a(TALL)), tl.transpose(a(TALL), (1, 0))),
 }
 
@@ -108,7 +115,10 @@ POT: dict[str, Any] = {
     "kl_div": lambda nx, a: nx.kl_div(a(np.abs(VECTOR)), a(np.abs(VECTOR[::-1].copy())), mass=True),
     "logsumexp": lambda nx, a: [nx.logsumexp(a(TALL)), nx.logsumexp(a(TALL), axis=0)],
     "median": lambda nx, a: [nx.median(a(TALL), axis=0), nx.std(a(TALL), axis=1)],
-    "nan_to_num": lambda nx, a: nx.nan_to_num(a(np.asarray([1.0, np.nan, np.inf, -np.inf])), nan=7.0, neginf=-5.0),
+    "nan_to_num": lambda nx, a: [
+        nx.nan_to_num(a(np.asarray([1.0, np.nan, np.inf, -np.inf])), nan=7.0, neginf=-5.0),
+        nx.nan_to_num(a(np.asarray([1.0, np.nan, np.inf, -np.inf])), posinf=0.0, neginf=0.0),
+    ],
     "norm": lambda nx, a: [nx.norm(a(TALL)), nx.norm(a(TALL), axis=1, keepdims=True)],
     "reductions": lambda nx, a: [nx.sum(a(TALL), 0), nx.max(a(TALL), 1), nx.min(a(TALL)), nx.mean(a(TALL), 0)],
     "repeat": lambda nx, a: [nx.repeat(a(TALL), 2, 1), nx.tile(a(VECTOR), 3), nx.tile(a(TALL), (2, 1))],

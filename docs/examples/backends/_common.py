@@ -1,5 +1,7 @@
 """Shared code of the backends."""
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import xpand
@@ -7,14 +9,27 @@ from xpand.typing import Array
 from xpand_extensions import linalg
 
 
-def same_as(xp: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Find the functions of the standard that a package calls the same way: `name`, or `theirs=standard`."""
+def same_as(xp: Any, names: tuple[str, ...], reductions: tuple[str, ...]) -> dict[str, Any]:
+    """Find the functions of the standard that a package calls the same way: `name`, or `theirs=standard`.
+
+    Functions of `xp.linalg` are written as `linalg.name`. `reductions` take the axis by position.
+    """
     found = {}
     for each in names:
-        name, _, standard = each.partition("=")
-        value = getattr(xp, standard or name)
+        path, _, standard = each.partition("=")
+        name = path.rpartition(".")[2]
+        value = attrgetter(standard or path)(xp)
         found[name] = staticmethod(value) if callable(value) else value
-    return found
+    return found | {name: staticmethod(reduction(getattr(xp, name))) for name in reductions}
+
+
+def reduction(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a reduction of the standard take the axis by position, as the packages do."""
+
+    def reduce(x: Array, axis: Any = None, **options: Any) -> Array:
+        return function(x, axis=axis, **options)
+
+    return reduce
 
 
 def array(xp: Any, values: Any, dtype: Any = None, device: Any = None) -> Array:

@@ -36,7 +36,11 @@ class Backend:
         # pyhf's names for functions of the same signature: a call costs what the library's own function does.
         self.abs, self.exp, self.log, self.sqrt, self.isfinite = xp.abs, xp.exp, xp.log, xp.sqrt, xp.isfinite
         self.power, self.divide, self.where, self.reshape = xp.pow, xp.divide, xp.where, xp.reshape
-        self.erf, self.erfinv, self.einsum = special.erf, special.erfinv, linalg.einsum
+        # The implementations for this library, which leave out the checks of each call.
+        self.erf, self.erfinv, self.einsum, self.ndtr, self.xlogy, self.gammaln = (
+            function.native_for(xp)
+            for function in (special.erf, special.erfinv, linalg.einsum, special.ndtr, special.xlogy, special.gammaln)
+        )
 
     def _setup(self) -> None:
         """Nothing is set up: xpand has no state."""
@@ -78,7 +82,7 @@ class Backend:
         return self.xp.stack(sequence, axis=axis)
 
     def concatenate(self, sequence: Sequence[Any], axis: int = 0) -> Array:
-        if not all(map(xpand.is_array_api_obj, sequence)):
+        if not all(isinstance(part, self.array_type) for part in sequence):
             places = [xpand.device(part) for part in sequence if xpand.is_array_api_obj(part)] or [None]
             sequence = [array(self.xp, part, self.dtypemap["float"], places[0]) for part in sequence]
         return self.xp.concat(sequence, axis=axis)
@@ -87,8 +91,8 @@ class Backend:
         return list(self.xp.broadcast_arrays(*args))
 
     def gather(self, tensor: Array, indices: Array) -> Array:
-        if indices.ndim == 1:
-            return self.xp.take(tensor, indices, axis=0)
+        if tensor.ndim == 1:
+            return tensor[indices]
         return indexing.take(tensor, indices, axis=0)
 
     def boolean_mask(self, tensor: Array, mask: Array) -> Array:
@@ -117,7 +121,7 @@ class Backend:
     # Probabilities
 
     def poisson_logpdf(self, n: Any, lam: Any) -> Array:
-        return special.xlogy(n, lam) - lam - special.gammaln(n + 1.0)
+        return self.xlogy(n, lam) - lam - self.gammaln(n + 1.0)
 
     def poisson(self, n: Any, lam: Any) -> Array:
         return self.xp.exp(self.poisson_logpdf(self.astensor(n), self.astensor(lam)))
@@ -130,7 +134,7 @@ class Backend:
         return self.xp.exp(self.normal_logpdf(self.astensor(x), self.astensor(mu), sigma))
 
     def normal_cdf(self, x: Any, mu: Any = 0.0, sigma: Any = 1.0) -> Array:
-        return special.ndtr((self.astensor(x) - mu) / sigma)
+        return self.ndtr((self.astensor(x) - mu) / sigma)
 
     def poisson_dist(self, rate: Array) -> "Distribution":
         return Distribution(self, random.poisson, self.poisson_logpdf, rate)

@@ -22,14 +22,14 @@ from xpand_extensions import convert, linalg, scatter, special
 from ._common import array, diag, same_as
 
 SAME = (
-    *("abs", "all", "any", "argmax", "argmin", "argsort", "conj", "cos", "cosh", "count_nonzero"),
-    *("exp", "eye", "log", "log2", "matmul", "max", "maximum", "mean", "min", "minimum", "moveaxis", "ones", "prod"),
-    *("reshape", "sign", "sin", "sinh", "sqrt", "stack", "sum", "tan", "tanh", "where", "zeros"),
+    *("abs", "argsort", "conj", "cos", "cosh", "exp", "eye", "linalg.eigh", "log", "log2", "matmul", "maximum"),
+    *("minimum", "moveaxis", "ones", "reshape", "sign", "sin", "sinh", "linalg.solve", "sqrt", "stack", "tan", "tanh"),
+    *("zeros", "zeros_like", "inf", "nan", "e", "int32", "int64", "float32", "float64", "complex64", "complex128"),
     *("arccos=acos", "arccosh=acosh", "arcsin=asin", "arcsinh=asinh", "arctan=atan", "arctanh=atanh"),
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "zeros_like", "inf", "nan", "e"),
-    *("int32", "int64", "float32", "float64", "complex64", "complex128"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh"),
 )
 """Names of the standard that TensorLy calls the same way, where the name differs as `theirs=standard`."""
+REDUCTIONS = ("all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "sum")
 
 
 @cache
@@ -41,7 +41,7 @@ def backend(xp: Any) -> Backend:
         pass
 
     OfNamespace.xp = xp
-    for name, function in same_as(xp, SAME).items():
+    for name, function in same_as(xp, SAME, REDUCTIONS).items():
         setattr(OfNamespace, name, function)
     if label not in BackendManager.available_backend_names:
         BackendManager.available_backend_names.append(label)
@@ -116,7 +116,7 @@ class Common(Backend, backend_name="xpand"):
     def diag(self, tensor: Array, k: int = 0) -> Array:
         return diag(self.xp, tensor, k)
 
-    # Reductions and sorting
+    # Reductions, sorting and selection
 
     def trace(self, tensor: Array) -> Array:
         return self.xp.sum(linalg.diagonal(tensor), axis=-1)
@@ -130,6 +130,9 @@ class Common(Backend, backend_name="xpand"):
         if axis is None:
             tensor, axis = self.xp.reshape(tensor, (-1,)), -1
         return self.xp.sort(tensor, axis=axis)
+
+    def where(self, condition: Array, *values: Any) -> Any:
+        return self.xp.where(condition, *values) if values else self.xp.nonzero(condition)
 
     def clip(self, tensor: Array, a_min: Any = None, a_max: Any = None, **_: Any) -> Array:
         return self.xp.clip(tensor, a_min, a_max)
@@ -158,9 +161,6 @@ class Common(Backend, backend_name="xpand"):
     def kron(self, a: Array, b: Array) -> Array:
         return linalg.kron(a, b)
 
-    def solve(self, a: Array, b: Array) -> Array:
-        return self.xp.linalg.solve(a, b)
-
     def lstsq(self, a: Array, b: Array, rcond: Any = None, **_: Any) -> tuple[Array, ...]:
         x, residuals, rank, values = linalg.lstsq(a, b, rtol=rcond)
         rows, columns = a.shape
@@ -173,6 +173,3 @@ class Common(Backend, backend_name="xpand"):
 
     def svd(self, matrix: Array, full_matrices: bool = True, **_: Any) -> Any:
         return self.xp.linalg.svd(matrix, full_matrices=full_matrices)
-
-    def eigh(self, matrix: Array) -> Any:
-        return self.xp.linalg.eigh(matrix)
