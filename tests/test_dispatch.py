@@ -135,6 +135,16 @@ def test_every_operation_is_somewhere() -> None:
             assert {"native", "generic"} & set(support_of(operation).values()), f"{name} is nowhere"
 
 
+@pytest.mark.parametrize("capability", ["", *sorted(facade_names())])
+def test_dir_lists_public_names_only(capability: str) -> None:
+    module = importlib.import_module(f"{OURS}.{capability}".removesuffix("."))
+    submodules = {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", ()))}
+    lazy = set(module._MODULE_OF) if module.__name__ == OURS else set()
+    listed = {name for name in dir(module) if not name.startswith("_")}
+    assert set(module.__all__) <= listed <= {*module.__all__, *submodules, *lazy}
+    assert not {"generic", "plugins", "tracing"} & listed
+
+
 @pytest.mark.parametrize("capability", sorted(facade_names()))
 def test_annotations_of_public_functions_can_be_evaluated(capability: str) -> None:
     module = importlib.import_module(f"{OURS}.{capability}")

@@ -79,6 +79,9 @@ _MODULE_OF: Final = {
     "vectorize": "vmap",
 }
 
+_INTERNAL: Final = {"generic", "plugins", "tracing"}
+"""Modules that users do not import."""
+
 if not TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
@@ -89,4 +92,5 @@ if not TYPE_CHECKING:  # a type checker would accept any name
         raise missing(f"module {__name__!r}", None, name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_MODULE_OF, *(module.name for module in iter_modules(__path__))})
+        modules = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
+        return sorted({*__all__, *_MODULE_OF, *modules} - _INTERNAL)

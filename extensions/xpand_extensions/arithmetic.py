@@ -12,6 +12,7 @@ from xpand.extend import Array, ArrayLike, DType, Namespace, checks, describe
 from ._dispatch import pluggable
 
 __all__ = ["divide_no_nan", "promote", "quotient", "truncated_remainder"]
+__dir__ = __all__.copy
 
 
 SCALARS: Final = (bool, int, float, complex)

@@ -21,6 +21,7 @@ __all__ = [
     "shift_right_logical",
     "unpackbits",
 ]
+__dir__ = __all__.copy
 
 
 @pluggable

@@ -14,6 +14,7 @@ from ._where import clean_tracebacks
 from .jit._host import prepared
 
 __all__ = ["callback", "checking_leaks", "print"]
+__dir__ = __all__.copy
 
 
 @pluggable

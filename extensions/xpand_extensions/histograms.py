@@ -17,6 +17,7 @@ from ._dispatch import pluggable
 from ._dtypes import as_dtype, comparable_dtype
 
 __all__ = ["Histogram", "HistogramDD", "bincount", "digitize", "histogram", "histogram_bin_edges", "histogramdd"]
+__dir__ = __all__.copy
 
 
 class Histogram(NamedTuple):

@@ -10,6 +10,7 @@ from xpand.extend import Array, Scalar, checks
 from ._dispatch import pluggable
 
 __all__ = ["Extrapolation", "grid_sample", "interp"]
+__dir__ = __all__.copy
 
 Extrapolation: TypeAlias = Literal["undefined", "zeros", "boundary", "periodic", "symmetric", "reflect"]
 """The values outside of a grid."""

@@ -9,6 +9,7 @@ from xpand.extend import Array, ArrayLike, Namespace, checks, describe
 from ._dispatch import pluggable
 
 __all__ = ["PadMode", "PadWidth", "pad"]
+__dir__ = __all__.copy
 
 PadMode: TypeAlias = Literal["constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp"]
 """The values that extend an array."""

@@ -31,6 +31,7 @@ from .sparse._convert import any_sparse
 from .tracing import Graph
 
 __all__ = ["SVG", "convergence", "graph", "memory", "samples", "sparsity", "timeline"]
+__dir__ = __all__.copy
 
 Axes: TypeAlias = Any
 """The axes of matplotlib."""

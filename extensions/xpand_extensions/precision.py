@@ -39,6 +39,7 @@ __all__ = [
     "to_float",
     "to_int",
 ]
+__dir__ = __all__.copy
 
 
 _Target = Callable[[Namespace, Array, Any], DType]

@@ -33,6 +33,7 @@ from ._lazy import is_lazy
 from ._optional import import_if_usable
 
 __all__ = ["Progress", "Report", "reporting", "tracked"]
+__dir__ = __all__.copy
 
 
 class Progress(NamedTuple):

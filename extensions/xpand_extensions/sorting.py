@@ -11,6 +11,7 @@ from ._dispatch import pluggable
 from ._dtypes import as_dtype, comparable_dtype
 
 __all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
+__dir__ = __all__.copy
 
 Side: TypeAlias = Literal["left", "right"]
 """The choice among several equal positions."""

@@ -79,3 +79,4 @@ __all__ = [
     "size",
     "to_device",
 ]
+__dir__ = __all__.copy

@@ -8,6 +8,7 @@ from ._namespace import array_namespace, describe
 from .typing import Array, ArrayLike, Namespace, Scalar
 
 __all__ = ["allclose", "array_equal", "isclose"]
+__dir__ = __all__.copy
 
 
 def isclose(a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:

@@ -10,6 +10,7 @@ from ._precision import default_dtype
 from .typing import Array, Device, DType, Namespace
 
 __all__ = ["create_diagonal", "diag_indices", "iota", "one_hot", "tril_indices", "triu_indices"]
+__dir__ = __all__.copy
 
 
 def iota(

@@ -11,6 +11,7 @@ from .common import is_writeable_array
 from .typing import Array, ArrayLike
 
 __all__ = ["angle", "apply_where", "deg2rad", "nan_to_num", "rad2deg"]
+__dir__ = __all__.copy
 
 
 def angle(z: Array, /, *, deg: bool = False) -> Array:

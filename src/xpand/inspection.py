@@ -8,6 +8,7 @@ from ._namespace import array_namespace, is_concrete, library_name
 from .typing import Array
 
 __all__ = ["inspect", "nbytes"]
+__dir__ = __all__.copy
 
 
 def inspect(x: Array, /, *, limit: int = 8) -> str:

@@ -8,6 +8,7 @@ from ._namespace import array_namespace
 from .typing import Array, ArrayLike
 
 __all__ = ["atleast_nd", "broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
+__dir__ = __all__.copy
 
 
 def atleast_nd(x: Array, /, *, ndim: int) -> Array:

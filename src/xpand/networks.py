@@ -11,6 +11,7 @@ from ._namespace import LIBRARIES, library_name
 from .typing import Namespace
 
 __all__ = ["is_module", "nn_library"]
+__dir__ = __all__.copy
 
 
 def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:

@@ -5,6 +5,7 @@ from ._arguments import device_of
 from .typing import Array
 
 __all__ = ["nunique", "setdiff1d", "union1d"]
+__dir__ = __all__.copy
 
 
 def nunique(x: Array, /) -> Array:

@@ -28,6 +28,7 @@ __all__ = [
     "unflatten",
     "unstack",
 ]
+__dir__ = __all__.copy
 
 Structure: TypeAlias = optree.PyTreeSpec
 """The structure of a tree, without its leaves."""

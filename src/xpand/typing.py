@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 __all__ = ["Array", "ArrayLike", "Axis", "DType", "Device", "Key", "LibraryArray", "Namespace", "Scalar", "Tree"]
+__dir__ = __all__.copy
 
 
 class Array(Protocol):

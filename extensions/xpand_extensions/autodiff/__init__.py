@@ -44,6 +44,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+__dir__ = __all__.copy
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -27,6 +27,7 @@ __all__ = [
     "save_from_both_policies",
     "save_only_these_names",
 ]
+__dir__ = __all__.copy
 
 AnyPolicy: TypeAlias = Callable[..., bool]
 

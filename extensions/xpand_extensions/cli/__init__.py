@@ -18,6 +18,7 @@ from types import ModuleType
 from ._libraries import UsageError
 
 __all__ = ["main"]
+__dir__ = __all__.copy
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from ._loops import fori_loop, while_loop
 from ._scans import associative_scan, map, scan
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+__dir__ = __all__.copy
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

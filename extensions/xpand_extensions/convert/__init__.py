@@ -22,5 +22,6 @@ __all__ = [
     "to_bytes",
     "to_numpy",
 ]
+__dir__ = __all__.copy
 
 make_callable(__name__)

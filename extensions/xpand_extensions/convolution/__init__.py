@@ -14,6 +14,7 @@ from .._dtypes import as_dtype
 from ._geometry import PADDINGS, ConvolveMode, Method, Padding, span
 
 __all__ = ["ConvolveMode", "Method", "Padding", "conv", "conv_transpose", "convolve", "correlate"]
+__dir__ = __all__.copy
 
 _METHODS: Final = ("auto", "direct", "fft")
 

@@ -56,3 +56,4 @@ __all__ = [
     "to_device",
     "use_device",
 ]
+__dir__ = __all__.copy

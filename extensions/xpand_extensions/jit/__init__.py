@@ -50,6 +50,7 @@ __all__ = [
     "named_call",
     "pure_callback",
 ]
+__dir__ = __all__.copy
 
 Function: TypeAlias = Callable[..., Any]
 

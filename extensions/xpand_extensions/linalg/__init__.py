@@ -29,6 +29,7 @@ __all__ = [
     "matvec",
     "triangular_solve",
 ]
+__dir__ = __all__.copy
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -48,3 +48,4 @@ __all__ = [
     "SolveResult",
     "Status",
 ]
+__dir__ = __all__.copy

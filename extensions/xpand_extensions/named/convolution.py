@@ -21,6 +21,7 @@ from ._plans import check_named, different_sizes, rest_of, selected, step, stepp
 from ._shapes import grouped, ungrouped
 
 __all__ = ["conv", "conv_transpose", "convolve", "correlate"]
+__dir__ = __all__.copy
 
 
 def convolve(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options: Any) -> NamedArray:

@@ -18,6 +18,7 @@ from ._axis import Axis, AxisSelection, AxisSelector
 from ._plans import attribute, check_named, check_rank, floating, position, selected
 
 __all__ = ["fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq"]
+__dir__ = __all__.copy
 
 AxisSizeLike: TypeAlias = int | Axis | None
 AxisMapping: TypeAlias = Mapping[AxisSelector, AxisSizeLike]

@@ -25,6 +25,7 @@ from ._plans import check_named, position, rest_of, selected, union
 from ._shapes import grouped, ungrouped
 
 __all__ = ["grid_sample", "interp"]
+__dir__ = __all__.copy
 
 
 def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSelector, **options: Any) -> NamedArray:

@@ -24,6 +24,7 @@ from ._by_name import by_name
 from ._plans import check_named
 
 __all__ = ["Eigh", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "solve"]
+__dir__ = __all__.copy
 
 Axes = tuple[AxisSelector, AxisSelector]
 

@@ -29,6 +29,7 @@ from ._shapes import permuted
 from .optimize import _like, _starting
 
 __all__ = ["direct_solve", "lstsq", "solve", "solve_triangular"]
+__dir__ = __all__.copy
 
 Axes = Sequence[AxisSelector]
 

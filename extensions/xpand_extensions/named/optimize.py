@@ -32,6 +32,7 @@ from ._plans import aligned, rest_of, selected
 from ._shapes import permuted
 
 __all__ = ["bisect", "bracketed_root", "brentq", "fixed_point", "least_squares", "minimize", "root"]
+__dir__ = __all__.copy
 
 Function = Callable[..., Any]
 Result = _optimize.OptimizeResult

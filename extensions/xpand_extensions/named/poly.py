@@ -30,6 +30,7 @@ __all__ = [
     "trim_zeros",
     "vander",
 ]
+__dir__ = __all__.copy
 
 DEFAULT_POLY_AXIS_NAME: Final = "degree"
 """The name of the axis of coefficients if no argument has one."""

@@ -51,6 +51,7 @@ __all__ = [
     "wald",
     "weibull_min",
 ]
+__dir__ = __all__.copy
 
 Real = NamedArray | Array | float
 """A parameter: a number, or a named array."""

@@ -24,6 +24,7 @@ from ._by_name import by_name
 from ._plans import check_named, position
 
 __all__ = ["segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"]
+__dir__ = __all__.copy
 
 
 def segment_sum(

@@ -23,6 +23,7 @@ from ._shapes import grouped, ungrouped
 from .linear_solve import matrices
 
 __all__ = ["from_dense", "matmul", "max", "mean", "min", "sum", "todense"]
+__dir__ = __all__.copy
 
 Axes = Sequence[AxisSelector]
 

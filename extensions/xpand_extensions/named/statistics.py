@@ -36,6 +36,7 @@ __all__ = [
     "window_prod",
     "window_sum",
 ]
+__dir__ = __all__.copy
 
 
 def quantile(

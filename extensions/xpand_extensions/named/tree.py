@@ -11,6 +11,7 @@ from xpand import trees
 from ._array import NamedArray
 
 __all__ = ["flatten", "leaves", "map", "scan_aware_map", "structure", "unflatten"]
+__dir__ = __all__.copy
 
 IsLeaf = Callable[[Any], bool] | None
 

@@ -54,6 +54,7 @@ __all__ = [
     "UInt32",
     "UInt64",
 ]
+__dir__ = __all__.copy
 
 
 @dataclass(frozen=True)

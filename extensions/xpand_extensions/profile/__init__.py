@@ -33,6 +33,7 @@ __all__ = [
     "profile",
     "profile_function",
 ]
+__dir__ = __all__.copy
 
 
 def profile(

@@ -69,6 +69,7 @@ __all__ = [
     "wald",
     "weibull_min",
 ]
+__dir__ = __all__.copy
 
 _NOT_METHODS = {"Generator", "NativeGenerator", "default_generator", "fold_in", "key", "key_data", "native_generator"}
 add_methods({name: globals()[name] for name in __all__ if name not in {*_NOT_METHODS, "seed", "split"}})

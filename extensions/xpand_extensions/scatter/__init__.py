@@ -34,6 +34,7 @@ __all__ = [
     "segment_reduce",
     "segment_sum",
 ]
+__dir__ = __all__.copy
 
 
 @pluggable

@@ -115,6 +115,7 @@ __all__ = [
     "tril",
     "triu",
 ]
+__dir__ = __all__.copy
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

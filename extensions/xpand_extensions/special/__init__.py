@@ -70,6 +70,7 @@ __all__ = [
     "i1",
     "i1e",
 ]
+__dir__ = __all__.copy
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -40,6 +40,7 @@ __all__ = [
     "window_scatter_min",
     "window_sum",
 ]
+__dir__ = __all__.copy
 
 
 @pluggable
