@@ -36,5 +36,6 @@ def is_on_host(*tensors: Array) -> bool:
 
 
 def on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:
-    """Compute a function of NumPy arrays of tensors."""
-    return torch.from_numpy(np.asarray(function(*[x.numpy(force=True) for x in tensors], **options)))
+    """Compute a function of NumPy arrays of tensors, without NumPy's warnings."""
+    with np.errstate(all="ignore"):
+        return torch.from_numpy(np.asarray(function(*[x.numpy(force=True) for x in tensors], **options)))

@@ -22,6 +22,8 @@ from ._plain import has_tangent, is_on_host, on_host
 
 _BLOCK: Final = 1 << 14
 """The number of values in a block."""
+_FEW: Final = 4096
+"""The number of values up to which NumPy is faster, by half: it takes half the time for a call."""
 _EXTENDED: Final = 1 << 18
 """The number of points to which a grid may be extended for few positions."""
 _KERNELS: Final = (torch.float32, torch.float64)
@@ -34,6 +36,8 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     # Each block would make a gradient as large as the grid; and a compiler fuses the operations itself.
     if grid.is_cuda or not concrete or _is_recorded(grid, coordinates):
         return sampled(grid, coordinates, extrapolation, _take)
+    if channels * count <= _FEW and is_on_host(grid, coordinates):
+        return on_host(_host.grid_sample, grid, coordinates, extrapolation=extrapolation)
     dtype = torch.promote_types(grid.dtype, coordinates.dtype)
     table = _table(grid, coordinates, extrapolation, count)
     some = max(1, _BLOCK // max(channels, 1))

@@ -1,5 +1,6 @@
 """Statistics on PyTorch: its own cumulative operations, and few small ones for one quantile."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from xpand_extensions.generic._selection import as_last
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._arguments import with_initial
 
+from ._plain import is_on_host
 from ._unsigned import SIGNED
 
 
@@ -38,6 +40,30 @@ def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     if not x.dtype.is_floating_point or not x.ndim:
         return generic.nansum(x, axis=axis, keepdims=keepdims)
     return torch.nansum(x, dim=axis, keepdim=keepdims)
+
+
+def nanmean(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    if not x.ndim or not is_on_host(x):
+        return generic.nanmean(x, axis=axis, keepdims=keepdims)
+    return torch.nanmean(x, dim=axis, keepdim=keepdims)
+
+
+def nanmax(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return _nan_extreme(torch.amax, generic.nanmax, -math.inf, x, axis, keepdims)
+
+
+def nanmin(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return _nan_extreme(torch.amin, generic.nanmin, math.inf, x, axis, keepdims)
+
+
+def _nan_extreme(
+    native: Callable[..., Array], other: Callable[..., Array], fill: float, x: Array, axis: Any, keepdims: bool
+) -> Array:
+    if x.numel() and is_on_host(x):
+        found = native(torch.nan_to_num(x, nan=fill, posinf=math.inf, neginf=-math.inf), dim=axis, keepdim=keepdims)
+        if not bool((found == fill).any()):  # else all may be NaN
+            return found
+    return other(x, axis=axis, keepdims=keepdims)
 
 
 def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:

@@ -20,9 +20,14 @@ from xpand_extensions.windows import _pieces as pieces
 from xpand_extensions.windows._arguments import Pass, reducers
 from xpand_extensions.windows._tiles import Tiles
 
+from ..numpy import windows as host
+from ._plain import is_on_host, on_host
 from ._unsigned import SIGNED, from_ordered, on_ordered, ordered
 
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
+
+_SMALL: Final = 4096
+"""The number of elements up to which NumPy is faster: a call of PyTorch takes twice as long."""
 
 _LARGE: Final = 2**17
 """The number of elements from which the result of a pass no longer stays in the processor's cache."""
@@ -48,6 +53,8 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
         return from_ordered(_reduce(combination, ordered(x), steps), x.dtype)
     if x.dtype in SIGNED:  # the same bits, whether signed or not
         return _reduce(combination, x.view(SIGNED[x.dtype]), steps).view(x.dtype)
+    if x.numel() <= _SMALL and is_on_host(x):
+        return on_host(partial(host.reduce, combination), x, steps=steps)
     if x.numel() < _LARGE or not steps or not _may_write(x):
         return pieces.reduce_by(combination, x, steps)
     function = _FUNCTIONS[combination]
