@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from cmath import isfinite
 from typing import Final
 
 import torch

@@ -11,10 +11,14 @@ from xpand_extensions.convolution._geometry import Geometry, by_dilation, convol
 from xpand_extensions.convolution._pieces import by_taps, dilated, flipped, takes_fft
 from xpand_extensions.generic import convolution as generic
 
+from ..numpy import convolution as host
+from ._plain import is_on_host, on_host
 from ._unsigned import SIGNED
 
 _CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
+_SMALL: Final = 4096
+"""The length up to which NumPy is faster: it needs no axes of channels."""
 _FFT_COST: Final = 1.5
 """The unit is a product, as in the generic version. PyTorch's kernels are slow for few channels and many taps."""
 
@@ -81,6 +85,8 @@ conv_transpose = transposer(_conv_transpose)
 
 
 def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
+    if x.ndim == 1 and x.numel() <= _SMALL and is_on_host(x, kernel):
+        return on_host(host.convolve, x, kernel, mode=mode, axes=axes, method=method)
     method = "fft" if takes_fft(x, kernel, axes, method, _FFT_COST) else "direct"
     return generic.convolve(x, kernel, mode=mode, axes=axes, method=method)
 

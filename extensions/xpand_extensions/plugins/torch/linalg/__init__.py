@@ -8,6 +8,7 @@ import torch
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
+from xpand.torch._concrete import is_finite
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
 from xpand_extensions.linalg import _lstsq as lstsq
@@ -120,5 +121,7 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
 def expm(x: Array, /) -> Array:
     if 0 in x.shape:
         return x.clone()
+    if is_finite(x):
+        return torch.linalg.matrix_exp(x)
     finite = torch.isfinite(x).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
     return torch.where(finite, torch.linalg.matrix_exp(torch.where(finite, x, 0.0)), math.nan)
