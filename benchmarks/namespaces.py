@@ -21,16 +21,16 @@ NO_PEER: Final = {("torch", "unique_all")}
 
 REASONS: Final = {
     ("numpy", "floor_divide"): "infinities are looked for: their quotients differ from NumPy's",
-    ("torch", "floor_divide"): "quotients with infinities, and an exact floor, take further passes",
+    ("torch", "floor_divide"): "infinities are looked for: their quotients differ from PyTorch's",
     ("torch", "remainder"): "zeros take the divisor's sign, PyTorch's the dividend's: a second pass",
-    ("torch", "sign"): "NaN stays NaN, PyTorch's is 0: a second pass",
-    ("torch", "take"): "negative indices count from the end, index_select refuses them: a pass over the indices",
+    ("torch", "sign"): "NaN is looked for, whose sign is NaN: PyTorch's is 0",
+    ("torch", "take"): "negative indices are looked for, which index_select refuses",
     ("torch", "searchsorted"): "PyTorch warns of arrays that aren't contiguous: both are made so",
     ("torch", "vecdot"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
     ("torch", "linalg.vecdot"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
     ("torch", "linalg.cross"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
     ("jax", "sign"): "the sign of a zero is 0, JAX's keeps its sign: one more choice",
-    ("torch", "take_along_axis"): "negative indices count from the end, PyTorch refuses them: a pass over the indices",
+    ("torch", "take_along_axis"): "negative indices are looked for, which gather refuses",
     ("jax", "max"): "NaN is looked for, which XLA leaves out on the CPU: a second pass",
     ("jax", "min"): "NaN is looked for, which XLA leaves out on the CPU: a second pass",
     **dict.fromkeys(

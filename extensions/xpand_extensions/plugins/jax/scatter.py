@@ -36,6 +36,13 @@ class JaxAt(GenericAt):
     def _write_basic(self, selection: Basic, values: Array) -> Array:
         return self.x.at[selection.key].set(values, unique_indices=True)
 
+    def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
+        mask = self._index_alike
+        is_mask = mask is not None and mask.dtype == bool and mask.ndim and mask.shape == self.x.shape[: mask.ndim]
+        if is_mask and isinstance(values, Scalar):
+            return _update_masked(self.x, mask, _of_dtype(values, self.x), operation)
+        return super()._write(operation, values, mode)
+
     def _update_basic(self, selection: Basic, values: Array | Scalar, operation: Operation) -> Array:
         starts, spans = _spans(selection.key, self.x.shape)
         return _update_block(self.x, starts, _of_dtype(values, self.x), spans, operation, selection.shape)
@@ -116,6 +123,12 @@ def _update_block(
     if any(step != 1 for _, step in spans):
         new = block.at[_steps(spans)].set(new, unique_indices=True)
     return jax.lax.dynamic_update_slice(x, new, starts)
+
+
+@partial(jax.jit, static_argnums=(3,))
+def _update_masked(x: Array, mask: Array, value: Array, operation: Operation) -> Array:
+    mask = mask.reshape(*mask.shape, *(1,) * (x.ndim - mask.ndim))
+    return jnp.where(mask, binary(xp, operation, x.dtype)(x, value), x)
 
 
 _read_within = jax.jit(lambda x, index: jnp.take(x, index, axis=0, mode="clip"))

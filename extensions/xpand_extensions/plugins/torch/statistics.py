@@ -59,7 +59,7 @@ def nanmin(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 def _nan_extreme(
     native: Callable[..., Array], other: Callable[..., Array], fill: float, x: Array, axis: Any, keepdims: bool
 ) -> Array:
-    if x.numel() and is_on_host(x):
+    if 0 not in x.shape and is_on_host(x):
         found = native(torch.nan_to_num(x, nan=fill, posinf=math.inf, neginf=-math.inf), dim=axis, keepdim=keepdims)
         if not bool((found == fill).any()):  # else all may be NaN
             return found
