@@ -8,10 +8,12 @@ import pytest
 
 import xpand
 from tests.test_native import assert_same_bits, native, reasons
+from xpand import trees
 from xpand_extensions import control_flow, linalg
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.plugins.numpy.jit.native import _matrices, _products
+from xpand_extensions.plugins.numpy.jit.native._program import Program
 from xpand_extensions.plugins.numpy.jit.native._rounding import fused
 from xpand_extensions.vmap import vmap
 
@@ -173,3 +175,72 @@ def test_functions_that_differ_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch
     _matrices._matrix_loop.cache_clear()
     assert reasons(lambda x: of(x).linalg.inv(x + 1.0), x) == {"linalg.inv": "no inner loop of NumPy"}
     _matrices._matrix_loop.cache_clear()
+
+
+# Arguments in other orders
+
+
+@pytest.fixture
+def by_library(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the list of the programs that NumPy runs instead of machine code."""
+    found: list[Any] = []
+    run = Program.by_library
+    monkeypatch.setattr(Program, "by_library", lambda self, *arrays: found.append(self) or run(self, *arrays))
+    return found
+
+
+def softmax(x: Any, y: Any) -> Any:
+    xp = of(x)
+    e = xp.exp(x - xp.max(x, axis=1, keepdims=True))
+    return e / xp.sum(e, axis=1, keepdims=True) * y
+
+
+IN_COLUMNS: dict[str, Callable[..., Any]] = {
+    "elementwise": lambda x, y: of(x).sin(x * 2.0 + y) * y + 1.0,
+    "transposes": lambda x, y: (x.mT * 2.0 + 1.0, x.mT + y.mT, of(x).permute_dims(x, (1, 0)) * 0.5),
+    "sums": lambda x, y: [of(x).sum(x * y, axis=axis) + 1.0 for axis in (None, 0, 1)],
+    "statistics": lambda x, y: [f(x + y, axis=i) * 2.0 for f in (of(x).mean, of(x).var, of(x).max) for i in (0, 1)],
+    "softmax": softmax,
+    "mixed": lambda x, y: (of(x).sum(x), of(x).sum(y, axis=0) * 2.0, of(x).reshape(x, (-1,)) + 1.0, x[:, 0] * 3.0),
+    "booleans": lambda x, y: of(x).where(of(x).any(x > y, axis=1, keepdims=True), x, 0.5) + of(x).all(x > y, axis=0),
+    "product": lambda x, y: (x @ y.mT) @ x + 1.0,
+    "loop": lambda x, y: control_flow.fori_loop(0, 3, lambda i, c: c * 0.5 + of(x).sum(x, axis=0), y[0, ...] * 1.0),
+    "gradient": grad(lambda x, y: of(x).sum(softmax(x, y) ** 2)),
+    "complex": lambda x, y: of(x).sum((x + 1j * y) * of(x).exp(1j * x), axis=0) * 2.0,
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (60, 40)], ids=str)
+@pytest.mark.parametrize("name", IN_COLUMNS)
+def test_arguments_in_the_order_of_columns(name: str, shape: tuple[int, ...], by_library: list[Any]) -> None:
+    f, rng = IN_COLUMNS[name], np.random.default_rng(0)
+    program, by_numpy = native(f), jit(f, compiler="numpy")
+    x, y = rng.normal(size=(2, *shape))
+    columns = np.asfortranarray
+    for arrays in ((columns(x), columns(y)), (columns(x), y), (x, columns(y)), (x, y)):
+        found, expected = program(*arrays), by_numpy(*arrays)
+        assert_same_bits(found, expected)
+        for a, b in zip(trees.leaves(found), trees.leaves(expected), strict=True):
+            assert np.asarray(a).flags.c_contiguous or np.asarray(b).flags.f_contiguous
+    assert not by_library
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (1, 2), (0, 2)], ids=str)
+def test_sums_of_stacks_in_the_order_of_columns(axis: Any, by_library: list[Any]) -> None:
+    def f(x: Any) -> list[Any]:
+        y = x * 2.0
+        return [of(x).sum(y, axis=axis) + 1.0, of(x).sum(y, axis=axis, keepdims=True) * 3.0]
+
+    x = np.random.default_rng(0).normal(size=(3, 20, 30)).mT
+    found, expected = native(f)(x), jit(f, compiler="numpy")(x)
+    assert_same_bits(found, expected)
+    assert [np.squeeze(each).strides for each in found] == [np.squeeze(each).strides for each in expected]
+    assert not by_library
+
+
+def test_constants_in_the_order_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    for n in (20, 100):
+        c, x = np.asfortranarray(rng.normal(size=(n, n))), rng.normal(size=(n, n))
+        f = lambda x, c=c: (x * 1.5) @ c + of(x).sum(c * 2.0, axis=0)
+        assert_same_bits(native(f)(x), f(x))

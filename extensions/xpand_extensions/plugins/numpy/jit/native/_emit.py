@@ -64,8 +64,8 @@ class Emitter:
         """Where the results of the current equation belong; None for those that may be anywhere."""
         self.counted: set[int] = set()
         """The `id` of the equations of loops that need a step."""
-        self.products: dict[int, tuple[Order, ...]] = {}
-        """The order of the operands of products in NumPy's memory, by the `id` of their equation."""
+        self.orders: dict[int, tuple[Order, ...]] = {}
+        """The order of the operands of products and reductions in NumPy's memory, by the `id` of their equation."""
         self.block: tuple[Any, dict[int, Any]] | None = None
         self.start(function, workspace)
 
@@ -267,9 +267,15 @@ class Emitter:
             kind = stored_type_of(node.dtype)
             found = Buffer(node.shape, node.dtype, self.cell(kind, max(1, node.size)))
         else:
-            found = self.allocated(node.shape, node.dtype)
+            found = self._allocated_like(node)
         self.store(node, found)
         return found
+
+    def _allocated_like(self, node: Node) -> Buffer:
+        """Return memory for an array, in the order of columns if it is computed from such arrays."""
+        if not _is_turned(node):
+            return self.allocated(node.shape, node.dtype)
+        return self.allocated(_turned_shape(node), node.dtype).viewed(np.matrix_transpose)
 
     def viewed(self, node: Node, view: View) -> Node:
         """Return a view of an array, or a rearrangement of the arrays that it is computed from."""
@@ -329,9 +335,12 @@ class Emitter:
             for position, value in zip(np.ndindex(*node.shape), node.values):
                 self.write(value, self.address(target, [Index(constant(i), i, i + 1) for i in position]), node.dtype)
             return
+        if _is_turned(node) and _is_turned(target):
+            node = _rearranged(node, _turned_shape(node), np.matrix_transpose)
+            target = target.viewed(np.matrix_transpose)
         if _is_flat(node) and target.is_contiguous and len(node.shape) > 1:
-            shape = (node.size,)
-            node, target = _flattened(node, shape), target.viewed(lambda x: x.reshape(shape))
+            flat: View = lambda x: x.reshape(-1)
+            node, target = _rearranged(node, (node.size,), flat), target.viewed(flat)
         calls = nodes(node, Call)
         if calls:
             store_in_blocks(self, node, calls, target)
@@ -444,10 +453,30 @@ def _is_flat(node: Node) -> bool:
     )
 
 
-def _flattened(node: Node, shape: Shape) -> Node:
+def _is_turned(node: Node) -> bool:
+    """Return whether all arrays of an expression have the elements of each matrix one after the other, by columns."""
+    arrays = [x for x in leaves(node) if not is_shared_element(x)]
+    return (
+        len(node.shape) > 1
+        and min(node.shape[-2:]) > 1
+        and bool(arrays)
+        and not nodes(node, Pieces)
+        and all(
+            isinstance(x, Buffer) and x.shape == node.shape and x.viewed(np.matrix_transpose).is_contiguous
+            for x in arrays
+        )
+    )
+
+
+def _turned_shape(node: Node) -> Shape:
+    return (*node.shape[:-2], node.shape[-1], node.shape[-2])
+
+
+def _rearranged(node: Node, shape: Shape, view: View) -> Node:
+    """Return an expression of views of a shape."""
     if is_shared_element(node):
         return node
     if isinstance(node, Buffer):
-        return node.viewed(lambda x: x.reshape(shape))
+        return node.viewed(view)
     assert isinstance(node, (Elementwise, Call))
-    return node.with_args(shape, [_flattened(x, shape) for x in node.args])
+    return node.with_args(shape, [_rearranged(x, shape, view) for x in node.args])

@@ -1,10 +1,11 @@
 """The operations that are compiled, each with the reason why some calls of it are not, and its instructions."""
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from operator import itemgetter, or_
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from .....tracing._graph import Equation, Variable
 from .....tracing.rules import ELEMENTWISE
@@ -37,7 +38,7 @@ from ._reductions import (
 )
 from ._scalars import is_compiled, literal, plan_of
 from ._triangular import triangular, triangular_order
-from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Small, all_are
+from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Shape, Small, all_are, contiguous
 
 DEEPEST: Final = 60
 """Operations that are computed for each element without an array in between."""
@@ -68,9 +69,12 @@ def _of_elements(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if all_are(Order.ROWS, orders):
         return Order.DENSE
     shapes = [x.shape if isinstance(x, Variable) else () for x in equation.inputs]
-    matrices = [len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes]
-    wanted = [Order.COLUMNS if is_matrix else Order.ROWS for is_matrix in matrices]
-    if out.shape in shapes and all(each in order for each, order in zip(wanted, orders)):
+    turned = [Order.COLUMNS in order for order in orders]
+    neutral = [
+        Order.ROWS in order and (Order.NEUTRAL in order or len(shape) < 2 or min(shape[-2:]) == 1)
+        for order, shape in zip(orders, shapes)
+    ]
+    if (True, out.shape) in zip(turned, shapes) and all(map(or_, turned, neutral)):
         return Order.COLUMNS
     is_mixed = all(Order.DENSE in order or Order.COLUMNS in order for order in orders)
     return Order.DENSE if is_mixed and set(shapes) == {out.shape} else "order of the elements in memory"
@@ -103,6 +107,8 @@ def _depth(node: Node) -> int:
 def _view(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not is_compiled(equation.outputs[0].dtype):
         return "data type"
+    if equation.op.name == "broadcast_to" and min((1, 1, *equation.inputs[0].shape)[-2:]) == 1:
+        return orders[0] & (Order.ROWS | Order.FORWARD) | Order.NEUTRAL
     if equation.op.name != "flip":
         return orders[0] & (Order.ROWS | Order.FORWARD)
     return orders[0] & (Order.PARTS if equation.params.get("axis", None) in (0, (0,)) else Order.ROWS)
@@ -114,7 +120,18 @@ def _unchanged(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type"
     if x.shape == out.shape or Order.DENSE in orders[0]:
         return orders[0] if x.shape == out.shape else Order.DENSE
-    return orders[0] & Order.EVEN
+    return Order.DENSE if Order.COLUMNS in orders[0] and _is_copied(x.shape, out.shape) else orders[0] & Order.EVEN
+
+
+def _is_copied(shape: Shape, target: Shape) -> bool:
+    """Return whether NumPy copies an array in the order of columns when it reshapes it."""
+    rows = (*shape[:-2], shape[-1], shape[-2])
+    matrices = np.swapaxes(as_strided(np.zeros(1, np.int8), rows, contiguous(rows)), -1, -2)
+    try:
+        np.reshape(matrices, target, copy=False)
+    except ValueError:
+        return True
+    return False
 
 
 def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:

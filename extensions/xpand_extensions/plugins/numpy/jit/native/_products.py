@@ -94,7 +94,7 @@ def multiplied(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
     """Multiply matrices, vectors or stacks of them."""
     if _is_chain(equation):
         return [_in_registers(emitter, equation, given)]
-    orders, out = emitter.products[id(equation)], equation.outputs[0]
+    orders, out = emitter.orders[id(equation)], equation.outputs[0]
     a, b = (_matrix(emitter, x, order) for x, order in zip(given, orders))
     found = emitter.result(out.shape, np.dtype(out.dtype))
     batch, m, k, n = _axes(equation)

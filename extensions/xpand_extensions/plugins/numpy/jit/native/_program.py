@@ -31,6 +31,8 @@ MISPLACED: Final = 1 << 8
 _REACTIONS: Final = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 _WARNED: Final = sum(_REACTIONS)
 _LOCK: Final = Lock()
+MOST_ORDERS: Final = 8
+"""The orders of inputs for which a program is compiled anew, at most."""
 LARGEST_SAVED: Final = 1 << 24
 """The bytes of a workspace that is saved for the next call, at most."""
 
@@ -62,16 +64,19 @@ def is_supported() -> bool:
 class Program:
     """A graph as machine code."""
 
-    def __init__(self, graph: Graph) -> None:
-        """Compile a graph."""
+    def __init__(self, graph: Graph, orders: Sequence[Order] | None = None) -> None:
+        """Compile a graph for inputs in some orders, `DENSE` by default: of those in `COLUMNS`, it takes transposes."""
         arguments = [*graph.inputs, *graph.constants]
         given = [np.require(x, requirements=("C", "A")) for x in graph.constants.values()]
         self.graph = Graph(graph.namespace, arguments, {}, graph.equations, graph.outputs)
-        self._support = support_of(self.graph)
+        known = [Order.DENSE] * len(graph.inputs) if orders is None else orders
+        self._turned = [*map(_is_transposed, known), *[False] * len(given)]
+        self._support = support_of(self.graph, [*known, *map(order_of, graph.constants.values())])
         transposed = self._transposed(self._support)
         self.results = [(x.shape, np.dtype(x.dtype), each) for x, each in zip(graph.outputs, transposed)]
         with _LOCK:
-            self.text, self.size, loops, self.shares, self.constants = _written(self.graph, self._support)
+            found = _written(self.graph, self._support, self._turned)
+            self.text, self.size, loops, self.shares, self.constants = found
             self._engine = _engine(self.text)
         self.constants = [*given, *self.constants]
         self.addresses = np.asarray([x for loop in loops for x in loop] or [0], dtype=np.int64)
@@ -81,7 +86,8 @@ class Program:
         self._workspaces: list[Any] = []
         """The workspace of the last call: memory that is new to the process costs more than operations on it."""
         self._library: Callable[..., Any] | None = None
-        self._copies: dict[tuple[Order, ...], bool] = {}
+        self._others: dict[tuple[Order, ...], Callable[..., Sequence[Any]]] = {}
+        """The functions that run instead for inputs in other orders."""
 
     def _compiled(self, name: str, result: Any, count: int) -> Any:
         """Return a function of Python's objects."""
@@ -139,16 +145,29 @@ class Program:
         return any(status & flag and reactions[name] != "ignore" for flag, name in _REACTIONS.items())  # type: ignore[literal-required]
 
     def _rearranged(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """Call the program with copies, or the library where the results depend on the order in memory."""
+        """Run what gives NumPy's results for arrays in their order in memory."""
         given = list(map(np.asarray, arrays))
         orders = tuple(map(order_of, given))
-        if orders not in self._copies:
-            support = support_of(self.graph, orders)
-            is_same = self._transposed(support) == self._transposed(self._support)
-            self._copies[orders] = is_same and not support.reasons and self._support.facts.cover(support.facts)
-        if self._copies[orders]:
-            return self(*[np.require(x, requirements=("C", "A")) for x in given])
-        return self.by_library(*arrays)
+        if orders not in self._others:
+            self._others[orders] = self._for_orders(orders)
+        return self._others[orders](*given)
+
+    def _for_orders(self, orders: tuple[Order, ...]) -> Callable[..., Sequence[Any]]:
+        """Return the program for copies, another one for arrays in the order of columns, or the library."""
+        support = support_of(self.graph, orders)
+        if support.reasons:
+            return self.by_library
+        is_same = self._transposed(support) == self._transposed(self._support)
+        if is_same and self._support.facts.cover(support.facts):
+            return lambda *given: self(*[np.require(x, requirements=("C", "A")) for x in given])
+        if not any(map(_is_transposed, orders)) or len(self._others) >= MOST_ORDERS:
+            return self.by_library
+        program = Program(self.graph, orders)
+        return lambda *given: program(*[np.require(x, requirements=("C", "A")) for x in program.turned(given)])
+
+    def turned(self, arrays: Sequence[Any]) -> list[Any]:
+        """Transpose the arrays that the program takes transposes of."""
+        return [x.mT if is_turned else x for x, is_turned in zip(arrays, self._turned, strict=True)]
 
     def _transposed(self, support: Support) -> list[bool]:
         """Tell which results NumPy makes in the order of columns."""
@@ -158,7 +177,7 @@ class Program:
         """Compute the same by NumPy's own functions, which also warn."""
         if self._library is None:
             self._library = compiled(self.graph)
-        found: Sequence[Any] = self._library(*arrays)
+        found: Sequence[Any] = self._library(*self.turned(arrays))
         return found
 
 
@@ -205,15 +224,17 @@ def _is_transposed(order: Order) -> bool:
     return Order.COLUMNS in order and Order.DENSE not in order
 
 
-def _result(like: Any, pointer: Any, order: Order) -> Buffer:
-    """Return the memory of a result, in the order in which NumPy returns it."""
-    if not _is_transposed(order):
+def _memory(like: Any, pointer: Any, is_turned: bool) -> Buffer:
+    """Return the memory of an argument or a result, of the transpose if `is_turned`."""
+    if not is_turned:
         return Buffer(like.shape, like.dtype, pointer)
     rows = (*like.shape[:-2], like.shape[-1], like.shape[-2])
     return Buffer(rows, like.dtype, pointer).viewed(np.matrix_transpose)
 
 
-def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[Share], list[Any]]:
+def _written(
+    graph: Graph, support: Support, turned: Sequence[bool]
+) -> tuple[str, int, list[Any], list[Share], list[Any]]:
     """Return a program's text, the bytes of its workspace, NumPy's loops, the shared ones, and its large constants."""
     large = _large_constants(graph)
     module = ir.Module(name="program", context=ir.Context())
@@ -227,9 +248,9 @@ def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[
     for x in body.args[:-1]:
         x.add_attribute("noalias")
     emitter = Emitter(module, body)
-    emitter.counted, emitter.products = support.facts
+    emitter.counted, emitter.orders = support.facts
     emitter.clear_flags()
-    given = [Buffer(x.shape, x.dtype, pointer) for x, pointer in zip(graph.inputs, body.args)]
+    given = [_memory(x, pointer, is_turned) for x, pointer, is_turned in zip(graph.inputs, body.args, turned)]
     inputs: list[Node] = [emitter.small(x) if x.size <= SMALL else x for x in given]
     pointers = {id(x): pointer for x, pointer in zip(large, body.args[counts[0] :])}
 
@@ -240,7 +261,7 @@ def _written(graph: Graph, support: Support) -> tuple[str, int, list[Any], list[
         return Small(value.shape, value.dtype, [literal(x, value.dtype) for x in value.ravel()])
 
     results = [
-        _result(x, pointer, support.orders.get(x, Order.DENSE))
+        _memory(x, pointer, _is_transposed(support.orders.get(x, Order.DENSE)))
         for x, pointer in zip(graph.outputs, body.args[sum(counts[:2]) :])
     ]
     targets = {x: each for x, each in zip(graph.outputs, results) if isinstance(x, Variable) and each.size > SMALL}

@@ -34,10 +34,13 @@ def _reduced_axes(equation: Equation) -> tuple[int, ...]:
     return tuple(sorted(i % ndim for i in axes))
 
 
-def _runs(equation: Equation) -> list[tuple[bool, int]]:
-    """Join neighbouring axes: whether they are reduced, and their length."""
+def _runs(equation: Equation, order: Order) -> list[tuple[bool, int]]:
+    """Join neighbouring axes, as they are in memory: whether they are reduced, and their length."""
     axes, runs = _reduced_axes(equation), list[tuple[bool, int]]()
-    for i, length in enumerate(equation.inputs[0].shape):
+    lengths = list(enumerate(equation.inputs[0].shape))
+    if order is Order.COLUMNS:
+        lengths[-2:] = reversed(lengths[-2:])
+    for i, length in lengths:
         if length == 1:
             continue
         if runs and runs[-1][0] == (i in axes):
@@ -57,31 +60,47 @@ def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "data type of the sum"
     if not is_logical and target.kind == "b":
         return "data type"
-    is_known = (Order.EVEN if equation.op.name == "sum" else Order.DENSE) in orders[0]
-    if not is_known and not (is_logical and out.aval.size == 1):
+    is_rows = (Order.EVEN if equation.op.name == "sum" else Order.DENSE) in orders[0]
+    if not is_rows and Order.COLUMNS not in orders[0] and not (is_logical and out.aval.size == 1):
         return "order of the elements in memory"
     if equation.op.name in ("max", "min") and (
-        not x.aval.size or sum(is_reduced for is_reduced, _ in _runs(equation)) > 1
+        not x.aval.size or sum(is_reduced for is_reduced, _ in _runs(equation, order_of_sums(orders[0]))) > 1
     ):
         return "axes"
     if not {"axis", "keepdims", "dtype"} >= equation.params.keys():
         return "parameters"
-    return Order.DENSE if _reduction_loop(equation) is not None else "no inner loop of NumPy"
+    if _reduction_loop(equation) is None:
+        return "no inner loop of NumPy"
+    return Order.COLUMNS if _keeps_columns(equation, order_of_sums(orders[0])) else Order.DENSE
+
+
+def order_of_sums(order: Order) -> Order:
+    """Return the order in which NumPy adds the elements of an array up."""
+    return Order.COLUMNS if Order.COLUMNS in order and Order.DENSE not in order else Order.DENSE
+
+
+def _keeps_columns(equation: Equation, order: Order) -> bool:
+    ndim = len(equation.inputs[0].shape)
+    return order is Order.COLUMNS and not {ndim - 1, ndim - 2} & set(_reduced_axes(equation))
 
 
 def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     node, out = given[0], equation.outputs[0]
     dtype, name = np.dtype(out.dtype), equation.op.name
-    buffer = emitter.dense(emitter.cast(node, dtype))
-    runs, loop = _runs(equation) or [(True, 1)], _reduction_loop(equation)
+    node, (order,) = emitter.cast(node, dtype), emitter.orders[id(equation)]
+    buffer = emitter.dense(node if order is Order.DENSE else emitter.viewed(node, np.matrix_transpose))
+    runs, loop = _runs(equation, order) or [(True, 1)], _reduction_loop(equation)
     assert loop is not None
     lengths = [length for is_reduced, length in runs if not is_reduced]
     count = math.prod(lengths)
+    keeps_columns = _keeps_columns(equation, order)
+    shape = (*out.shape[:-2], out.shape[-1], out.shape[-2]) if keeps_columns else out.shape
     if count <= SMALL:
-        found = emitter.in_memory(Small(out.shape, dtype, [literal(0, dtype)] * count))
+        found = emitter.in_memory(Small(shape, dtype, [literal(0, dtype)] * count))
     else:
-        found = emitter.result(out.shape, dtype)
+        found = emitter.allocated(shape, dtype) if keeps_columns else emitter.result(shape, dtype)
     target = found.viewed(lambda x: x.reshape(-1))
+    found = found.viewed(np.matrix_transpose) if keeps_columns else found
     flat = buffer.viewed(lambda x: x.reshape(tuple(length for _, length in runs)))
     strides, step = [], count
     for is_reduced, length in runs:

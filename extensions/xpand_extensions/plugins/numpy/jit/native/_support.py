@@ -17,6 +17,7 @@ from ._expansions import expanded
 from ._indexing import words_of
 from ._matrices import SYSTEMS
 from ._products import PRODUCTS, depends_on_order, may_be_symmetric
+from ._reductions import REDUCTIONS, order_of_sums
 from ._scalars import is_compiled
 from ._values import Order, all_are
 
@@ -29,20 +30,20 @@ class Facts(NamedTuple):
 
     loops: set[int]
     """The loops whose results are `DENSE` only if there is a step."""
-    products: dict[int, Orders]
-    """The orders of the operands of products whose values depend on them."""
+    orders: dict[int, Orders]
+    """The orders of the operands of products and reductions whose values depend on them."""
 
     def join(self, other: "Facts") -> bool:
         """Add the facts of a body; return whether none contradicts those of another use of it."""
         self.loops.update(other.loops)
-        is_same = all(self.products.get(key, orders) == orders for key, orders in other.products.items())
+        is_same = all(self.orders.get(key, orders) == orders for key, orders in other.orders.items())
         if is_same:
-            self.products.update(other.products)
+            self.orders.update(other.orders)
         return is_same
 
     def cover(self, other: "Facts") -> bool:
         """Return whether code for these facts is right for others too."""
-        return other.loops <= self.loops and other.products == self.products
+        return other.loops <= self.loops and other.orders == self.orders
 
 
 class Memory(NamedTuple):
@@ -89,9 +90,11 @@ def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
         of_inputs = [orders[x] if isinstance(x, Variable) else Order.DENSE for x in equation.inputs]
         found = _order(equation, of_inputs, facts)
         if equation.op.name in PRODUCTS and not isinstance(found, str) and depends_on_order(equation):
-            facts.products[id(equation)] = tuple(of_inputs)
+            facts.orders[id(equation)] = tuple(of_inputs)
             if may_be_symmetric(equation, of_inputs) and not memory.differs(*equation.inputs):
                 found = "product that may be symmetric"
+        elif equation.op.name in REDUCTIONS and not isinstance(found, str):
+            facts.orders[id(equation)] = (order_of_sums(of_inputs[0]),)
         memory.add(equation)
         if isinstance(found, str):
             reasons[id(equation)] = found
@@ -110,6 +113,8 @@ def order_of(x: Any) -> Order:
         return Order.COLUMNS
     steps = [step for length, step in zip(x.shape, x.strides) if length > 1 and step]
     found = Order.FORWARD if all(step > 0 for step in steps) else Order.OTHER
+    if not all(length > 1 and step for length, step in zip(x.shape[-2:], x.strides[-2:])):
+        found |= Order.NEUTRAL
     strides = list(map(abs, steps))
     return found | (Order.ROWS if strides == sorted(strides, reverse=True) else Order.OTHER)
 

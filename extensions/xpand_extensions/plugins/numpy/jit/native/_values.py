@@ -37,6 +37,8 @@ class Order(IntFlag):
     """The elements are adjacent, row by row."""
     COLUMNS = 40
     """The elements of each matrix of a stack are adjacent, column by column: those of its transpose are `DENSE`."""
+    NEUTRAL = 128
+    """Each matrix of a stack is one row or one column, which may be repeated."""
     SLICES = 16
     """Each part along the first axis is `ROWS`."""
 
