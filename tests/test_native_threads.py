@@ -139,6 +139,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda z: [z * (z[0] + 2.0) / 3.0, of(z).exp(z), of(z).sum(z, axis=0), abs(z)],
         (numbers(ROWS, COLUMNS) * (1 + 2j),),
     ),
+    "complex numbers in registers": (
+        lambda z, c: [z * (c[0] * c[1] + 1j), of(z).exp(z * c[0]), of(z).sum(z / (c[1] + 1.0), axis=1)],
+        (numbers(ROWS, COLUMNS) * (1 + 2j), numbers(2) * 1j),
+    ),
+    "arrays in the order of columns": (reduced, (np.asfortranarray(numbers(ROWS, COLUMNS)),)),
     "integers": (lambda x: [x * x + 3, x // 3, x << 1, x % 5], (samples("int32", 500, 0) | 1,)),
     "broadcasting": (lambda x: formula(x[:, None]) + of(x).exp(x) * x[:, None], (numbers(ROWS),)),
     "rearrangements": (rearranged, (numbers(ROWS, COLUMNS), numbers(ROWS, COLUMNS, seed=1))),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.ir.instructions import ExtractValue, InsertValue
 
 from ._values import Call, Elementwise, Node, Shape, constant, nodes
 
@@ -152,8 +153,13 @@ def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
             for x in used:
                 if given(x) is not x:
                     each.replace_usage(x, given(x))
-            if isinstance(each, ir.GEPInstr):  # `replace_usage` changes its operands only
+            # `replace_usage` changes the operands only.
+            if isinstance(each, ir.GEPInstr):
                 each.pointer, *each.indices = each.operands
+            elif isinstance(each, InsertValue):
+                each.aggregate, each.value = each.operands
+            elif isinstance(each, ExtractValue):
+                (each.aggregate,) = each.operands
     if not any(isinstance(x.type, ir.PointerType) for x in read):
         for x, outer in zip(function.args, program.args):
             if "noalias" in outer.attributes:
