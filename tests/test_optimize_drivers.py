@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.optimize
@@ -327,3 +329,17 @@ def test_scipys_methods_evaluate_value_and_gradient_together(method: str) -> Non
     found = minimize(f, np.asarray([-1.2, 1.0]), method=method)
     # Two more calls than counted: whether the value is concrete, and the value of the result.
     assert f.calls - 2 == found.function_evaluations == found.gradient_evaluations
+
+
+def test_calls_like_an_earlier_one_on_jax() -> None:
+    f = jit(lambda x, c: x * x - c)
+    for a, b, c in ((0.0, 5.0, 4.0), (0.0, 5.0, 9.0), (1.0, 7.0, 16.0)):
+        ends = jnp.asarray(a), jnp.asarray(b)
+        found, again = (brentq(f, *ends, args=(jnp.asarray(c),)) for _ in range(2))
+        for x, y in zip(trees.leaves(found), trees.leaves(again)):
+            assert (type(x), x.dtype, float(x)) == (type(y), y.dtype, float(y))
+        np.testing.assert_allclose(found.x, np.sqrt(c), rtol=1e-12)
+    with pytest.raises(ConvergenceError):
+        brentq(f, jnp.asarray(0.0), jnp.asarray(1.0), args=(jnp.asarray(4.0),))
+    roots = jax.vmap(lambda c: brentq(f, jnp.asarray(0.0), jnp.asarray(5.0), args=(c,)).x)(jnp.asarray([4.0, 9.0]))
+    np.testing.assert_allclose(roots, [2.0, 3.0])

@@ -18,14 +18,14 @@ Plan = Callable[[Array, tuple[Any, ...], bool], OptimizeResult | None]
 class Repeatable:
     """A call of a function that is compiled itself. Its plan is stored with the function."""
 
-    __slots__ = ("_arrays", "_key", "_plan", "_plans", "_start", "_throw")
+    __slots__ = ("_arrays", "_key", "_plan", "_plans", "_start", "_throw", "count")
 
     def __init__(
         self, plans: Compiled[Plan], key: Hashable, start: Array, arrays: tuple[Array, ...], throw: bool
     ) -> None:
         """Take the plans of the function, the signature of the call and its arrays; look the plan up."""
         self._plans, self._key, self._start, self._arrays, self._throw = plans, key, start, arrays, throw
-        self._plan = plans.get(key)
+        self._plan, self.count = plans.get(key), len(arrays)
 
     def again(self) -> OptimizeResult | None:
         """Solve the problem by the plan of an earlier call; None where there is none."""

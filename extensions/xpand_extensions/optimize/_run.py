@@ -1,7 +1,8 @@
 """Run a method: its steps, trajectory, callback and final status."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from xpand import UnsupportedError, array_namespace, is_concrete, trees
 from xpand.extend import Array, checks
@@ -31,6 +32,10 @@ class Record(NamedTuple):
     gradient_evaluations: Array
     status: Array
     history: History | None = None
+
+
+_Again: TypeAlias = Callable[[Array, tuple[Any, ...]], tuple[Record, Any] | None]
+"""Solves a problem like an earlier one; returns its end, and the value there or None."""
 
 
 class Problem(Protocol):
@@ -181,7 +186,7 @@ def solved(
 
     def run_method(start: Array, *given: Any) -> tuple[Array, Any]:
         drive = _driver(task, start, given) if callback is None else None
-        found = None if drive is None else _driven(drive, start, given, solve)
+        found = None if drive is None else _driven(drive, solve, start, given)
         if found is not None:
             return found[0].x, (found[0], None)
         notify = None if callback is None else lambda record: callback(problem.result(record, given))
@@ -191,22 +196,27 @@ def solved(
     def whole(start: Array, args: tuple[Any, ...]) -> tuple[Array, Any]:
         return implicit(condition, start, run_method, args, **options)
 
+    again: _Again | None = None
     check(problem.name, progress)
     label = "objective" if problem.name == "minimize" else "residual"
     with tracked(f"{problem.name}: {method}", task.limits.max_steps, label, progress=progress) as report:
         # Try without derivatives first: preparing them takes longer than many solutions.
         drive = _driver(task, start, args) if callback is None else None
-        driven = None if drive is None else _driven(drive, start, args, solve)
-        if driven is not None:
+        driven = None if drive is None else _driven(drive, solve, start, args)
+        if drive is not None and driven is not None:
             last, recorded, x = driven[0], None, driven[0].x
+            again = partial(_driven, drive, solve)
         elif callback is None and report is None and key is not None and is_concrete(start):
             known = (problem.name, method, problem.vectors.signature, key)
-            x, (last, recorded) = reused(whole, start, start, args, of=problem.functions, key=known, small=True)
+            run_whole = partial(reused, whole, of=problem.functions, key=known, small=True)
+            x, (last, recorded) = run_whole(start, start, args)
+            again = partial(_reused, run_whole)
         else:
             x, (last, recorded) = whole(start, args)
         result = problem.result(last._replace(x=x), args)
-        if drive is not None and driven is not None and repeatable is not None and problem.vectors.is_plain:
-            repeatable.add(_plan(problem, method, start, args, drive, solve, result.fun, driven[1]))
+        if again is not None and repeatable is not None and problem.vectors.is_plain and recorded is None:
+            fixed = args[: len(args) - repeatable.count]
+            repeatable.add(_plan(problem, method, start, fixed, again, result.fun, driven and driven[1]))
         if recorded is not None:
             rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023
             result = result._replace(trajectory=trees.stack([problem.result(row, args) for row in rows]))
@@ -227,9 +237,8 @@ def _plan(
     problem: Problem,
     method: str,
     start: Array,
-    args: tuple[Any, ...],
-    drive: Driver,
-    solve: Callable[..., Any],
+    fixed: tuple[Any, ...],
+    solve: _Again,
     fun: Any,
     value: Any,
 ) -> Plan:
@@ -239,21 +248,20 @@ def _plan(
         problem: The first of them.
         method: The name of its method.
         start: Its starting point.
-        args: Its parameters: those that the facade makes of its options, then the user's.
-        drive: Its driver.
-        solve: As in `solved`.
+        fixed: The parameters that the facade makes of its options; the user's follow.
+        solve: Solves such problems, given the starting point and all parameters.
         fun: The value of the user's function at its solution, which may have any structure and data type.
-        value: The same, if the driver knows it.
+        value: The same, if a driver knows it.
     """
     is_value = type(fun) is type(value) and (fun.dtype, fun.shape) == (value.dtype, value.shape)
     xp, shape = array_namespace(start), start.shape
 
     def again(start: Array, given: tuple[Any, ...], throw: bool) -> OptimizeResult | None:
-        given = (*args[: len(args) - len(given)], *given)
-        driven = _driven(drive, start if start.shape == shape else xp.reshape(start, shape), given, solve)
-        if driven is None:
+        given = (*fixed, *given)
+        found = solve(start if start.shape == shape else xp.reshape(start, shape), given)
+        if found is None:
             return None
-        record, value = driven
+        record, value = found
         result = problem.result(record, given, value if is_value else None)
         if throw:
             throw_unless_converged(problem.name, method, result)
@@ -262,7 +270,15 @@ def _plan(
     return again
 
 
-def _driven(drive: Driver, start: Array, args: tuple[Any, ...], solve: Callable[..., Any]) -> tuple[Record, Any] | None:
+def _reused(run: Callable[..., Any], start: Array, args: tuple[Any, ...]) -> tuple[Record, Any] | None:
+    """Solve a problem by the program of an earlier one, if the values are concrete."""
+    if not is_concrete(start):
+        return None
+    x, (last, _) = run(start, start, args)
+    return last._replace(x=x), None
+
+
+def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[Any, ...]) -> tuple[Record, Any] | None:
     """Solve a problem by a driver of its library; return its end, and the value there if the driver knows it."""
     found = drive(start, args)
     if found is None:

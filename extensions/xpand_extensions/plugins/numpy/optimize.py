@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Any, Final
 
 import numpy as np
@@ -85,6 +86,10 @@ def _largest(x: Any) -> float:
     return abs(float(x[idamax(x)]))
 
 
+_STEP: Final = Signature([Parameter("intermediate_result", Parameter.KEYWORD_ONLY)])
+"""The signature of a callback, which SciPy looks up at each call."""
+
+
 class _Lowest:
     """The calls of a function and its gradient by SciPy, and the lowest point so far."""
 
@@ -110,12 +115,17 @@ class _Lowest:
             self.x, self.fun, self.value, self.slope = x, fun, value, slope
         return value, slope
 
-    def step(self, intermediate_result: Any) -> None:
-        """Count a step; stop if it leads too far away."""
-        self.steps += 1
-        if not _largest(intermediate_result.x) <= self.far:
-            self.x = intermediate_result.x
-            raise _StopError
+    def callback(self) -> Callable[..., None]:
+        """Return the function that counts steps, and stops the iteration if one leads far away."""
+
+        def step(*, intermediate_result: Any) -> None:
+            self.steps += 1
+            if not _largest(intermediate_result.x) <= self.far:
+                self.x = intermediate_result.x
+                raise _StopError
+
+        vars(step)["__signature__"] = _STEP
+        return step
 
 
 def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome | None:
@@ -140,7 +150,7 @@ def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: t
         method, bounds = ("bfgs", None) if task.method == "bfgs" else ("l-bfgs-b", _bounds(box, x))
         given = {"method": method, "bounds": bounds, "options": options}
         try:
-            found = minimize(lowest, x, jac=True, callback=lowest.step, **given)
+            found = minimize(lowest, x, jac=True, callback=lowest.callback(), **given)
             fun = lowest.fun if found.fun == lowest.value else None
             lowest.x, lowest.slope, lowest.fun = found.x, found.jac, fun
         except _StopError:
