@@ -6,8 +6,10 @@ from typing import Any
 from xpand import trees
 from xpand.extend import Array
 
+from .._dispatch import forwards_to
 from ..jit._calls import traced_with
 from ..jit._graph import ShapeDtype
+from ..jit._host import pure_callback as facade
 from ..tracing._backend import LIBRARY
 from ..tracing._host import io_callback as _io_callback, pure_callback as _pure_callback
 from ..tracing._jit import jit_by, lower_by, staged
@@ -37,14 +39,8 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     return named
 
 
-def pure_callback(
-    function: Callable[..., Any],
-    result_shape_dtypes: Any,
-    /,
-    *args: Array,
-    vmap_method: str = "sequential",
-    **kwargs: Array,
-) -> Any:
+@forwards_to(facade)
+def pure_callback(function: Any, result_shape_dtypes: Any, /, *args: Array, vmap_method: str) -> Any:
     return _pure_callback(function, result_shape_dtypes, args, vmap_method)
 
 

@@ -1,11 +1,12 @@
 """Mapping on any library, by tracing."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xpand import array_namespace, default_namespace
 from xpand.extend import Array, checks
 
+from .._dispatch import forwards_to
 from ..devices import to_device
 from ..tracing import traced_namespace
 from ..tracing._batching import batched, collective
@@ -13,7 +14,7 @@ from ..tracing._custom import called
 from ..vmap import _names as names, vmap as vmap_of_trees
 from ..vmap._collectives import gathered
 from ..vmap._lanes import own_entry
-from ..vmap._parallel import devices_of_replicas
+from ..vmap._parallel import devices_of_replicas, pmap as pmap_of_trees
 
 
 def vmap(
@@ -77,19 +78,19 @@ def _spread(x: Array, size: int) -> Array:
     return xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
 
 
+@forwards_to(pmap_of_trees)
 def pmap(
-    function: Callable[..., Any],
+    function: Any,
     /,
-    axis_name: Any = None,
+    axis_name: Any,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    static_broadcasted_argnums: int | Iterable[int] = (),
-    devices: Sequence[Any] | None = None,
-    backend: str | None = None,
-    axis_size: int | None = None,
-    donate_argnums: int | Iterable[int] = (),
-) -> Callable[..., Any]:
+    in_axes: Any,
+    out_axes: Any,
+    devices: Any,
+    backend: Any,
+    axis_size: Any,
+    **rest: Any,
+) -> Any:
     def alone(*leaves: Any) -> Any:
         arrays = [x for x in leaves if checks.is_array(x)]
         (device,) = devices_of_replicas(size, devices, backend, array_namespace(*arrays), arrays[0], most=1)

@@ -6,7 +6,9 @@ from typing import Any, TypeAlias
 from xpand import array_namespace
 from xpand.extend import Array
 
+from ... import autodiff
 from ..._captures import captured, solved_directly, with_own_cells
+from ..._dispatch import forwards_to
 from ...autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver
 from ...tracing import traced_namespace
 from ...tracing._core import TracedArray, aval_of, bare
@@ -16,16 +18,9 @@ Arrays: TypeAlias = tuple[Array, ...]
 Function: TypeAlias = Callable[..., Any]
 
 
+@forwards_to(autodiff.custom_linear_solve)
 def custom_linear_solve(
-    matvec: Function,
-    b: Arrays,
-    /,
-    *,
-    solve: Function,
-    transpose_solve: Function | None = None,
-    args: Arrays = (),
-    symmetric: bool = False,
-    has_aux: bool = False,
+    matvec: Function, b: Arrays, /, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(matvec: Function, solve: Function, transpose_solve: Function | None) -> LinearSystem:
         size: list[int] = []
@@ -36,15 +31,9 @@ def custom_linear_solve(
     return _solved(equation, (matvec, solve, transpose_solve), b, args)
 
 
+@forwards_to(autodiff.custom_root)
 def custom_root(
-    f: Function,
-    initial_guess: Arrays,
-    /,
-    *,
-    solve: Function,
-    tangent_solve: Any = None,
-    args: Arrays = (),
-    has_aux: bool = False,
+    f: Function, initial_guess: Arrays, /, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(f: Function, solve: Function, tangent_solve: Function) -> Root:
         calculus = calculus_of(traced_namespace(array_namespace(*initial_guess, *args)))

@@ -14,16 +14,17 @@ Axes = tuple[Sequence[int], Sequence[int]]
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
     plan = plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
-    return execute(plan, operands, _single, _pair)
+    return execute(plan, operands, _pair)
 
 
 def execute(
     plan: Plan,
     operands: Sequence[Array],
-    single: Callable[[Single, Array], Array],
     pair: Callable[[Pair, Array, Array], Array],
+    single: Callable[[Single, Array], Array] | None = None,
 ) -> Array:
-    """Run the steps of an einsum, with a library's function for each kind."""
+    """Run the steps of an einsum, with a library's function for pairs, and maybe one for single operands."""
+    single = single or _single
     if plan.is_pair:
         return pair(plan.pairs[0], *operands)
     current = [x if step is None else single(step, x) for step, x in zip(plan.singles, operands)]
@@ -34,11 +35,8 @@ def execute(
 
 
 def _single(step: Single, x: Array) -> Array:
-    return reduce_alone(array_namespace(x), step, x)
-
-
-def reduce_alone(xp: Namespace, step: Single, x: Array) -> Array:
     """Take diagonals of one operand, sum over the axes that are not kept, and order the others."""
+    xp = array_namespace(x)
     if step.shape is not None:
         x = xp.reshape(x, step.shape)
     labels = step.labels

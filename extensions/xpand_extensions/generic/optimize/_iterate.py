@@ -1,25 +1,17 @@
 """The loop of `optimize` for any library: Python's where the values are known, else `while_loop`."""
 
-from collections.abc import Callable
 from typing import Any
 
 from xpand import UnsupportedError, trees
-from xpand.extend import Array
+from xpand_extensions import optimize
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._lazy import is_lazy
 
 from ...optimize._algorithms._loops import is_known, looped, stepped
 
 
-def iterate(
-    step: Callable[[Any], Any],
-    state: trees.Tree,
-    /,
-    *,
-    running: Callable[[Any], Array],
-    init: Callable[[Any], Any] | None = None,
-    lazy_steps: int | None = None,
-    callback: Callable[[Any], Any] | None = None,
-) -> trees.Tree:
+@forwards_to(optimize.iterate)
+def iterate(step: Any, state: Any, /, *, running: Any, init: Any, lazy_steps: int | None, callback: Any) -> trees.Tree:
     lazy = is_lazy(trees.leaves(state)[0])
     if lazy and lazy_steps is None:
         raise UnsupportedError(

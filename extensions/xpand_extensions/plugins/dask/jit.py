@@ -8,17 +8,12 @@ import numpy as np
 from dask import delayed
 
 from xpand.extend import Array
-from xpand_extensions.jit._host import of_shapes
+from xpand_extensions._dispatch import forwards_to
+from xpand_extensions.jit._host import of_shapes, pure_callback as facade
 
 
-def pure_callback(
-    function: Callable[..., Any],
-    result_shape_dtypes: Any,
-    /,
-    *args: Array,
-    vmap_method: str = "sequential",
-    **kwargs: Array,
-) -> Any:
+@forwards_to(facade)
+def pure_callback(function: Any, result_shape_dtypes: Any, /, *args: Array, **options: Any) -> Any:
     shapes = [tuple(each.shape) for each in result_shape_dtypes]
     found = delayed(_called)(function, shapes, *args)
     return tuple(

@@ -6,24 +6,19 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-import xpand.dask.array as xp
 from xpand.dask.array._blocks import merge
 from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions import linalg
 from xpand_extensions._dispatch import forwards_to
-from xpand_extensions.generic.linalg._products import execute, reduce_alone
+from xpand_extensions.generic.linalg._products import execute
 from xpand_extensions.linalg._factorizations import LUFactors, LUResult
 from xpand_extensions.linalg._lstsq import LstsqResult, least_squares as least_squares_of_columns
-from xpand_extensions.linalg._plan import Pair, Single, plan_of
+from xpand_extensions.linalg._plan import Pair, plan_of
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
     plan = plan_of(subscripts, tuple([x.shape for x in operands]), optimize)
-    return execute(plan, operands, _single, _pair)
-
-
-def _single(step: Single, x: Array) -> Array:
-    return reduce_alone(xp, step, x)
+    return execute(plan, operands, _pair)
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:

@@ -12,7 +12,7 @@ from xpand_extensions import special
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def blockwise(function: F) -> F:
+def _blockwise(function: F) -> F:
     """Make a function of arrays run on their blocks, which broadcast as the arrays would."""
 
     @wraps(function)
@@ -22,43 +22,43 @@ def blockwise(function: F) -> F:
     return run  # type: ignore[return-value]
 
 
-i0 = blockwise(special.i0)
-i0e = blockwise(special.i0e)
-i1 = blockwise(special.i1)
-i1e = blockwise(special.i1e)
+i0 = _blockwise(special.i0)
+i0e = _blockwise(special.i0e)
+i1 = _blockwise(special.i1)
+i1e = _blockwise(special.i1e)
 
-erf = blockwise(special.erf)
-erfc = blockwise(special.erfc)
-erfcinv = blockwise(special.erfcinv)
-erfinv = blockwise(special.erfinv)
-log_ndtr = blockwise(special.log_ndtr)
-ndtr = blockwise(special.ndtr)
-ndtri = blockwise(special.ndtri)
+erf = _blockwise(special.erf)
+erfc = _blockwise(special.erfc)
+erfcinv = _blockwise(special.erfcinv)
+erfinv = _blockwise(special.erfinv)
+log_ndtr = _blockwise(special.log_ndtr)
+ndtr = _blockwise(special.ndtr)
+ndtri = _blockwise(special.ndtri)
 
-betainc = blockwise(special.betainc)
-betaln = blockwise(special.betaln)
-digamma = blockwise(special.digamma)
-factorial = blockwise(special.factorial)
-gammainc = blockwise(special.gammainc)
-gammaincc = blockwise(special.gammaincc)
-gammaln = blockwise(special.gammaln)
-zeta = blockwise(special.zeta)
+betainc = _blockwise(special.betainc)
+betaln = _blockwise(special.betaln)
+digamma = _blockwise(special.digamma)
+factorial = _blockwise(special.factorial)
+gammainc = _blockwise(special.gammainc)
+gammaincc = _blockwise(special.gammaincc)
+gammaln = _blockwise(special.gammaln)
+zeta = _blockwise(special.zeta)
 
 
 def polygamma(n: int, x: Array, /) -> Array:
-    return blockwise(lambda block: special.polygamma(n, block))(x)
+    return _blockwise(lambda block: special.polygamma(n, block))(x)
 
 
-entr = blockwise(special.entr)
-expit = blockwise(special.expit)
-log_sigmoid = blockwise(special.log_sigmoid)
-logit = blockwise(special.logit)
-sigmoid = blockwise(special.sigmoid)
-softplus = blockwise(special.softplus)
-xlog1py = blockwise(special.xlog1py)
-xlogy = blockwise(special.xlogy)
+entr = _blockwise(special.entr)
+expit = _blockwise(special.expit)
+log_sigmoid = _blockwise(special.log_sigmoid)
+logit = _blockwise(special.logit)
+sigmoid = _blockwise(special.sigmoid)
+softplus = _blockwise(special.softplus)
+xlog1py = _blockwise(special.xlog1py)
+xlogy = _blockwise(special.xlogy)
 
-cbrt = blockwise(special.cbrt)
-exp2 = blockwise(special.exp2)
-rsqrt = blockwise(special.rsqrt)
-sinc = blockwise(special.sinc)
+cbrt = _blockwise(special.cbrt)
+exp2 = _blockwise(special.exp2)
+rsqrt = _blockwise(special.rsqrt)
+sinc = _blockwise(special.sinc)

@@ -11,9 +11,11 @@ import jax.numpy as jnp
 from xpand import trees
 from xpand.extend import Array
 
+from ..._dispatch import forwards_to
 from ...jit._ahead import Executable, Lowering
 from ...jit._calls import jit_with, lower_with, one_of, traced_with
 from ...jit._graph import ShapeDtype
+from ...jit._host import pure_callback as facade
 from ...jit._reused import reused_by
 from ._explained import explained
 
@@ -79,14 +81,8 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     return named
 
 
-def pure_callback(
-    function: Callable[..., Any],
-    result_shape_dtypes: Any,
-    /,
-    *args: Array,
-    vmap_method: str = "sequential",
-    **kwargs: Array,
-) -> Any:
+@forwards_to(facade)
+def pure_callback(function: Any, result_shape_dtypes: Any, /, *args: Array, vmap_method: str) -> Any:
     declared = tuple(map(_struct, result_shape_dtypes))
     return jax.pure_callback(_Host(function), declared, *args, vmap_method=vmap_method)
 

@@ -14,11 +14,11 @@ import xpand.jax as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic, _products as products
 from xpand_extensions.generic.linalg._functions import MAX_SQUARINGS, exponential, principal_logarithm
-from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone
+from xpand_extensions.generic.linalg._products import Axes, execute
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
-from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
+from xpand_extensions.linalg._plan import Pair, Plan, plan_of
 
 
 @jax.jit  # type: ignore[untyped-decorator]
@@ -84,11 +84,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
 
 @partial(jax.jit, static_argnums=0)
 def _execute(plan: Plan, *operands: Array) -> Array:
-    return execute(plan, operands, _single, _pair)
-
-
-def _single(step: Single, x: Array) -> Array:
-    return reduce_alone(xp, step, x)
+    return execute(plan, operands, _pair)
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:

@@ -6,21 +6,14 @@ from typing import Any
 import jax
 
 from xpand import trees
-from xpand.extend import Array
 
+from ... import optimize
+from ..._dispatch import forwards_to
 from ...optimize._algorithms._loops import is_known, looped, stepped
 
 
-def iterate(
-    step: Callable[[Any], Any],
-    state: trees.Tree,
-    /,
-    *,
-    running: Callable[[Any], Array],
-    init: Callable[[Any], Any] | None = None,
-    lazy_steps: int | None = None,
-    callback: Callable[[Any], Any] | None = None,
-) -> trees.Tree:
+@forwards_to(optimize.iterate)
+def iterate(step: Any, state: Any, /, *, running: Any, init: Any, callback: Any, **options: Any) -> trees.Tree:
     if callback is not None and is_known(state):
         initial = state if init is None else init(state)
         if is_known(initial):

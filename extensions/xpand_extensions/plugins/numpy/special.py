@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _OWN: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 
-def scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
+def _scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
     """Make a function of arrays that calls SciPy's for float32 and float64, and the generic one for others."""
 
     # Without a loop for one and two arrays: a loop costs as much as computing a hundred elements.
@@ -38,10 +38,10 @@ def scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
 
 # Bessel functions: finite as far as the function is, and infinite at infinity.
 
-i0e = scipy_or(scipy.special.i0e, generic.i0e)
-_i0 = scipy_or(scipy.special.i0, generic.i0)
-_i1 = scipy_or(scipy.special.i1, generic.i1)
-_i1e = scipy_or(scipy.special.i1e, generic.i1e)
+i0e = _scipy_or(scipy.special.i0e, generic.i0e)
+_i0 = _scipy_or(scipy.special.i0, generic.i0)
+_i1 = _scipy_or(scipy.special.i1, generic.i1)
+_i1e = _scipy_or(scipy.special.i1e, generic.i1e)
 
 
 def i0(x: Array, /) -> Array:
@@ -66,23 +66,23 @@ def _corrected(result: Array, x: Array, function: Callable[[Array], Array]) -> A
     return result[()]
 
 
-erf = scipy_or(scipy.special.erf, generic.erf)
-erfc = scipy_or(scipy.special.erfc, generic.erfc)
-erfinv = scipy_or(scipy.special.erfinv, generic.erfinv)
-erfcinv = scipy_or(scipy.special.erfcinv, generic.erfcinv)
-ndtr = scipy_or(scipy.special.ndtr, generic.ndtr)
-ndtri = scipy_or(scipy.special.ndtri, generic.ndtri)
-log_ndtr = scipy_or(scipy.special.log_ndtr, generic.log_ndtr)
+erf = _scipy_or(scipy.special.erf, generic.erf)
+erfc = _scipy_or(scipy.special.erfc, generic.erfc)
+erfinv = _scipy_or(scipy.special.erfinv, generic.erfinv)
+erfcinv = _scipy_or(scipy.special.erfcinv, generic.erfcinv)
+ndtr = _scipy_or(scipy.special.ndtr, generic.ndtr)
+ndtri = _scipy_or(scipy.special.ndtri, generic.ndtri)
+log_ndtr = _scipy_or(scipy.special.log_ndtr, generic.log_ndtr)
 
 # The missing functions of the gamma function's family are generic: these are as fast as SciPy's `polygamma` and
 # `gamma`, and exact where SciPy's `betaln` is off by 4e3 ulps.
 
-_gammaln = scipy_or(scipy.special.gammaln, generic.gammaln)
-digamma = scipy_or(scipy.special.digamma, generic.digamma)
-gammainc = scipy_or(scipy.special.gammainc, generic.gammainc)
-gammaincc = scipy_or(scipy.special.gammaincc, generic.gammaincc)
+_gammaln = _scipy_or(scipy.special.gammaln, generic.gammaln)
+digamma = _scipy_or(scipy.special.digamma, generic.digamma)
+gammainc = _scipy_or(scipy.special.gammainc, generic.gammainc)
+gammaincc = _scipy_or(scipy.special.gammaincc, generic.gammaincc)
 zeta = in_blocks(generic.zeta)
-_betainc = scipy_or(scipy.special.betainc, generic.betainc)
+_betainc = _scipy_or(scipy.special.betainc, generic.betainc)
 
 
 # Up to so many elements, a list is searched faster than a reduction starts.
@@ -124,11 +124,11 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
     return found.astype(np.float32)
 
 
-sigmoid = expit = scipy_or(scipy.special.expit, generic.sigmoid)
-logit = scipy_or(scipy.special.logit, generic.logit)
-entr = scipy_or(scipy.special.entr, generic.entr)
-xlogy = scipy_or(scipy.special.xlogy, generic.xlogy)
-xlog1py = scipy_or(scipy.special.xlog1py, generic.xlog1py)
+sigmoid = expit = _scipy_or(scipy.special.expit, generic.sigmoid)
+logit = _scipy_or(scipy.special.logit, generic.logit)
+entr = _scipy_or(scipy.special.entr, generic.entr)
+xlogy = _scipy_or(scipy.special.xlogy, generic.xlogy)
+xlog1py = _scipy_or(scipy.special.xlog1py, generic.xlog1py)
 
 
 def softplus(x: Array, /) -> Array:

@@ -1,6 +1,5 @@
 """Linear systems and roots with implicit derivatives on JAX: its own."""
 
-from collections.abc import Callable
 from itertools import accumulate
 from math import prod
 from typing import Any, TypeAlias
@@ -10,21 +9,16 @@ import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
 from xpand.extend import LibraryArray as Array
+from xpand_extensions import autodiff
 from xpand_extensions._captures import captured, solved_directly
+from xpand_extensions._dispatch import forwards_to
 
 Arrays: TypeAlias = tuple[Array, ...]
 
 
+@forwards_to(autodiff.custom_linear_solve)
 def custom_linear_solve(
-    matvec: Callable[..., Any],
-    b: Arrays,
-    /,
-    *,
-    solve: Callable[..., Any],
-    transpose_solve: Callable[..., Any] | None = None,
-    args: Arrays = (),
-    symmetric: bool = False,
-    has_aux: bool = False,
+    matvec: Any, b: Arrays, /, *, solve: Any, transpose_solve: Any, args: Arrays, symmetric: bool, **options: Any
 ) -> tuple[Arrays, Arrays]:
     found = _directly((matvec, solve, transpose_solve), b, args)
     if found is not None:
@@ -55,15 +49,9 @@ def custom_linear_solve(
     return form.arrays(x), tuple(aux)
 
 
+@forwards_to(autodiff.custom_root)
 def custom_root(
-    f: Callable[..., Any],
-    initial_guess: Arrays,
-    /,
-    *,
-    solve: Callable[..., Any],
-    tangent_solve: Any = None,
-    args: Arrays = (),
-    has_aux: bool = False,
+    f: Any, initial_guess: Arrays, /, *, solve: Any, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
     found = _directly((f, solve, tangent_solve), initial_guess, args)
     if found is not None:

@@ -17,14 +17,7 @@ from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of
 
-
-def order_of(pivots: Array, rows: int) -> list[int]:
-    """Convert a sequence of row exchanges to a permutation."""
-    order = list(range(rows))
-    for row, other in enumerate(pivots.tolist()):
-        order[row], order[other] = order[other], order[row]
-    return order
-
+from ._pivots import order_of
 
 _TINY: Final = 64
 """For operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
@@ -38,7 +31,7 @@ _FAR: Final = 1e100
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
     plan = plan_of(subscripts, tuple([x.shape for x in operands]), optimize)
-    return execute(plan, operands, _single, _pair)
+    return execute(plan, operands, _pair, _single)
 
 
 def _single(step: Single, x: Array) -> Array:

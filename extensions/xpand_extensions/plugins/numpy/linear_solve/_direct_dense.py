@@ -13,7 +13,7 @@ from xpand_extensions.generic.linear_solve import _direct_dense as generic
 from xpand_extensions.linear_solve._condition import estimate, starts_of, verdict
 from xpand_extensions.linear_solve._factors import Factors
 
-from ..linalg import order_of
+from ..linalg._pivots import order_of
 
 _MAX_STARTS: Final = 64
 _STARTS: dict[tuple[int, str], Array] = {}

@@ -7,7 +7,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import torch
 
 from xpand.extend import LibraryArray as Array
+from xpand_extensions import autodiff
 from xpand_extensions._captures import solved_directly, with_own_cells
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 
 from ._checkpoint import pulled_back, pushed_forward
@@ -36,16 +38,9 @@ def _transpose(function: Function, templates: Sequence[Any], is_checked: bool) -
 _CALCULUS: Final = Calculus(_derivative, _transpose, lambda x: x)
 
 
+@forwards_to(autodiff.custom_linear_solve)
 def custom_linear_solve(
-    matvec: Function,
-    b: Arrays,
-    /,
-    *,
-    solve: Function,
-    transpose_solve: Function | None = None,
-    args: Arrays = (),
-    symmetric: bool = False,
-    has_aux: bool = False,
+    matvec: Function, b: Arrays, /, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(outer: int, matvec: Function, solve: Function, transpose_solve: Any) -> LinearSystem:
         size: list[int] = []
@@ -55,15 +50,9 @@ def custom_linear_solve(
     return _solved("custom_linear_solve", equation, (matvec, solve, transpose_solve), b, args)
 
 
+@forwards_to(autodiff.custom_root)
 def custom_root(
-    f: Function,
-    initial_guess: Arrays,
-    /,
-    *,
-    solve: Function,
-    tangent_solve: Any = None,
-    args: Arrays = (),
-    has_aux: bool = False,
+    f: Function, initial_guess: Arrays, /, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(outer: int, f: Function, solve: Function, tangent_solve: Function) -> Root:
         of_tangents = tangent_solver(_CALCULUS, f, tangent_solve, outer)

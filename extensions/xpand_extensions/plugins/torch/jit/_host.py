@@ -11,7 +11,8 @@ import torch
 from xpand import UnsupportedError, is_concrete
 from xpand.extend import LibraryArray as Array, untraced
 from xpand.torch import _private as private
-from xpand_extensions.jit._host import of_shapes
+from xpand_extensions._dispatch import forwards_to
+from xpand_extensions.jit._host import of_shapes, pure_callback as facade
 
 from .._operators import Program, numbered, program_operation, run_program
 from ..autodiff._levels import Lanes, Rule, call
@@ -29,14 +30,8 @@ class _Host(NamedTuple):
     vmap_method: str = "sequential"
 
 
-def pure_callback(
-    function: Callable[..., Any],
-    result_shape_dtypes: Any,
-    /,
-    *args: Array,
-    vmap_method: str = "sequential",
-    **kwargs: Array,
-) -> Arrays:
+@forwards_to(facade)
+def pure_callback(function: Any, result_shape_dtypes: Any, /, *args: Array, vmap_method: str) -> Arrays:
     return host_call("pure_callback", function, result_shape_dtypes, args, vmap_method)
 
 

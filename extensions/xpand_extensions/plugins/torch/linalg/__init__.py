@@ -10,33 +10,15 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch._concrete import is_finite
 from xpand_extensions.generic.linalg import _factorizations as generic
-from xpand_extensions.generic.linalg._products import execute, reduce_alone
+from xpand_extensions.generic.linalg._products import execute
 from xpand_extensions.linalg import _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
-from xpand_extensions.linalg._plan import Pair, Single, plan_of
+from xpand_extensions.linalg._plan import Pair, plan_of
 
 from .._unsigned import SIGNED
 from ._logarithm import logm
-
-
-def order_of(factors: Array, pivots: Array) -> Array:
-    """Convert a sequence of row exchanges to a permutation."""
-    *stack, rows, columns = factors.shape
-    if 0 in (rows, columns):
-        return torch.arange(rows, device=factors.device).expand(factors.shape[:-1])
-    if factors.device.type == "cpu" and is_concrete(pivots):
-        orders = []
-        for exchanges in pivots.reshape(-1, pivots.shape[-1]).tolist():
-            order = list(range(rows))
-            for row, other in enumerate(exchanges):
-                order[row], order[other - 1] = order[other - 1], order[row]
-            orders.append(order)
-        return torch.tensor(orders, dtype=torch.int64, device=factors.device).reshape(*stack, rows)
-    matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
-    # Column j of the permutation matrix has its one where row j came from.
-    return matrix.real.argmax(dim=-2)
-
+from ._pivots import order_of
 
 _DIRECT: Final = {
     "ab,bc->ac": torch.matmul,
@@ -55,11 +37,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
         operands = tuple(x.view(SIGNED[dtype]) for x in operands)
         return einsum(subscripts, *operands, optimize=optimize).view(dtype)
     plan = plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
-    return execute(plan, operands, _single, _pair)
-
-
-def _single(step: Single, x: Array) -> Array:
-    return reduce_alone(xp, step, x)
+    return execute(plan, operands, _pair)
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:

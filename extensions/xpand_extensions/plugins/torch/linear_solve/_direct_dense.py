@@ -7,7 +7,7 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
 from xpand_extensions.linear_solve._factors import Factors
 
-from ..linalg import order_of
+from ..linalg._pivots import order_of
 
 
 def factor_lu(a: Array, /) -> Factors:

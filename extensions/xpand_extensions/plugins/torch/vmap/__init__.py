@@ -9,10 +9,11 @@ import torch
 from xpand import UnsupportedError, torch as xp, trees
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
+from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.devices import to_device
 from xpand_extensions.vmap import _names as names, vmap as vmap_of_trees
 from xpand_extensions.vmap._mapping import placed, spread_axes
-from xpand_extensions.vmap._parallel import devices_of_replicas
+from xpand_extensions.vmap._parallel import devices_of_replicas, pmap as pmap_of_trees
 
 from .._errors import with_errors
 from ._collectives import collective
@@ -59,19 +60,19 @@ def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: An
         return function(*arrays)
 
 
+@forwards_to(pmap_of_trees)
 def pmap(
-    function: Callable[..., Any],
+    function: Any,
     /,
-    axis_name: Any = None,
+    axis_name: Any,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    static_broadcasted_argnums: int | Iterable[int] = (),
-    devices: Sequence[Any] | None = None,
-    backend: str | None = None,
-    axis_size: int | None = None,
-    donate_argnums: int | Iterable[int] = (),
-) -> Callable[..., Any]:
+    in_axes: Any,
+    out_axes: Any,
+    devices: Any,
+    backend: Any,
+    axis_size: Any,
+    **rest: Any,
+) -> Any:
     size = axis_size or 0
     alone = vmap_of_trees(function, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name, axis_size=1)
 
