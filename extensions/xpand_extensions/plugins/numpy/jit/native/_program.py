@@ -16,7 +16,7 @@ from ._emit import AGAIN, POINTER, STATUS, Emitter
 from ._expansions import expanded
 from ._loops import lowered
 from ._scalars import literal
-from ._shares import Share, start_frame, store_arguments, write_help
+from ._shares import Share, finish, start_frame, store_arguments, write_help
 from ._support import Support, order_of, support_of
 from ._threads import follow_threadpoolctl, team
 from ._ufuncs import HEAD
@@ -271,6 +271,8 @@ def _written(
             emitter.store(node, target)
     emitter.keep_flags()
     b = emitter.b
+    if emitter.shares:
+        finish(b, body.args[-1])
     b.ret(b.and_(b.load(emitter.status, typ=STATUS), ir.Constant(STATUS, _WARNED | AGAIN)))
     if emitter.shares:
         store_arguments(emitter.entry, body)

@@ -2,7 +2,7 @@
 
 A program writes what the function needs to a frame, wakes a helper, and takes pieces until none is left; helpers do the
 same. It continues when all pieces are done. So it never waits for a helper that comes late: that finds no piece left.
-A job contains the frame, which lives for as long as a helper may look at it.
+A job contains the frame and the program, which live for as long as a helper may look at them.
 """
 
 import math
@@ -33,9 +33,10 @@ FUSED: Final = 4
 LONG: Final = 16
 """The length of an axis that is divided, unless none is as long."""
 
-LEFT, DONE, STATUS, SETTINGS, FUNCTION, JOINED, JOB, TEAM = range(8)
-"""The words at the start of a frame: how many pieces are not taken, and how many are done; the status; the settings of
-floating-point numbers; the function; the number of helpers; the job; and from `TEAM` on those of `_threads.team`."""
+PIECES, DONE, STATUS, SETTINGS, FUNCTION, ACTIVE, JOB, TEAM = range(8)
+"""The words at the start of a frame: how many pieces there are and are taken; how many are done; the status; the
+settings of floating-point numbers; the function; the number of helpers; the job; and from `TEAM` on those of
+`_threads.team`."""
 ARGUMENTS: Final = TEAM + 3
 """The word of a frame at which the arguments of the program start; after them are the other values that a loop uses."""
 
@@ -45,8 +46,11 @@ _POINTER: Final = ir.PointerType()
 _VOID: Final = ir.VoidType()
 _FLAGS: Final = 0x3F
 """The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
-_SPINS: Final = 2000
-"""How often a thread checks whether the others are done before it lets other threads run."""
+_SPINS: Final = 4000
+"""How often a thread checks what the others do, some 0.1 ms, before it lets other threads run."""
+_BITS: Final = 24
+_FRONT: Final = 1
+_BACK: Final = 1 << _BITS
 _STATE: Final = ("b", "entry", "flags", "function", "pinned", "scopes", "sizes", "status", "workspace")
 
 
@@ -167,6 +171,13 @@ def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
     return read
 
 
+def needs_help(frame: Any) -> bool:
+    """Tell whether pieces of a loop are left for one more thread than the one that asks."""
+    word, mask = int(frame[PIECES]), (1 << _BITS) - 1
+    is_left = (word & mask) + (word >> _BITS & mask) < word >> 2 * _BITS
+    return is_left and bool(frame[ACTIVE] + 2 < frame[TEAM])
+
+
 # The functions that threads call
 
 
@@ -181,11 +192,11 @@ def _word(b: ir.IRBuilder, frame: Any, number: int) -> Any:
 
 
 def _write_piece(module: ir.Module, function: ir.Function, rows: int, length: int, first: int) -> ir.Function:
-    """Write the function that does the next piece of a loop, by the number of those that are left."""
+    """Write the function that does a piece of a loop, by its number."""
     found = _function(module, f"{function.name}.piece", _SHORT, [_POINTER, _POINTER, _INTEGER])
-    frame, space, left = found.args
+    frame, space, number = found.args
     b = ir.IRBuilder(found.append_basic_block())
-    start = b.mul(b.sub(constant(math.ceil(length / rows)), left), constant(rows))
+    start = b.mul(number, constant(rows))
     stop = b.add(start, constant(rows))
     stop = b.select(b.icmp_signed("<", stop, constant(length)), stop, constant(length))
     arguments = [b.load(_word(b, frame, ARGUMENTS + i), typ=x.type) for i, x in enumerate(function.args[:-3])]
@@ -193,25 +204,39 @@ def _write_piece(module: ir.Module, function: ir.Function, rows: int, length: in
     return found
 
 
+def _taken(b: ir.IRBuilder, word: Any) -> tuple[Any, Any, Any]:
+    """Return how many pieces are taken from the front and from the back, and how many there are.
+
+    These numbers are in one word, which is read and changed at once.
+    """
+    mask = constant((1 << _BITS) - 1)
+    return b.and_(word, mask), b.and_(b.lshr(word, constant(_BITS)), mask), b.lshr(word, constant(2 * _BITS))
+
+
 def _take(module: ir.Module) -> ir.Function:
-    """Return the function that does pieces of a loop until none is left."""
+    """Return the function that does pieces of a loop until none is left: from the front, or a helper's from the back.
+
+    So the parts of an array that a thread computes in one loop are likely to be those that it reads in the next one.
+    """
     if "take" in module.globals:
         return module.globals["take"]
-    found = _function(module, "take", _VOID, [_POINTER, _POINTER])
-    frame, space = found.args
+    found = _function(module, "take", _VOID, [_POINTER, _POINTER, _INTEGER])
+    frame, space, one = found.args
     b = ir.IRBuilder(found.append_basic_block())
     loop, work, end = (found.append_basic_block() for _ in range(3))
     own = b.alloca(_SHORT)
     b.call(intrinsic(module, "stmxcsr"), [own])
     b.branch(loop)
     b.position_at_end(loop)
-    left = b.atomic_rmw("sub", _word(b, frame, LEFT), constant(1), "acq_rel")
-    b.cbranch(b.icmp_signed(">", left, constant(0)), work, end)
+    front, back, count = _taken(b, b.atomic_rmw("add", _word(b, frame, PIECES), one, "acq_rel"))
+    b.cbranch(b.icmp_signed("<", b.add(front, back), count), work, end)
     b.position_at_end(work)
     b.call(intrinsic(module, "ldmxcsr"), [_word(b, frame, SETTINGS)])
     kind = ir.FunctionType(_SHORT, [_POINTER, _POINTER, _INTEGER])
     piece = b.inttoptr(b.load(_word(b, frame, FUNCTION), typ=_INTEGER), kind.as_pointer())
-    b.atomic_rmw("or", _word(b, frame, STATUS), b.call(piece, [frame, space, left]), "monotonic")
+    is_first = b.icmp_signed("==", one, constant(_FRONT))
+    number = b.select(is_first, front, b.sub(b.sub(count, back), constant(1)))
+    b.atomic_rmw("or", _word(b, frame, STATUS), b.call(piece, [frame, space, number]), "monotonic")
     b.atomic_rmw("add", _word(b, frame, DONE), constant(1), "release")
     b.branch(loop)
     b.position_at_end(end)
@@ -231,15 +256,16 @@ def _divide(module: ir.Module) -> ir.Function:
     b.call(intrinsic(module, "stmxcsr"), [settings])
     b.store(b.and_(b.load(settings, typ=_SHORT), ir.Constant(_SHORT, ~_FLAGS)), settings)
     b.store(piece, _word(b, frame, FUNCTION))
-    for number in (DONE, STATUS, JOINED):
+    for number in (DONE, STATUS):
         b.store(constant(0), _word(b, frame, number))
     # The rest of the frame is written: a helper that is late from the loop before may now take a piece of this one.
-    b.atomic_rmw("xchg", _word(b, frame, LEFT), count, "release")
+    b.atomic_rmw("xchg", _word(b, frame, PIECES), b.shl(count, constant(2 * _BITS)), "release")
     threads, wake, rest = (b.load(_word(b, frame, TEAM + i), typ=_INTEGER) for i in range(3))
-    with b.if_then(b.icmp_signed(">", threads, constant(1))):
+    active = b.load_atomic(_word(b, frame, ACTIVE), "monotonic", 8, typ=_INTEGER)
+    with b.if_then(b.icmp_signed("<", b.add(active, constant(1)), threads)):
         job = b.load(_word(b, frame, JOB), typ=_POINTER)
         b.call(b.inttoptr(wake, ir.FunctionType(_VOID, [_POINTER]).as_pointer()), [job])
-    b.call(_take(module), [frame, space])
+    b.call(_take(module), [frame, space, constant(_FRONT)])
     wait, spin, sleep, end = (found.append_basic_block() for _ in range(4))
     before = b.block
     b.branch(wait)
@@ -264,6 +290,8 @@ def _divide(module: ir.Module) -> ir.Function:
 
 def start_frame(b: ir.IRBuilder, frame: Any, team: Any, job: Any) -> None:
     """Write what is the same for all shared loops of a call."""
+    for number in (PIECES, ACTIVE):
+        b.store(constant(0), _word(b, frame, number))
     b.store(job, _word(b, frame, JOB))
     for i in range(ARGUMENTS - TEAM):
         b.store(b.load(_word(b, team, i), typ=_INTEGER), _word(b, frame, TEAM + i))
@@ -278,16 +306,38 @@ def store_arguments(b: ir.IRBuilder, program: ir.Function) -> None:
 def write_help(module: ir.Module, data: int) -> None:
     """Write the function that a helper calls, with Python's arrays: a frame and memory of its own.
 
+    It waits for the next loop for a moment, since waking a helper takes as long as many loops.
     `data` is where an array has the address of its elements.
     """
     found = ir.Function(module, ir.FunctionType(_VOID, [_POINTER, _POINTER]), "help")
     b = ir.IRBuilder(found.append_basic_block())
     frame, space = (b.load(b.gep(x, [constant(data)], source_etype=ir.IntType(8)), typ=_POINTER) for x in found.args)
-    joined = b.atomic_rmw("add", _word(b, frame, JOINED), constant(1), "monotonic")
+    active, end = _word(b, frame, ACTIVE), found.append_basic_block()
+    more, wait, spin = (found.append_basic_block() for _ in range(3))
+    before = b.atomic_rmw("add", active, constant(1), "monotonic")
     threads = b.load(_word(b, frame, TEAM), typ=_INTEGER)
-    with b.if_then(b.icmp_signed("<", joined, b.sub(threads, constant(1)))):
-        b.call(_take(module), [frame, space])
+    b.cbranch(b.icmp_signed("<", b.add(before, constant(1)), threads), more, end)
+    b.position_at_end(more)
+    b.call(_take(module), [frame, space, constant(_BACK)])
+    b.branch(wait)
+    b.position_at_end(wait)
+    spins = b.phi(_INTEGER)
+    spins.add_incoming(constant(0), more)
+    front, back, count = _taken(b, b.load_atomic(_word(b, frame, PIECES), "monotonic", 8, typ=_INTEGER))
+    is_over = b.or_(b.icmp_signed("==", count, constant(0)), b.icmp_signed(">", spins, constant(_SPINS)))
+    b.cbranch(is_over, end, spin)
+    b.position_at_end(spin)
+    b.call(intrinsic(module, "pause", "sse2", ()), [])
+    spins.add_incoming(b.add(spins, constant(1)), spin)
+    b.cbranch(b.icmp_signed("<", b.add(front, back), count), more, wait)
+    b.position_at_end(end)
+    b.atomic_rmw("sub", active, constant(1), "monotonic")
     b.ret_void()
+
+
+def finish(b: ir.IRBuilder, frame: Any) -> None:
+    """Tell helpers that no loop follows."""
+    b.atomic_rmw("xchg", _word(b, frame, PIECES), constant(0), "monotonic")
 
 
 def intrinsic(module: ir.Module, name: str, family: str = "sse", kinds: Sequence[ir.Type] = (_POINTER,)) -> ir.Function:

@@ -19,6 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ._shares import needs_help
+
 _JOBS: Final[SimpleQueue[Any]] = SimpleQueue()
 _HELPERS: Final[list[Thread]] = []
 _LOCK: Final = Lock()
@@ -90,7 +92,7 @@ def _help() -> None:
             _JOBS.put(None)
             return
         function, frame, size, _ = job
-        if frame[0] > 1 and _TEAM[0] > 2:  # several pieces are left: the next helper wakes another one in turn
+        if needs_help(frame):  # each helper wakes the next one
             _JOBS.put(job)
         if space.size < size:
             space = np.empty(size, np.uint8)
