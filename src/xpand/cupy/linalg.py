@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import cupy as cp
 from array_api_compat.cupy import linalg as _compat
 from array_api_compat.cupy.linalg import *
-from array_api_compat.numpy.linalg import EigResult
 
+from .._common.factorizations import EigResult
 from ..typing import Array
 
 if TYPE_CHECKING:

@@ -1,15 +1,16 @@
 """The array API namespace of NumPy: everything of `array_api_compat.numpy`, conforming and at NumPy's own speed.
 
 Most functions are NumPy's own, which conform since 2.1. Those of the other modules here differ in a special value,
-a data type or an argument, and say which.
+a data type or an argument, and say which. array-api-compat's own namespace is not imported: it loads all modules of
+NumPy, such as `f2py` and `testing`, which takes 0.1 s.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from array_api_compat import numpy as _compat
-from array_api_compat.numpy import *
+import numpy as _numpy
 from numpy import (
+    __version__,
     ceil,
     floor,
     isdtype,
@@ -28,6 +29,7 @@ from numpy import (
 )
 
 from .._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ._copied import copy_names
 from ._creation import (
     arange,
     asarray,
@@ -58,17 +60,26 @@ from ._searching import (
     unique_values,
 )
 
-if TYPE_CHECKING:
+copy_names(_numpy, globals())
 
-    def __getattr__(name: str) -> Any: ...
-
-
-# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+# Bound by name: `fft` and `linalg` are NumPy's by now, which `from . import` would find.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
 
-__all__ = sorted(_compat.__all__)
+__all__ = sorted(
+    {
+        *(name for name in dir(_numpy) if not name.startswith("_")),
+        *("UniqueAllResult", "UniqueCountsResult", "UniqueInverseResult"),
+        *("__array_api_version__", "__array_namespace_info__", "__version__"),
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(_numpy, name)  # a module that has not been loaded
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

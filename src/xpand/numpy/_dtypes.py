@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy import __array_namespace_info__ as _Info
 
 from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
@@ -49,11 +48,20 @@ def iinfo(type: DType | Array, /) -> Any:
 
 
 _XP: Any = sys.modules[__package__]
+_Info: Any = type(np.__array_namespace_info__())
 _DEFAULTS = _Info().default_dtypes()
 
 
-class __array_namespace_info__(_Info):  # type: ignore[misc]
-    """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
+class __array_namespace_info__(_Info):  # type: ignore[misc, valid-type]
+    """The inspection functions of the standard: NumPy's, but for the precision that is set."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what NumPy can do."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def devices(self) -> tuple[str, ...]:
+        """Return the devices."""
+        return ("cpu",)
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """Return the default data type of each kind."""

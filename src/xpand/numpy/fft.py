@@ -4,8 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from array_api_compat.numpy import fft as _compat
-from array_api_compat.numpy.fft import *
+from numpy import fft as _numpy_fft
 from numpy.fft import (
     fft,
     fftfreq as _fftfreq,
@@ -25,6 +24,7 @@ from numpy.fft import (
 
 from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
+from ._copied import copy_names
 from ._dtypes import check_device
 
 _XP: Any = sys.modules[__package__]
@@ -49,7 +49,8 @@ def _frequencies(native: Callable[..., Array]) -> Callable[..., Array]:
 fftfreq = _frequencies(_fftfreq)
 rfftfreq = _frequencies(_rfftfreq)
 
-__all__ = sorted(_compat.__all__)
+copy_names(_numpy_fft, globals())
+__all__ = sorted(name for name in dir(_numpy_fft) if not name.startswith("_"))
 
 
 def __dir__() -> list[str]:

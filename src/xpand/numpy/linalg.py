@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat.numpy import linalg as _compat
-from array_api_compat.numpy.linalg import *
-from array_api_compat.numpy.linalg import EighResult, LinAlgError, QRResult, SlogdetResult, SVDResult
 from numpy import matmul, matrix_transpose, outer, tensordot, vecdot
-from numpy.linalg import cholesky, diagonal, matrix_norm, solve, svdvals, vector_norm
+from numpy.linalg import LinAlgError, cholesky, diagonal, matrix_norm, solve, svdvals, vector_norm
 
+from .._common.factorizations import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..typing import DType, LibraryArray as Array
+from ._copied import copy_names
 
 if TYPE_CHECKING:
 
@@ -29,6 +28,20 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None, **kwargs:
 def eigh(x: Array, /, **kwargs: Any) -> EighResult:
     """Return the eigenvalues, in ascending order, and eigenvectors of Hermitian matrices."""
     return EighResult(*np.linalg.eigh(x, **kwargs))
+
+
+def eig(x: Array, /) -> EigResult:
+    """Return the eigenvalues and eigenvectors of matrices, complex in any case."""
+    return EigResult(*map(_as_complex, np.linalg.eig(x)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Return the eigenvalues of matrices, complex in any case."""
+    return _as_complex(np.linalg.eigvals(x))
+
+
+def _as_complex(x: Array) -> Array:
+    return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
 
 
 def qr(x: Array, /, *, mode: Any = "reduced", **kwargs: Any) -> QRResult:
@@ -60,7 +73,13 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None, **kwargs: Any) -> Ar
     return np.linalg.pinv(x, rtol=rtol, **kwargs)
 
 
-__all__ = sorted(_compat.__all__)
+copy_names(np.linalg, globals())
+__all__ = sorted(
+    {
+        *(name for name in dir(np.linalg) if not name.startswith("_")),
+        *("EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"),
+    }
+)
 
 
 def __dir__() -> list[str]:
