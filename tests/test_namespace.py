@@ -318,6 +318,18 @@ def test_import_loads_no_array_library():
     assert result.stdout.strip() == "[]"
 
 
+def test_a_gradient_of_numpy_arrays_imports_little():
+    slow = ("array_api_compat.numpy", "email", "importlib.metadata", "numpy.f2py", "numpy.testing", "pathlib", "random")
+    code = (
+        "import sys, numpy\n"
+        "from xpand_extensions.autodiff import grad\n"
+        "assert grad(lambda x: x * x)(numpy.asarray(1.0)) == 2.0\n"
+        f"print([m for m in {slow} if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
 def test_public_names():
     for module in (xpand, __import__("xpand.common", fromlist=["common"])):
         for name in module.__all__:

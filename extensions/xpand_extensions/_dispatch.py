@@ -405,7 +405,7 @@ def plugin_package(library: str, package: str = _PACKAGE) -> str | None:
         name = f"{own}.{library}"
         if find_spec(name) is not None:
             return name
-    if package != _PACKAGE:
+    if package != _PACKAGE or library == _OTHER:
         return None
     found = third_party_plugins().get(library)
     if found is not None:

@@ -7,7 +7,6 @@ layers has a point in each, and points are placed at the means of their neighbou
 import os
 from collections.abc import Iterator, Sequence
 from html import escape
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from xpand.extend import describe
@@ -58,6 +57,8 @@ class SVG(str):
         """
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"SVG.save: path must be a path, got {describe(path)}")
+        from pathlib import Path  # slow to import
+
         Path(path).write_text(self, encoding="utf-8")
 
     def _repr_html_(self) -> str:

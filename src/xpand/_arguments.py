@@ -8,7 +8,6 @@ wrong value a `ValueError`, with the same message on every library.
 
 import operator
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeGuard
 
 from ._imports import trace_instead
@@ -325,6 +324,8 @@ def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) 
     takes = ", ".join(map(repr, choices))
     if not isinstance(value, str):
         raise TypeError(f"{function}: {name} must be one of {takes}, got {value!r} of {describe(value)}")
+    from difflib import get_close_matches  # slow to import
+
     close = get_close_matches(value, words, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(f"{function}: {name} must be one of {takes}, got {value!r}{meant}")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from random import Random
 from typing import Any
 
 from xpand import array_namespace, trees
@@ -76,6 +75,8 @@ class _Check:
 
     def __init__(self, modes: tuple[str, ...], atol: float, rtol: float, eps: float) -> None:
         self.modes, self.atol, self.rtol, self.eps = modes, atol, rtol, eps
+        from random import Random  # slow to import
+
         self.random = Random(0)
 
     def run(self, f: Function, args: tuple[Any, ...], order: int, path: str) -> None:

@@ -4,6 +4,7 @@ Arrays are the parameters before the slash, and those named after a colon: `"x, 
 A star in front of an array's name says that it is a sequence of arrays.
 """
 
+from functools import cache
 from typing import Final, NamedTuple
 
 UNARY: Final = [
@@ -167,6 +168,7 @@ class Signature(NamedTuple):
         return self.arrays[0].startswith("*")
 
 
+@cache
 def parsed(signature: str) -> Signature:
     """Read one of the signatures above."""
     header, _, named = signature.partition(":")

@@ -71,7 +71,7 @@ __all__ = sorted(
     {
         *(name for name in dir(_numpy) if not name.startswith("_")),
         *("UniqueAllResult", "UniqueCountsResult", "UniqueInverseResult"),
-        *("__array_api_version__", "__array_namespace_info__", "__version__"),
+        *("__array_api_version__", "__array_namespace_info__", "__builtins__", "__version__"),
     }
 )
 

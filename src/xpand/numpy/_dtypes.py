@@ -52,7 +52,7 @@ _Info: Any = type(np.__array_namespace_info__())
 _DEFAULTS = _Info().default_dtypes()
 
 
-class __array_namespace_info__(_Info):  # type: ignore[misc, valid-type]
+class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: NumPy's, but for the precision that is set."""
 
     def capabilities(self) -> dict[str, Any]:

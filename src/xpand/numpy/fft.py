@@ -50,7 +50,7 @@ fftfreq = _frequencies(_fftfreq)
 rfftfreq = _frequencies(_rfftfreq)
 
 copy_names(_numpy_fft, globals())
-__all__ = sorted(name for name in dir(_numpy_fft) if not name.startswith("_"))
+__all__ = sorted(["__builtins__", *(name for name in dir(_numpy_fft) if not name.startswith("_"))])
 
 
 def __dir__() -> list[str]:

@@ -77,7 +77,7 @@ copy_names(np.linalg, globals())
 __all__ = sorted(
     {
         *(name for name in dir(np.linalg) if not name.startswith("_")),
-        *("EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"),
+        *("EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "__builtins__"),
     }
 )
 

@@ -23,17 +23,17 @@ _DENSITY: Final = math.sqrt(0.5 / math.pi)
 
 def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
     """Make the factor of an argument: the derivative of a generic function, or of one in terms of the standard."""
-    function = for_any_library(f"special.{function}") if isinstance(function, str) else function
-    names = tuple(inspect.signature(function).parameters)
 
     def of(xp: Any, out: Any, **given: Any) -> Any:
         from .._namespace import traced_namespace  # which needs the rules
 
+        found = for_any_library(f"special.{function}") if isinstance(function, str) else function
+        names = tuple(inspect.signature(found).parameters)
         namespace = traced_namespace(xp)
         wrapped = {each: namespace.wrap(x) if hasattr(x, "dtype") else x for each, x in given.items()}
 
         def of_one(x: Any) -> Any:
-            return (function(*[x if each == name else wrapped[each] for each in names]),), ()
+            return (found(*[x if each == name else wrapped[each] for each in names]),), ()
 
         x = given[name]
         return jvp(namespace, of_one, (x,), (xp.ones_like(x),))[1][0]
