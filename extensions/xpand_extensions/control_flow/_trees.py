@@ -193,9 +193,12 @@ class Kinds:
 
     def same(self, skeleton: trees.Tree, tree: trees.Tree) -> "Arrays | None":
         """Return the arrays of a tree of this structure and these kinds: of one array, or a flat tuple; else None."""
-        if type(skeleton) is _Placeholder:
-            found: Arrays = (tree,)
-        elif skeleton is None and tree is None:
+        if type(skeleton) is _Placeholder:  # the carry of most loops, without another loop
+            kind, dtype, shape = self._kinds[0]
+            is_same = type(tree) is kind and (tree.dtype is dtype or tree.dtype == dtype) and tree.shape == shape
+            return (tree,) if is_same else None
+        found: Arrays
+        if skeleton is None and tree is None:
             found = ()
         elif type(skeleton) is tuple and type(tree) is tuple and len(tree) == len(skeleton):
             found = tree
@@ -204,7 +207,7 @@ class Kinds:
         if len(found) != len(self._kinds):  # nested, or without arrays
             return None
         for x, (kind, dtype, shape) in zip(found, self._kinds):
-            if type(x) is not kind or x.shape != shape or x.dtype != dtype:
+            if type(x) is not kind or (x.dtype is not dtype and x.dtype != dtype) or x.shape != shape:
                 return None
         return found
 
@@ -347,7 +350,7 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
         return as_array(f"{function}: {what}", value, like)
     if not checks.is_array(value):
         raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
-    if tuple(value.shape) != () or not array_namespace(value).isdtype(value.dtype, "bool"):
+    if tuple(value.shape) != () or value.dtype != array_namespace(value).bool:
         remedy = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
         raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {remedy}")
     return value

@@ -3,16 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from xpand import UnsupportedError, array_namespace, is_concrete
-from xpand.extend import Array, Namespace, checks
+from xpand.extend import Array, Namespace, checks, is_lazy
 from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
 from xpand_extensions.control_flow._checkpointed import masked_step, selected
 
 from ..._captures import captured
 from ...tracing._core import TracedArray, bare
+
+
+INDICES: Final = 1024
+"""The indices of a loop that are made at a time."""
 
 
 def is_traced(x: Array) -> bool:
@@ -103,14 +107,23 @@ def counted(
         return xp.asarray(i, dtype=dtype, device=device) if isinstance(i, int) else i
 
     if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
-        carry = init_val
-        for i in range(int(lower), int(upper)):
-            before, carry = carry, body_fun(as_index(i), *carry)
-            traced = _staged(carry, init_val) if before is init_val else None
-            if traced is not None:
-                wrap = array_namespace(traced).asarray
-                native = facade.fori_loop.native(traced)
-                return tuple(native(lower, upper, body_fun, tuple([wrap(x) for x in init_val])))
+        first, end = int(lower), int(upper)
+        if first >= end:
+            return init_val
+        carry = body_fun(as_index(first), *init_val)
+        traced = _staged(carry, init_val)
+        if traced is not None:
+            wrap = array_namespace(traced).asarray
+            native = facade.fori_loop.native(traced)
+            return tuple(native(lower, upper, body_fun, tuple([wrap(x) for x in init_val])))
+        if is_traced(like) or is_lazy(xp):
+            for i in range(first + 1, end):
+                carry = body_fun(as_index(i), *carry)
+            return carry
+        for start in range(first + 1, end, INDICES):  # a slice takes less time than a new array
+            indices = xp.arange(start, min(start + INDICES, end), dtype=dtype, device=device)
+            for i in range(min(INDICES, end - start)):
+                carry = body_fun(indices[i, ...], *carry)
         return carry
     last = as_index(upper)
 
