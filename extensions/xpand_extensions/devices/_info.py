@@ -5,7 +5,6 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from xpand.extend import Device
@@ -83,6 +82,8 @@ def _field(path: str, name: str) -> int | None:
 
 def _read(path: str) -> str:
     try:
+        from pathlib import Path  # slow to import
+
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
