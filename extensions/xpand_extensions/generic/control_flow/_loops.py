@@ -14,7 +14,6 @@ from xpand_extensions.control_flow._checkpointed import masked_step, selected
 from ..._captures import captured
 from ...tracing._core import TracedArray, bare
 
-
 INDICES: Final = 1024
 """The indices of a loop that are made at a time."""
 
