@@ -22,7 +22,7 @@ from xpand_extensions.vmap import vmap
 pytest.importorskip("llvmlite")
 
 from tests.test_native import assert_same_bits, native, samples
-from xpand_extensions.plugins.numpy.jit.native import BACKEND, _blocks, _shares, _threads
+from xpand_extensions.plugins.numpy.jit.native import BACKEND, _blocks, _reductions, _shares, _threads
 from xpand_extensions.plugins.numpy.jit.native._program import Program
 from xpand_extensions.tracing._simplify import simplified
 
@@ -46,6 +46,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Share loops of few elements too, and return a list to which they are added."""
     for name, value in {"LEAST": 16, "PIECE": 16, "LONG": 3}.items():
         monkeypatch.setattr(_shares, name, value)
+    monkeypatch.setattr(_reductions, "LEAST", 16)
     monkeypatch.setattr(_blocks, "BLOCK", 32)
     found: list[Any] = []
 
@@ -70,6 +71,13 @@ def reduced(x: Any) -> list[Any]:
     xp = of(x)
     names = ("sum", "max", "min", "prod", "mean", "var", "all", "any", "argmax", "argmin")
     return [getattr(xp, name)(x, axis=axis) for name in names for axis in (None, *range(x.ndim))]
+
+
+def summed(x: Any) -> list[Any]:
+    """Add up as many elements as NumPy divides in different ways, and negative zeros."""
+    sizes = (16, 127, 128, 129, 136, 137, 255, 1000, 1033, 4099, x.shape[0])
+    xp = of(x)
+    return [*[xp.sum(x[:size]) for size in sizes], xp.sum(-0.0 * xp.abs(x)), xp.sum(x[:4000], keepdims=True)]
 
 
 def heat(u: Any) -> Any:
@@ -151,6 +159,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "reductions of a matrix": (reduced, (numbers(ROWS, COLUMNS),)),
     "reductions of three axes": (reduced, (numbers(5, ROWS, 7, dtype="float32"),)),
     "reductions of integers": (reduced, (samples("int64", ROWS * COLUMNS, 0).reshape(ROWS, COLUMNS),)),
+    "sums": (summed, (numbers(9001) * 10.0 ** (np.arange(9001) % 9),)),
+    "sums in single precision": (summed, (numbers(9001, dtype="float32"),)),
     "stencil": (heat, (numbers(ROWS, COLUMNS),)),
     "stencil of a vector": (heat, (numbers(ROWS * COLUMNS),)),
     "stencil in a loop": (steps_of_heat, (numbers(ROWS, COLUMNS),)),

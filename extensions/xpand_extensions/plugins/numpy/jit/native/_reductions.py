@@ -1,17 +1,18 @@
 """Reductions: by NumPy's inner loops, in NumPy's order."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
 from ._scalars import instructions_of, is_compiled, literal, stored_type_of
-from ._shares import shared
+from ._shares import LEAST, shared
 from ._ufuncs import Loop, loop_of
-from ._values import SMALL, Buffer, Index, Node, Order, Place, Small, constant
+from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, constant
 
 REDUCTIONS: Final = {
     "all": np.logical_and,
@@ -93,6 +94,8 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
     assert loop is not None
     lengths = [length for is_reduced, length in runs if not is_reduced]
     count = math.prod(lengths)
+    if name == "sum" and not lengths and buffer.size >= LEAST and _is_pairwise(dtype.char):
+        return [_total(emitter, buffer.viewed(lambda x: x.reshape(-1)), loop, out.shape)]
     keeps_columns = _keeps_columns(equation, order)
     shape = (*out.shape[:-2], out.shape[-1], out.shape[-2]) if keeps_columns else out.shape
     if count <= SMALL:
@@ -133,6 +136,70 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
 
             emitter.nest(flat.shape[:-1], call, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]
+
+
+_Sums: TypeAlias = "range | tuple[_Sums, _Sums]"
+"""The elements of a sum, or two sums of halves of them."""
+_LEVELS: Final = 5
+"""How often a sum is divided, at most."""
+_SHORT: Final = 128
+"""How many elements NumPy adds up without dividing them, at most."""
+
+
+def _halves(part: range, levels: int = _LEVELS) -> _Sums:
+    """Divide a sum as NumPy does."""
+    if not levels or len(part) <= _SHORT:
+        return part
+    half = len(part) // 2 // 8 * 8
+    return _halves(part[:half], levels - 1), _halves(part[half:], levels - 1)
+
+
+def _ranges(sums: _Sums) -> list[range]:
+    return [sums] if isinstance(sums, range) else [*_ranges(sums[0]), *_ranges(sums[1])]
+
+
+def _combined(sums: _Sums, values: Iterator[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Add the sums of ranges up."""
+    if isinstance(sums, range):
+        return next(values)
+    return add(_combined(sums[0], values, add), _combined(sums[1], values, add))
+
+
+@cache
+def _is_pairwise(code: str) -> bool:
+    """Return whether NumPy divides sums as `_halves` does."""
+    if code not in "fd":
+        return False
+    for size in (1000, 4101, 50021):
+        x = (np.random.default_rng(size).normal(size=size) * 1000.0).astype(code)
+        sums = _halves(range(size))
+        values = [np.add.reduce(x[part.start : part.stop]) for part in _ranges(sums)]
+        if _combined(sums, iter(values), np.add) != np.add.reduce(x):
+            return False
+    return True
+
+
+def _total(emitter: Emitter, x: Buffer, loop: Loop, shape: Shape) -> Node:
+    """Add all elements up, in ranges that several threads share."""
+    sums, dtype = _halves(range(x.size)), x.dtype
+    ranges = _ranges(sums)
+    bounds = [*[part.start for part in ranges], x.size]
+    table = emitter.in_memory(Small((len(bounds),), np.int64, list(map(constant, bounds))))
+    totals, size = emitter.allocated((len(ranges),), dtype), dtype.itemsize
+
+    def add(place: Place) -> None:
+        (index,) = place
+        following = Index(emitter.b.add(index.value, constant(1)), 1, len(bounds))
+        start, stop = (Index(emitter.element(table, [each]), 0, x.size) for each in (index, following))
+        total, length = emitter.address(totals, place), emitter.b.sub(stop.value, start.value)
+        emitter.write(literal(0, dtype), total, dtype)
+        emitter.call(loop, [total, emitter.address(x, [start]), total], [length], [0, size, 0])
+
+    with shared(emitter, totals.shape, x.size) as part:
+        emitter.nest(totals.shape, add, part=part)
+    values = [emitter.element(totals, [Index(constant(i), i, i + 1)]) for i in range(totals.size)]
+    total = _combined(sums, iter(values), emitter.b.fadd)
+    return Small(shape, dtype, [emitter.b.fadd(literal(0, dtype), total)])  # a sum of negative zeros is 0
 
 
 def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:

@@ -172,7 +172,7 @@ def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
 
 
 def needs_help(frame: Any) -> bool:
-    """Tell whether pieces of a loop are left for one more thread than the one that asks."""
+    """Return whether pieces of a loop are left for one more thread than the one that asks."""
     word, mask = int(frame[PIECES]), (1 << _BITS) - 1
     is_left = (word & mask) + (word >> _BITS & mask) < word >> 2 * _BITS
     return is_left and bool(frame[ACTIVE] + 2 < frame[TEAM])
