@@ -199,6 +199,30 @@ def test_samples_of_pyhf(library: Library) -> None:
         np.testing.assert_allclose(found.var(0), [5.0, 80.0], rtol=0.4)
 
 
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_arrays_for_numpy_can_be_written_to(library: Library) -> None:
+    found = for_pot.backend(library.xp)().to_numpy(library.asarray(VECTOR))
+    assert found.flags.writeable
+    np.testing.assert_array_equal(found, VECTOR)
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_slopes_of_columns(library: Library) -> None:
+    """POT gives the slopes of each column of one array as a list, and those of one problem out of several."""
+    nx = for_pot.backend(library.xp)()
+    value, x = library.asarray(np.asarray(2.0)), library.asarray(TALL)
+    assert_equal(nx.set_gradients(value, x, [SQUARE[0], SQUARE[1], SQUARE[2]]), 2.0)
+    assert_equal(nx.set_gradients(value, (x,), (library.asarray(VECTOR),)), 2.0)
+
+
+def test_gradient_of_slopes_of_columns_on_numpy() -> None:
+    def value(x: Any) -> Any:
+        with for_pot.backend_of(x):
+            return ot.backend.get_backend(x).set_gradients(x[0, 0], x, [SQUARE[0], SQUARE[1], SQUARE[2]])
+
+    np.testing.assert_allclose(autodiff.grad(value)(TALL), SQUARE[:3].T, rtol=1e-12)
+
+
 def test_bad_input() -> None:
     with pytest.raises(KeyError, match="Invalid dtype: 'double' must be float, int, or bool"):
         for_pyhf.Backend(xpand.namespace("numpy")).astensor([1.0], dtype="double")

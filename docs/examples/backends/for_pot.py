@@ -101,7 +101,10 @@ class Common(ot.backend.Backend):
     # Conversions
 
     def _to_numpy(self, a: Any) -> np.ndarray:
-        return convert.to_numpy(autodiff.stop_gradient(a)) if xpand.is_array_api_obj(a) else np.asarray(a)
+        if not xpand.is_array_api_obj(a):
+            return np.asarray(a)
+        found = convert.to_numpy(autodiff.stop_gradient(a))
+        return found if xpand.is_writeable_array(found) else found.copy()  # POT writes into it
 
     def _from_numpy(self, a: Any, type_as: Any = None) -> Array:
         return self.xp.asarray(a, **_like(type_as))
