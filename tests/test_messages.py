@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import xpand
@@ -13,6 +14,7 @@ from xpand_extensions import linear_solve, optimize, random, sparse
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
 from xpand_extensions.control_flow import scan
 from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.tracing import TracedError
 from xpand_extensions.vmap import vmap
 
 
@@ -171,6 +173,23 @@ def test_which_argument_is_not_known() -> None:
         jit(lambda scale, size: scale if size > 0 else -scale)(x, 3)
     with pytest.raises(jax.errors.TracerBoolConversionError, match=r"^scan: .*test_messages\.py:\d+, in <lambda>"):
         scan(lambda c, row: (c if row > 0 else -c, row), x[0], x)
+
+
+def _on_the_host(x: Any) -> Any:
+    return np.sum(np.sin(x))
+
+
+@pytest.mark.parametrize("transform", [grad, jit, vmap], ids=["grad", "jit", "vmap"])
+def test_a_function_of_numpy_on_traced_arrays(library: Library, transform: Any) -> None:
+    """It can't be traced, and the error names the line; PyTorch's says to detach, which would lose the derivative."""
+    line = _on_the_host.__code__.co_firstlineno + 1
+    x = library.asarray(np.ones((2, 3)) if transform is vmap else np.ones(3))
+    with pytest.raises(Exception, match=rf"(?s)test_messages\.py:{line}, in _on_the_host") as caught:
+        transform(_on_the_host)(x)
+    assert "detach" not in str(caught.value)
+    if library.id == "torch":
+        assert isinstance(caught.value, TracedError)
+        assert "xpand.array_namespace(x)" in str(caught.value)
 
 
 def _described(x: Any) -> Any:

@@ -360,6 +360,7 @@ def test_names_from_elsewhere() -> None:
         (xe.sparse.eye(2), "nnz", "`a.nse`"),
         (xe.sparse.eye(2), "toarray", "`a.todense\\(\\)`"),
         (xe, "PRNGKey", "`random.key"),
+        (xe, "fft", "`xp.fft` of the standard"),
         (jit, "make_jaxpr", "`jit.make_graph`"),
     ):
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; write .*{write}"):
@@ -375,7 +376,8 @@ def test_names_from_elsewhere_lead_somewhere() -> None:
 
     for capability, names in NAMES.items():
         for name, instead in names.items():
-            owner: Any = xe.sparse.CSR if capability == "Sparse" else getattr(xe, capability)
+            owners: dict[str, Any] = {"Sparse": xe.sparse.CSR, "xpand_extensions": xe}
+            owner = owners[capability] if capability in owners else getattr(xe, capability)
             assert not hasattr(owner, name) or inspect.ismodule(getattr(owner, name)), f"{capability}.{name} exists"
             head = instead.partition("`")[2].partition("`")[0].split("(")[0].split("[")[0]
             module, _, attribute = head.rpartition(".")

@@ -86,6 +86,10 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "norm_cdf": "`special.ndtr`",
         "relu": "`xp.maximum(x, 0)` of the standard",
     },
+    "xpand_extensions": {
+        "fft": "`xp.fft` of the standard, with `xp = xpand.array_namespace(x)`",
+        "gradient": "`grad`, or `xpand_extensions.autodiff.jacrev` for several results",
+    },
     "vmap": {
         "axis_names": "`vmap.axis_index` and `vmap.axis_size`, which take a name",
         "vectorized_map": "`vmap.vmap`",

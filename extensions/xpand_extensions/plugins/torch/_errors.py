@@ -21,12 +21,19 @@ _MAPPED_VALUES: Final = {
 }
 """Operations that need values of mapped arrays, by the start of PyTorch's message."""
 
+_TO_NUMPY: Final = (
+    "Can't call numpy() on Tensor that requires grad",
+    ".numpy() is not supported for tensor subclasses",
+    "Cannot access data pointer of Tensor that doesn't have storage",
+)
+"""Conversions of traced tensors, which NumPy's functions ask for, by the start of PyTorch's message."""
+
 
 def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
     """Call a function made by a transformation, called `name` in errors.
 
     Raises:
-        TracedError: It writes in place where PyTorch's transformations can't.
+        TracedError: It writes in place where PyTorch's transformations can't, or converts a tensor to NumPy.
         TypeError: It needs values of tensors that have none.
     """
     if torch.compiler.is_dynamo_compiling():
@@ -39,7 +46,7 @@ def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
         private.DataDependentOutputException,
         private.DynamicOutputShapeException,
     ) as error:
-        explained = _written(name, error) or _without_value(name, error)
+        explained = _written(name, error) or _converted(name, error) or _without_value(name, error)
         if explained is None:
             raise
         raise explained from error
@@ -49,15 +56,31 @@ def _written(name: str, error: Exception) -> Exception | None:
     cause = next((cause for text, cause in _WRITES.items() if text in str(error)), None)
     if cause is None:
         return None
+    return _traced_error(
+        error,
+        f"PyTorch's {name} can't trace a write in place: {cause}",
+        "write into a copy (`y = y.clone()` before `y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, "
+        "`xp.stack` or `xp.where`",
+    )
+
+
+def _converted(name: str, error: Exception) -> Exception | None:
+    if not str(error).startswith(_TO_NUMPY):
+        return None
+    return _traced_error(
+        error,
+        f"conversion to NumPy: an array that {name} traces can't be handed to another library",
+        "use the functions of its own namespace (`xpand.array_namespace(x)`), and turn constants of other libraries "
+        "into its arrays with `xp.asarray`; `stop_gradient(x)` has values, but no derivative",
+    )
+
+
+def _traced_error(error: Exception, problem: str, advice: str) -> Exception:
     from xpand_extensions._where import location_of
     from xpand_extensions.tracing._core import TracedError
 
     position = location_of(error)
-    position = f", at {position}" if position else ""
-    return TracedError(
-        f"PyTorch's {name} can't trace a write in place: {cause}{position}; write into a copy (`y = y.clone()` before "
-        "`y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, `xp.stack` or `xp.where`"
-    )
+    return TracedError(f"{problem}, at {position}; {advice}" if position else f"{problem}; {advice}")
 
 
 def _without_value(name: str, error: Exception) -> TypeError | None:
