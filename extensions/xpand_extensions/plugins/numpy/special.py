@@ -90,7 +90,7 @@ _SMALL = 32
 
 
 def _is_between(x: Array, low: float, high: float) -> bool:
-    """Tell whether all elements are between two numbers. NaNs may count as such or not."""
+    """Return whether all elements are between two numbers. NaNs may count as such or not."""
     if x.size <= _SMALL:
         values = x.ravel().tolist()
         return bool(values) and low < min(values) and max(values) < high
