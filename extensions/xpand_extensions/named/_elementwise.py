@@ -9,6 +9,7 @@ from xpand.extend import is_array
 from . import _positional as positional
 from ._array import NamedArray, make
 from ._calls import call
+from ._methods import Operators
 from ._plans import _ALIGNMENTS, Positional, aligned, alignment, check_rank, check_sizes, stepped, without_axes
 
 _new = object.__new__
@@ -193,3 +194,38 @@ for _name, _source in BINARY.items():
     setattr(call, _name, _binary(_name, _source))
 for _name, _source in SEVERAL.items():
     setattr(call, _name, elementwise(_name, _source))
+
+
+# --- Python's operators ----------------------------------------------------------------------------------------------
+
+_OPERATORS: Final = {
+    **{name: name for name in ("add", "divmod")},
+    **{name: f"bitwise_{name}" for name in ("and", "or", "xor")},
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+_COMPARISONS: Final = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+_UNARY_OPERATORS: Final = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: function(other, self)
+
+
+for _name, _operation in (*_OPERATORS.items(), *_COMPARISONS.items(), *_UNARY_OPERATORS.items()):
+    setattr(Operators, f"__{_name}__", getattr(call, _operation))
+for _name, _operation in _OPERATORS.items():
+    setattr(Operators, f"__r{_name}__", _reflected(getattr(call, _operation)))

@@ -1,7 +1,7 @@
 """Functions of the package, and operators, as methods of named arrays. The functions are documented."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from xpand.extend import DType
 
@@ -175,118 +175,49 @@ class Methods:
 
 
 class Operators:
-    """Python's operators, which broadcast by name."""
+    """Python's operators, which broadcast by name: `_elementwise` sets them to its functions."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    def __add__(self, other: Operand) -> Self:
-        return call.add(self, other)
-
-    def __radd__(self, other: Operand) -> Self:
-        return call.add(other, self)
-
-    def __sub__(self, other: Operand) -> Self:
-        return call.subtract(self, other)
-
-    def __rsub__(self, other: Operand) -> Self:
-        return call.subtract(other, self)
-
-    def __mul__(self, other: Operand) -> Self:
-        return call.multiply(self, other)
-
-    def __rmul__(self, other: Operand) -> Self:
-        return call.multiply(other, self)
-
-    def __truediv__(self, other: Operand) -> Self:
-        return call.divide(self, other)
-
-    def __rtruediv__(self, other: Operand) -> Self:
-        return call.divide(other, self)
-
-    def __floordiv__(self, other: Operand) -> Self:
-        return call.floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Self:
-        return call.floor_divide(other, self)
-
-    def __mod__(self, other: Operand) -> Self:
-        return call.remainder(self, other)
-
-    def __rmod__(self, other: Operand) -> Self:
-        return call.remainder(other, self)
-
-    def __pow__(self, other: Operand) -> Self:
-        return call.power(self, other)
-
-    def __rpow__(self, other: Operand) -> Self:
-        return call.power(other, self)
-
-    def __and__(self, other: Operand) -> Self:
-        return call.bitwise_and(self, other)
-
-    def __rand__(self, other: Operand) -> Self:
-        return call.bitwise_and(other, self)
-
-    def __or__(self, other: Operand) -> Self:
-        return call.bitwise_or(self, other)
-
-    def __ror__(self, other: Operand) -> Self:
-        return call.bitwise_or(other, self)
-
-    def __xor__(self, other: Operand) -> Self:
-        return call.bitwise_xor(self, other)
-
-    def __rxor__(self, other: Operand) -> Self:
-        return call.bitwise_xor(other, self)
-
-    def __lshift__(self, other: Operand) -> Self:
-        return call.bitwise_left_shift(self, other)
-
-    def __rlshift__(self, other: Operand) -> Self:
-        return call.bitwise_left_shift(other, self)
-
-    def __rshift__(self, other: Operand) -> Self:
-        return call.bitwise_right_shift(self, other)
-
-    def __rrshift__(self, other: Operand) -> Self:
-        return call.bitwise_right_shift(other, self)
-
-    def __lt__(self, other: Operand) -> Self:
-        return call.less(self, other)
-
-    def __le__(self, other: Operand) -> Self:
-        return call.less_equal(self, other)
-
-    def __gt__(self, other: Operand) -> Self:
-        return call.greater(self, other)
-
-    def __ge__(self, other: Operand) -> Self:
-        return call.greater_equal(self, other)
-
-    def __eq__(self, other: Operand) -> Self:  # type: ignore[override]
-        return call.equal(self, other)
-
-    def __ne__(self, other: Operand) -> Self:  # type: ignore[override]
-        return call.not_equal(self, other)
-
-    def __divmod__(self, other: Operand) -> tuple[Self, Self]:
-        return call.divmod(self, other)
-
-    def __rdivmod__(self, other: Operand) -> tuple[Self, Self]:
-        return call.divmod(other, self)
-
     def __matmul__(self, other: Any) -> Self:
         return call.matmul(self, other)
 
-    def __neg__(self) -> Self:
-        return call.negative(self)
+    if TYPE_CHECKING:
 
-    def __pos__(self) -> Self:
-        return call.positive(self)
-
-    def __abs__(self) -> Self:
-        return call.abs(self)
-
-    def __invert__(self) -> Self:
-        return call.bitwise_invert(self)
+        def __add__(self, other: Operand) -> Self: ...
+        def __radd__(self, other: Operand) -> Self: ...
+        def __sub__(self, other: Operand) -> Self: ...
+        def __rsub__(self, other: Operand) -> Self: ...
+        def __mul__(self, other: Operand) -> Self: ...
+        def __rmul__(self, other: Operand) -> Self: ...
+        def __truediv__(self, other: Operand) -> Self: ...
+        def __rtruediv__(self, other: Operand) -> Self: ...
+        def __floordiv__(self, other: Operand) -> Self: ...
+        def __rfloordiv__(self, other: Operand) -> Self: ...
+        def __mod__(self, other: Operand) -> Self: ...
+        def __rmod__(self, other: Operand) -> Self: ...
+        def __pow__(self, other: Operand) -> Self: ...
+        def __rpow__(self, other: Operand) -> Self: ...
+        def __and__(self, other: Operand) -> Self: ...
+        def __rand__(self, other: Operand) -> Self: ...
+        def __or__(self, other: Operand) -> Self: ...
+        def __ror__(self, other: Operand) -> Self: ...
+        def __xor__(self, other: Operand) -> Self: ...
+        def __rxor__(self, other: Operand) -> Self: ...
+        def __lshift__(self, other: Operand) -> Self: ...
+        def __rlshift__(self, other: Operand) -> Self: ...
+        def __rshift__(self, other: Operand) -> Self: ...
+        def __rrshift__(self, other: Operand) -> Self: ...
+        def __lt__(self, other: Operand) -> Self: ...
+        def __le__(self, other: Operand) -> Self: ...
+        def __gt__(self, other: Operand) -> Self: ...
+        def __ge__(self, other: Operand) -> Self: ...
+        def __eq__(self, other: Operand) -> Self: ...  # type: ignore[override]
+        def __ne__(self, other: Operand) -> Self: ...  # type: ignore[override]
+        def __divmod__(self, other: Operand) -> tuple[Self, Self]: ...
+        def __rdivmod__(self, other: Operand) -> tuple[Self, Self]: ...
+        def __neg__(self) -> Self: ...
+        def __pos__(self) -> Self: ...
+        def __abs__(self) -> Self: ...
+        def __invert__(self) -> Self: ...
