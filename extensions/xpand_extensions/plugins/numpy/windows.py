@@ -35,7 +35,7 @@ def sliding_window_view(
     return as_strided(x, shape, steps, writeable=False)
 
 
-def reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
+def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
     """Reduce the windows of one pass after the other."""
     no_mask(NAMES[combination], x)
     ufunc, idempotent = _UFUNCS[combination], combination in ("min", "max")
@@ -51,14 +51,14 @@ def reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array
     return Tiles(ufunc, empty, identity(xp, x.dtype, combination), idempotent).reduce(x, steps)
 
 
-window_sum, window_prod, window_min, window_max = reducers(reduce)
+window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
 @forwards_to(windows.window_mean)
 def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     no_mask("window_mean", x)
     steps = passes(window_shape, padding=padding, **where)
-    total = reduce("add", x, steps)
+    total = _reduce("add", x, steps)
     # Each part separately: dividing a complex infinity by a number would make one part NaN.
     parts = (total.real, total.imag) if total.dtype.kind == "c" else (total,)
     if count_include_pad or not any(map(any, padding)):

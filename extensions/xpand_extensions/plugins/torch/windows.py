@@ -54,7 +54,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
     if x.dtype in SIGNED:  # the same bits, whether signed or not
         return _reduce(combination, x.view(SIGNED[x.dtype]), steps).view(x.dtype)
     if x.numel() <= _SMALL and is_on_host(x):
-        return on_host(partial(host.reduce, combination), x, steps=steps)
+        return on_host(partial(host._reduce, combination), x, steps=steps)
     if x.numel() < _LARGE or not steps or not _may_write(x):
         return pieces.reduce_by(combination, x, steps)
     function = _FUNCTIONS[combination]
