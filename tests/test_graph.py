@@ -797,6 +797,30 @@ def test_blocks_of_rows_that_are_rolled() -> None:
             np.testing.assert_array_equal(actual, wanted)
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_blocks_of_rows_that_are_joined(axis: int) -> None:
+    x = np.sin(np.arange(300.0 * 4 * 50)).reshape(300, 4, 50)
+
+    def mirrored(x: Any) -> Any:
+        """Average with the neighbours; those of the first and last element are these themselves."""
+        xp, first = of(x), of(x).moveaxis(x, axis, 0)
+        before, after = (first[:1, ...], first[:-1, ...]), (first[1:, ...], first[-1:, ...])
+        pairs = [xp.concat([xp.moveaxis(each, 0, axis) for each in pair], axis=axis) for pair in (before, after)]
+        return xp.exp(0.5 * x + 0.25 * (pairs[0] + pairs[1])), pairs[0] * 2.0
+
+    def parts(x: Any) -> Any:
+        xp = of(x)
+        joined = xp.concat([x[100:, ...], x[:7, ...] * 2.0, x[:0, ...], x[7:100, ...]], axis=0)
+        return joined, joined + x, xp.concat([x, x], axis=0) * 0.5, xp.concat([x, xp.astype(x, xp.float32)], axis=0)
+
+    steps = steps_of(simplified(graph_of(mirrored, x)), blocks.BACKEND)
+    assert sum(len(step.outputs) == 2 for step in steps) == 1  # both results, by one pass
+    for each in (x, x[::-1], x[..., ::-1], np.asfortranarray(x)):
+        for function in (mirrored, parts):
+            for actual, wanted in zip(jit(function, compiler="numpy")(each), function(each), strict=True):
+                np.testing.assert_array_equal(actual, wanted)
+
+
 def test_blocks_of_slices_copy_nothing() -> None:
     x = np.sin(np.arange(600.0 * 500)).reshape(600, 500)
 
