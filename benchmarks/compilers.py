@@ -32,6 +32,7 @@ SMALL: Final[dict[str, int]] = {
 }
 """The sizes at which the tests run every row."""
 _SINES: Final = "NumPy's own sin and cos take 10 µs of it, whose values these are"
+_COSINES: Final = "each step calls NumPy's own cos and abs, whose values these are"
 _PRODUCTS: Final = "half of it are matrix products by NumPy's BLAS, a fifth is NumPy's own tanh"
 _AGAIN: Final = "reverse mode computes the steps of each block of the scan again"
 _UNALIGNED: Final = "JAX copies an argument whose memory is not aligned to 64 bytes"
@@ -109,7 +110,7 @@ def rows(
     yield row("gradient of the Kalman filter", ours, theirs, arrays, 0.4)
     arrays = np.asarray([0.5, 0.3, 1.1]), np.asarray([1.0 + 0j, 0j])
     ours, theirs = _two_states(control_flow.scan, steps), _two_states(jax.lax.scan, steps)
-    yield row(f"two quantum states in a field, {steps:,} steps", ours, theirs, arrays, 1.0)
+    yield row(f"two quantum states in a field, {steps:,} steps", ours, theirs, arrays, 1.0, _COSINES)
     yield row("gradient of the two states", autodiff.grad(ours), jax.grad(theirs), arrays, 0.4)
     ten = np.linspace(0.0, 1.0, 10)
     name = "a call on ten numbers, beside NumPy"

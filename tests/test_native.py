@@ -294,6 +294,20 @@ def test_indices_that_are_computed(shape: tuple[int, ...]) -> None:
             program(x, np.asarray(n))
 
 
+@pytest.mark.parametrize(("shift", "calls"), [(0.5, 1), (0.25, 2)])
+def test_functions_of_the_same_numbers_are_called_once(shift: float, calls: int) -> None:
+    def f(x: Any) -> Any:
+        xp = of(x)
+        step = lambda _, c: c * 0.5 + xp.sin(x * c + 0.5) * xp.sum(xp.sin(x * c + shift), axis=0)
+        return control_flow.fori_loop(0, 9, step, x)
+
+    x = np.linspace(-1.0, 1.0, 3)
+    assert_same_bits(native(f)(x), jit(f, compiler="numpy")(x))
+    program = Program(simplified(make_graph(f)(x)))
+    text = program.text.partition('define internal i32 @"body"')[2]
+    assert text.count("call void %") == calls + 1  # and that of the sum
+
+
 # Random programs
 
 

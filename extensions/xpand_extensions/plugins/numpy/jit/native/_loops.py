@@ -1,7 +1,7 @@
 """Loops and branches: what their bodies pass on is in registers where it is small, and else in two buffers in turn."""
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import MappingProxyType, NoneType
 from typing import Any, Final
 
 import numpy as np
@@ -42,17 +42,22 @@ def lowered(
         for x in used:
             if isinstance(x, Variable):
                 last[x], uses[x] = number, uses.get(x, 0) + 1
+    known: dict[Hashable, tuple[list[Node], Any]] = {}
     for number, equation in enumerate(graph.equations):
         inputs = [values[x] if isinstance(x, Variable) else None for x in equation.inputs]
         with emitter.equation():
             emitter.targets = [targets.get(x) for x in equation.outputs]
-            steps = expanded(equation)
-            if steps is not None:
+            steps, key = expanded(equation), _key(equation, inputs)
+            if key in known:
+                found, _ = known[key]
+            elif steps is not None:
                 found = lowered(emitter, steps, [x for x in inputs if x is not None], constants)
             elif equation.op.name in _FLOW:
                 found = _FLOW[equation.op.name](emitter, equation, inputs, constants)
             else:
                 found = RULES[equation.op.name].lower(emitter, equation, inputs)
+            if key is not None:
+                known[key] = found, inputs  # as long as they are alive, no other arrays have their `id`
             for x, node in zip(equation.outputs, found, strict=True):
                 if x in targets:
                     if node is not targets[x]:
@@ -71,6 +76,22 @@ def lowered(
     emitter.scopes.pop()
     emitter.pinned += slots_of(results)
     return results
+
+
+def _key(equation: Equation, inputs: Sequence[Node | None]) -> Hashable:
+    """Return what an operation in registers is known by, so that it is computed once; None for others."""
+    arrays = all(isinstance(x, (Small, NoneType)) for x in inputs) and all(
+        x.aval.size <= SMALL for x in equation.outputs
+    )
+    if not arrays or equation.op.name in _FLOW or equation.effects:
+        return None
+    operands = [(type(x), repr(x)) if node is None else id(node) for x, node in zip(equation.inputs, inputs)]
+    key = equation.op, *operands, *sorted(equation.params.items())
+    try:
+        hash(key)
+    except TypeError:  # slices, before Python 3.12
+        return None
+    return key
 
 
 class _Cells:
