@@ -23,8 +23,8 @@ def test_an_entry_can_be_reported(title: str) -> None:
     modules |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
     assert {module.partition(".")[0] for module in modules} <= {"torch", *sys.stdlib_module_names}
     assert re.search(r"print\(.*\)  # \S", block.code), "it says what PyTorch prints"
-    assert "Right: " in text
-    assert re.search(r"^xpand: ", text, re.MULTILINE)
+    assert "**Right:** " in text
+    assert re.search(r"^\*\*xpand:\*\* ", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("title", ENTRIES)
