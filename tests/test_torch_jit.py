@@ -12,8 +12,9 @@ from xpand.torch import _private as private
 from xpand_extensions import random
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import scan, while_loop
-from xpand_extensions.jit import jit, lower, make_graph
+from xpand_extensions.jit import jit, lower, make_graph, pure_callback
 from xpand_extensions.linalg import logm
+from xpand_extensions.plugins.torch.control_flow import _programs
 from xpand_extensions.vmap import vmap
 
 X = 3.0 * torch.eye(2, dtype=torch.float64) + torch.linspace(0.0, 1.0, 12, dtype=torch.float64).reshape(3, 2, 2)
@@ -160,3 +161,74 @@ def test_random_numbers_of_many_keys_are_one_operation() -> None:
     (found,) = make_graph(every)(keys, numbers)(keys, numbers)
     assert torch.equal(found, expected)
     assert every(keys[:0], numbers[:0]).shape == (0, 3, 2)
+
+
+def test_derivatives_without_superfluous_operations() -> None:
+    """A power of one, products with ones, and values of which only the shape is used are left out of graphs."""
+    graph = make_graph(grad(lambda x: torch.sum(x**2 + torch.sin(x) * 3.0)))(X)
+    names = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
+    assert not {"aten.sin.default", "aten.ones_like.default", "aten.sum.default"} & set(names)
+    assert names.count("aten.pow.Tensor_Scalar") == 0
+    np.testing.assert_array_equal(graph(X)[0], 2.0 * X + 3.0 * torch.cos(X))
+
+
+def test_results_of_equal_operations_share_no_memory() -> None:
+    function = jit(lambda x: (x * 2.0, x * 2.0, (x * 2.0).T, x**1, torch.sin(x * 2.0)), compiler="eager")
+    x = X[0].clone()
+    results = function(x)
+    assert len({result.untyped_storage().data_ptr() for result in (x, *results)}) == 6
+    np.testing.assert_array_equal(results[2], 2.0 * x.T)
+
+
+def test_graphs_that_write_are_not_simplified() -> None:
+    def function(x: Any) -> Any:
+        first, y = torch.zeros_like(x), torch.zeros_like(x)
+        y += x
+        return first, y + torch.zeros_like(x)
+
+    first, y = jit(function, compiler="eager")(X)
+    np.testing.assert_array_equal(first, np.zeros_like(X))
+    np.testing.assert_array_equal(y, X)
+
+
+@pytest.mark.parametrize("steps", [0, 30])
+def test_what_is_the_same_for_all_steps_is_computed_once(steps: int) -> None:
+    calls = []
+
+    def host(x: Any) -> Any:
+        calls.append(1)
+        return np.sin(x)
+
+    def scanned(x: Any) -> Any:
+        return scan(lambda c, _: (c * 0.5 + pure_callback(host, x, x) * 2.0, None), x, None, length=30)[0]
+
+    def repeated(x: Any) -> Any:
+        step = lambda state: (state[0] + 1, state[1] * 0.5 + pure_callback(host, x, x) * 2.0)
+        return while_loop(lambda state: state[0] < steps, step, (torch.tensor(0), x))[1]
+
+    expected = X
+    for _ in range(steps):
+        expected = expected * 0.5 + torch.sin(X) * 2.0
+    for function in [scanned, repeated][steps == 0 :]:
+        calls.clear()
+        np.testing.assert_allclose(jit(function, compiler="eager")(X), expected, rtol=1e-14)
+        assert len(calls) == (steps > 0)
+
+
+def test_a_long_graph_compiled() -> None:
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(25):
+            y = torch.sin(y) * 0.5 + x * y / (1.0 + y * y)
+        return y
+
+    np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
+
+
+def test_a_step_around_another_loop_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    inductor = _programs.compiled_graph
+    monkeypatch.setattr(_programs, "compiled_graph", lambda name, *args: names.append(name) or inductor(name, *args))
+    function = repeated(repeated(torch.sin))
+    np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
+    assert len(names) == 1

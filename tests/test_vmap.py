@@ -1,5 +1,6 @@
 """Mapping over axes: against a loop, with trees of arguments, axes and results; bad input."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 import xpand
 from tests.libraries import LIBRARIES, Library, unless
+from xpand_extensions import random
 from xpand_extensions.autodiff import grad
 from xpand_extensions.control_flow import fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
@@ -119,6 +121,14 @@ def test_only_what_is_the_same_for_all(able: Library) -> None:
 def test_an_axis_without_lanes(able: Library) -> None:
     found = vmap(lambda x: xpand.array_namespace(x).sum(x))(able.asarray(np.zeros((0, 3))))
     able.assert_equal(found, np.zeros((0,)))
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("sample", [random.uniform, random.normal])
+def test_random_numbers_without_lanes(able: Library, sample: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    keys = able.asarray(np.zeros((0, 2), dtype=np.uint32))
+    found = vmap(lambda key: sample(key, shape, able.xp.float32))(keys)
+    able.assert_equal(found, np.zeros((0, *shape), np.float32))
 
 
 def test_under_torch_compile() -> None:

@@ -159,14 +159,17 @@ def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Arra
 def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int, wide: bool) -> Array:
     """Sum all rows in step: the first entries of all, then the second ones, and so on; missing entries are zero."""
     first, end = indptr[:-1], indptr[1:]
+    # No position is negative. Otherwise JAX adds a comparison, a sum and a choice, which XLA takes long to compile.
+    inside: dict[str, Any] = {"mode": "clip", "wrap_negative_indices": False}
     positions = [first + i for i in range(slots)]
-    taken = [jnp.where(p < end, values.at[..., p].get(mode="clip"), 0) for p in positions]
-    columns = [indices.at[p].get(mode="clip") for p in positions]
+    taken = [jnp.where(p < end, values.at[..., p].get(**inside), 0) for p in positions]
+    columns = [indices.at[p].get(**inside) for p in positions]
+    inside["mode"] = "promise_in_bounds"
     if not wide:
-        return sum(v * x.at[..., c].get(mode="promise_in_bounds") for v, c in zip(taken, columns))
+        return sum(v * x.at[..., c].get(**inside) for v, c in zip(taken, columns))
     # Separate from the rest, otherwise they would be read again for each column of x.
     taken, columns = jax.lax.optimization_barrier((taken, columns))
-    return sum(v[..., None] * x.at[..., c, :].get(mode="promise_in_bounds") for v, c in zip(taken, columns))
+    return sum(v[..., None] * x.at[..., c, :].get(**inside) for v, c in zip(taken, columns))
 
 
 def _by_rows_jvp(

@@ -6,7 +6,7 @@ if the layout of the carry changes, and under vmap.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
@@ -16,25 +16,42 @@ from xpand.torch import _private as private
 
 from .._operators import Program, numbered, run_program
 from ..jit._inductor import BY_INDUCTOR, compiled_graph
+from ..jit._simplify import invariants
 from ..jit._trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
 
 
+# A step around another loop, with fewer operations than these, takes about as long without being compiled.
+_FEW_OPERATIONS: Final = 16
+
+
 class Step:
     """A function of arrays as a graph, compiled at its first call with concrete arrays."""
 
-    def __init__(self, function: Function, arrays: Sequence[Array]) -> None:
-        """Trace a function, which must not capture arrays, at arrays like the given ones."""
+    def __init__(self, function: Function, arrays: Sequence[Array], varying: int | None = None) -> None:
+        """Trace a function, which must not capture arrays, at arrays like the given ones.
+
+        Only the first `varying` of them differ between calls; the others are passed as `fixed` returns them.
+        """
         described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
         with _apart(arrays):
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
             self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
         _check_constants(self.module)
         (outputs,) = next(iter(reversed(self.module.graph.nodes))).args
-        self._run: Callable[..., Any] | None = None if BY_INDUCTOR.get() else self.module
         self.like = [(tuple(node.meta["val"].shape), node.meta["val"].dtype) for node in outputs]
+        self._before = None
+        if varying is not None and (parts := invariants(self.module, varying)) is not None:
+            self._before, self.module = parts
+        operations = [node.target for node in self.module.graph.nodes if node.op == "call_function"]
+        is_around = torch.ops.xpand.program.default in operations and len(operations) < _FEW_OPERATIONS
+        self._run: Callable[..., Any] | None = self.module if is_around or not BY_INDUCTOR.get() else None
+
+    def fixed(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """Compute what depends only on the arrays that are the same for all calls."""
+        return arrays if self._before is None else [x.contiguous() for x in self._before(*arrays)]
 
     def __call__(self, *arrays: Array) -> Arrays:
         """Call the function, compiled."""
@@ -82,15 +99,16 @@ def scan(function: Function, arrays: Arrays, carried: int, across: int, reverse:
         reverse: Whether to start at the last row.
     """
     ahead, same = slice(carried, carried + across), slice(carried + across, None)
-    step = Step(function, (*arrays[:carried], *[x[0] for x in arrays[ahead]], *arrays[same]))
+    step = Step(function, (*arrays[:carried], *[x[0] for x in arrays[ahead]], *arrays[same]), carried + across)
     order = slice(None, None, -1 if reverse else 1)
     length = arrays[carried].shape[0]
 
     def run(arrays: Sequence[Array]) -> Arrays:
         carry = tuple(arrays[:carried])
         rows: list[Arrays] = []
+        fixed = step.fixed(arrays[same])
         for row in list(zip(*[x.unbind(0) for x in arrays[ahead]]))[order]:
-            found = step(*carry, *row, *arrays[same])
+            found = step(*carry, *row, *fixed)
             carry = found[:carried]
             rows.append(found[carried:])
         return (*carry, *[torch.stack(column) for column in zip(*rows[order])])
@@ -109,13 +127,14 @@ def repeat(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         carried: The number of arrays in the carry.
     """
     first = Step(holds, arrays)
-    step = Step(lambda *xs: _with_condition(holds, body(*xs), xs[carried:]), arrays)
+    step = Step(lambda *xs: _with_condition(holds, body(*xs), xs[carried:]), arrays, carried)
 
     def run(arrays: Sequence[Array]) -> Arrays:
         carry = tuple(arrays[:carried])
         (running,) = first.module(*arrays)
+        fixed = step.fixed(arrays[carried:]) if running else ()
         while running:
-            *found, running = step(*carry, *arrays[carried:])
+            *found, running = step(*carry, *fixed)
             carry = tuple(found)
         return carry
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import torch
+from torch.fx import GraphModule
 
 from xpand import trees
 from xpand.extend import LibraryArray as Array
@@ -18,6 +19,11 @@ from xpand_extensions.jit._statics import name_of
 
 from .._errors import with_errors
 from ._trace import Graph, compiled_may_be_called, stand_ins
+
+# TorchInductor computes a value again in each function that reads it, up to so many operations (30 by default). In long
+# graphs this takes twice as long to compile, and the result is not faster.
+_MANY_OPERATIONS: Final = 100
+_FOR_MANY: Final = {"realize_opcount_threshold": 8}
 
 BY_INDUCTOR: Final = ContextVar("by_inductor", default=True)
 """Whether TorchInductor compiles the graphs that are being made; otherwise PyTorch runs their operations."""
@@ -62,13 +68,14 @@ def _resolved(x: Array) -> Array:
     return x.resolve_neg().resolve_conj()
 
 
-def compiled_graph(name: str, module: Callable[..., Any], mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
+def compiled_graph(name: str, module: GraphModule, mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a graph for the signature of tensors; `mode` is that of tensors without values."""
     if not BY_INDUCTOR.get():
         return module
     try:
         with _own_warnings():
-            run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves))
+            options = _FOR_MANY if len(module.graph.nodes) > _MANY_OPERATIONS else None
+            run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves), options=options)
     except private.inductor_error() as error:
         _warn(name, error)
         return module

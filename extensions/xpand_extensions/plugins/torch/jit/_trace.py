@@ -21,6 +21,7 @@ from xpand.torch import _private as private
 from xpand_extensions.jit._calls import Flattened
 
 from .._errors import with_errors
+from ._simplify import simplify
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -92,8 +93,7 @@ def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
         elif node.target is _ATEN.copy_.default and node.args[0].target is _LAID_OUT:
             # A derivative with the memory layout of its tensor, whose elements may share memory.
             node.target, node.args, node.kwargs = _ATEN.clone.default, (node.args[1],), {}
-    module.graph.eliminate_dead_code()
-    module.recompile()
+    simplify(module)
     return module
 
 

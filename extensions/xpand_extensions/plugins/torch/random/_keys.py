@@ -223,8 +223,10 @@ def uniform(
     unsigned, used = _BITS[dtype]
     signed = SIGNED.get(unsigned, unsigned)
     unused = 8 * unsigned.itemsize - used
-    u = ((bits(key, shape, unsigned).view(signed) >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
-    return _scaled(key, u, minval, maxval)
+    # Of one axis at least: PyTorch cannot compute with numbers of no lanes (docs/pytorch-bugs.md).
+    drawn = bits(key, shape or (1,), unsigned).view(signed)
+    u = ((drawn >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
+    return _scaled(key, u.reshape(shape), minval, maxval)
 
 
 # It has more steps than PyTorch's compiler should see: it repeats them at each use of the result.
@@ -244,7 +246,7 @@ def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     if dtype in _NORMAL and is_on_host(key):
         return made_on_host(key, shape, dtype, _NORMAL[dtype])
-    return generic.normal(key, shape, dtype)
+    return generic.normal(key, shape or (1,), dtype).reshape(shape)
 
 
 def split_each(keys: Array, /, *, num: int) -> Array:

@@ -1,0 +1,126 @@
+"""Simplify graphs of ATen operations before they are compiled, and find the loop invariants of a step.
+
+TorchInductor takes 10 to 20 ms for each operation, and derivatives contain many that do nothing: a power of one, a
+product with ones, a value of which only the shape is used, and the same value several times.
+"""
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from xpand import trees
+
+_ATEN: Final = torch.ops.aten
+_FILLED: Final = {_ATEN.ones_like.default: 1, _ATEN.zeros_like.default: 0}
+_OPERATION: Final = type(_ATEN.mul.Tensor)
+
+
+def simplify(module: GraphModule) -> None:
+    """Simplify a graph; values and memory layouts stay the same, and results that shared no memory share none."""
+    graph = module.graph
+    if not any(map(_has_effects, graph.nodes)):
+        returned = {id(x) for node in graph.find_nodes(op="output") for x in _storages(node.all_input_nodes)}
+        seen: dict[Any, Node] = {}
+        for node in list(graph.nodes):
+            if not _is_pure(node):
+                continue
+            _fill(node)
+            same = _operand(seen.setdefault((node.target, repr(node.args), repr(node.kwargs)), node))
+            if same is not node and not any(id(x) in returned for x in _storages([node])):
+                node.replace_all_uses_with(same)
+    graph.eliminate_dead_code()
+    module.recompile()
+
+
+def _has_effects(node: Node) -> bool:
+    """Return whether an operation writes to its arguments, or has other side effects than random numbers."""
+    return node.op == "call_function" and node.is_impure(impure_random=False)
+
+
+def _is_pure(node: Node) -> bool:
+    is_known = isinstance(node.target, _OPERATION) or node.target is operator.getitem
+    return node.op == "call_function" and is_known and not node.is_impure()
+
+
+def _storages(nodes: Sequence[Node]) -> list[Any]:
+    """List the memory of the results of operations; views have the same objects."""
+    found = [x for node in nodes for x in trees.leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
+    return [x.untyped_storage() for x in found if x.layout is torch.strided]
+
+
+def _fill(node: Node) -> None:
+    """Write an array of equal numbers as one, not as a function of an array or as a product of ones."""
+    value = _FILLED.get(node.target)
+    if node.target is _ATEN.mul.Tensor and _is_full(node.args[0], 1) and type(node.args[1]) in (int, float):
+        value = node.args[1]
+    if value is None:
+        return
+    x = node.meta["val"]
+    if x.layout is torch.strided and x.is_contiguous():
+        node.target, node.args = _ATEN.full.default, (list(x.shape), value)
+        node.kwargs = {"dtype": x.dtype, "device": x.device, "pin_memory": False}
+
+
+def _is_full(x: Any, value: int) -> bool:
+    return isinstance(x, Node) and x.target is _ATEN.full.default and x.args[1] == value
+
+
+def _operand(node: Node) -> Node:
+    """Return the operand that an operation returns unchanged, or the operation."""
+    x, y = (*node.args, None, None)[:2]
+    if node.target is _ATEN.mul.Tensor:
+        x, y = (y, x) if _is_full(x, 1) else (x, y)
+        same = x if _is_full(y, 1) else None
+    else:
+        same = x if node.target is _ATEN.pow.Tensor_Scalar and y == 1 else None
+    return same if isinstance(same, Node) and _described(same) == _described(node) else node
+
+
+def _described(node: Node) -> Any:
+    x = node.meta["val"]
+    return x.shape, x.dtype, x.stride(), x.device
+
+
+def invariants(module: GraphModule, varying: int) -> tuple[GraphModule, GraphModule] | None:
+    """Split off what depends only on the arguments of a graph after the first `varying`.
+
+    Returns:
+        A graph that takes the other arguments and returns what is the same for all steps, and one that takes the
+        varying arguments and these results; None if there is nothing to split off.
+    """
+    graph = module.graph
+    if any(map(_has_effects, graph.nodes)):
+        return None
+    inputs = graph.find_nodes(op="placeholder")
+    changing = set(inputs[:varying])
+    for node in graph.nodes:
+        has_effects = node.op == "call_function" and not _is_pure(node)
+        if node.op == "output" or has_effects or not changing.isdisjoint(node.all_input_nodes):
+            changing.add(node)
+    same = [x for x in graph.nodes if x not in changing]
+    # Constants, which have no inputs, are cheap and help a compiler: they are in both graphs.
+    used = [x for x in same if (x.all_input_nodes or x in inputs) and not changing.isdisjoint(x.users)]
+    if set(used) <= set(inputs):
+        return None
+    before, step = Graph(), Graph()
+    known = _copied(before, inputs[varying:], same)
+    before.output(tuple([known[x] for x in used]))
+    _copied(step, [*inputs[:varying], *used], graph.nodes)
+    return _module(module, before), _module(module, step)
+
+
+def _copied(graph: Graph, inputs: Sequence[Node], nodes: Iterable[Node]) -> dict[Node, Node]:
+    """Copy the nodes of another graph that follow from inputs or are constant."""
+    known = {x: graph.placeholder(x.name) for x in inputs}
+    for x in nodes:
+        if x not in known and x.op != "placeholder" and all(y in known for y in x.all_input_nodes):
+            known[x] = graph.node_copy(x, known.__getitem__)
+    return known
+
+
+def _module(root: GraphModule, graph: Graph) -> GraphModule:
+    graph.eliminate_dead_code()
+    return GraphModule(root, graph)
