@@ -37,6 +37,7 @@ ROWS, COLUMNS = 23, 37
 def restored() -> Iterator[None]:
     """Restore the number of threads after each test."""
     count = _threads.threads()
+    _threads._until = 0.0
     yield
     _threads.limit(count)
 
@@ -295,6 +296,17 @@ def test_exceptions_of_signal_handlers_arrive(small: list[Any]) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+def test_programs_run_alone_after_a_helper_was_suspended(small: list[Any]) -> None:
+    program, x = native(heat), numbers(ROWS, COLUMNS)
+    _threads.limit(3)
+    expected = program(x)
+    _threads.rest()
+    assert _threads.team()[0] == 1
+    assert_same_bits(program(x), expected)
+    _threads._until = 0.0
+    assert _threads.team()[0] == 3
+
+
 def test_the_memory_of_a_call_is_freed(small: list[Any]) -> None:
     program = native(heat)
     _threads.limit(2)
@@ -310,6 +322,7 @@ def test_the_memory_of_a_call_is_freed(small: list[Any]) -> None:
 
 
 def same_in_child(program: Any, x: Any, expected: Any) -> None:
+    _threads._until = 0.0
     assert_same_bits(program(x), expected)
     assert len(_threads._HELPERS) == _threads.threads() - 1 > 0
 

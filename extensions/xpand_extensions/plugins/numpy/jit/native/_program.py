@@ -16,9 +16,9 @@ from ._emit import AGAIN, POINTER, STATUS, Emitter
 from ._expansions import expanded
 from ._loops import lowered
 from ._scalars import literal
-from ._shares import Share, finish, start_frame, store_arguments, write_help
+from ._shares import TEAM, Share, finish, start_frame, store_arguments, write_help
 from ._support import Support, order_of, support_of
-from ._threads import follow_threadpoolctl, team
+from ._threads import follow_threadpoolctl, rest, team
 from ._ufuncs import HEAD
 from ._values import SMALL, Buffer, Node, Order, Small
 
@@ -118,10 +118,12 @@ class Program:
             scope |= {"words": np.int64, "team": team, "help": help_, "engine": self._engine}
             lines.append(f"    frame = empty({frame}, words); job = help, frame, {of_thread}, engine")
             memory += ["team()", "frame", "job"]
+            scope["rest"] = rest
         lines += [
             "    try: space = spaces.pop()",
             f"    except IndexError: space = empty({self.size}, bytes)",
             f"    status = run({', '.join([*given, *constants, *results, *memory])})",
+            f"    if not frame[{TEAM}]: rest()" if self.shares else "",
             "    if not spaces: spaces.append(space)" if self.size <= LARGEST_SAVED else "",
             f"    if status: return after(status, ({found}), ({''.join(f'{x}, ' for x in given)}*others))",
             f"    return ({found})",
@@ -299,11 +301,10 @@ def _write_entry(module: ir.Module, body: ir.Function, count: int, shares: bool)
         layout = b.and_(layout, flags)
     arrays = entry.args[:-1] if shares else entry.args
     data = [b.load(b.gep(x, [ir.Constant(STATUS, _DATA)], source_etype=byte), typ=POINTER) for x in arrays]
-    with b.if_then(b.icmp_unsigned("!=", layout, ir.Constant(STATUS, _LAYOUT)), likely=False):
-        b.ret(ir.Constant(STATUS, MISPLACED))
+    frame: Any = ir.Constant(POINTER, None)
     if shares:
         *data, team, frame = data
         start_frame(b, frame, team, entry.args[-1])
-    else:
-        frame = ir.Constant(POINTER, None)
+    with b.if_then(b.icmp_unsigned("!=", layout, ir.Constant(STATUS, _LAYOUT)), likely=False):
+        b.ret(ir.Constant(STATUS, MISPLACED))
     b.ret(b.call(body, [*data, frame]))

@@ -48,6 +48,9 @@ _FLAGS: Final = 0x3F
 """The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
 _SPINS: Final = 4000
 """How often a thread checks what the others do, some 0.1 ms, before it lets other threads run."""
+_LATE: Final = 1 << 18
+"""The cycles, some 0.1 ms, for which a program may wait for helpers in addition to the time of its own pieces. If it
+waits longer, the system has suspended a helper, and the call continues alone: `TEAM` is 0."""
 _BITS: Final = 24
 _FRONT: Final = 1
 _BACK: Final = 1 << _BITS
@@ -265,7 +268,9 @@ def _divide(module: ir.Module) -> ir.Function:
     with b.if_then(b.icmp_signed("<", b.add(active, constant(1)), threads)):
         job = b.load(_word(b, frame, JOB), typ=_POINTER)
         b.call(b.inttoptr(wake, ir.FunctionType(_VOID, [_POINTER]).as_pointer()), [job])
+    start = _cycles(b)
     b.call(_take(module), [frame, space, constant(_FRONT)])
+    middle = _cycles(b)
     wait, spin, sleep, end = (found.append_basic_block() for _ in range(4))
     before = b.block
     b.branch(wait)
@@ -284,6 +289,9 @@ def _divide(module: ir.Module) -> ir.Function:
     spins.add_incoming(more, sleep)
     b.branch(wait)
     b.position_at_end(end)
+    longest = b.add(b.sub(middle, start), constant(_LATE))
+    with b.if_then(b.icmp_signed(">", b.sub(_cycles(b), middle), longest), likely=False):
+        b.store(constant(0), _word(b, frame, TEAM))
     b.ret(b.load(_word(b, frame, STATUS), typ=_SHORT))
     return found
 
@@ -301,6 +309,13 @@ def store_arguments(b: ir.IRBuilder, program: ir.Function) -> None:
     """Write a program's arguments to its frame."""
     for i, x in enumerate(program.args):
         b.store(x, _word(b, program.args[-1], ARGUMENTS + i))
+
+
+def _cycles(b: ir.IRBuilder) -> Any:
+    """Read the processor's clock."""
+    name = "llvm.readcyclecounter"
+    found = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(_INTEGER, []), name)
+    return b.call(found, [])
 
 
 def write_help(module: ir.Module, data: int) -> None:

@@ -15,6 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 from queue import SimpleQueue
 from threading import Lock, Thread
+from time import monotonic
 from typing import Any, Final
 
 import numpy as np
@@ -49,8 +50,22 @@ _TEAM: Final = np.asarray([_processors(), ctypes.cast(_wake, ctypes.c_void_p).va
 """For programs: the number of threads, the function that wakes a helper, and the one that lets other threads run."""
 
 
+_ALONE: Final = np.asarray([1, 0, 0], np.int64)
+_PAUSE: Final = 0.2
+"""The seconds for which programs run alone after a helper has been suspended by the system."""
+_until = 0.0
+
+
+def rest() -> None:
+    """Have programs run alone for a while: more threads run than there are processors."""
+    global _until
+    _until = monotonic() + _PAUSE
+
+
 def team() -> Any:
     """Return the numbers that a program reads at each call, and start helpers if there are too few."""
+    if monotonic() < _until:
+        return _ALONE
     if len(_HELPERS) + 1 < _TEAM[0]:
         _start()
     return _TEAM
