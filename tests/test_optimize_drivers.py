@@ -1,5 +1,7 @@
 """One problem on NumPy, which drivers solve, compared with the same problem as a batch of one, and with SciPy."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -343,3 +345,15 @@ def test_calls_like_an_earlier_one_on_jax() -> None:
         brentq(f, jnp.asarray(0.0), jnp.asarray(1.0), args=(jnp.asarray(4.0),))
     roots = jax.vmap(lambda c: brentq(f, jnp.asarray(0.0), jnp.asarray(5.0), args=(c,)).x)(jnp.asarray([4.0, 9.0]))
     np.testing.assert_allclose(roots, [2.0, 3.0])
+
+
+@pytest.mark.parametrize("solve", [root, least_squares, minimize])
+def test_stored_plans_hold_no_arrays_of_the_user(solve: Any) -> None:
+    f = jit((lambda x, c: array_namespace(x).sum((x - c) ** 2)) if solve is minimize else (lambda x, c: x - c))
+    start, c = np.zeros(3), np.ones(3)
+    references = [weakref.ref(x) for x in (start, c)]
+    for _ in range(2):
+        solve(f, start, args=(c,))
+    del start, c
+    gc.collect()
+    assert all(each() is None for each in references)

@@ -58,6 +58,12 @@ class Vectors:
         """Return the structure, shapes and data types of the tree, and the number of axes of the batch."""
         return self.structure, tuple(self.shapes), tuple(self.dtypes), self.batch_ndim
 
+    def release(self) -> None:
+        """Drop the arrays: when an instance is stored, only their library, data type and device matter."""
+        like = self.like
+        self.like = array_namespace(like).empty((0,), dtype=like.dtype, device=checks.device_of(like))
+        self.tree = self.start = self.like
+
     def flatten(self, what: str, tree: trees.Tree) -> Array:
         """Flatten a tree, which must be like this one, to vectors."""
         leaves, structure = trees.flatten(tree)

@@ -216,6 +216,7 @@ def solved(
         result = problem.result(last._replace(x=x), args)
         if again is not None and repeatable is not None and problem.vectors.is_plain and recorded is None:
             fixed = args[: len(args) - repeatable.count]
+            problem.vectors.release()
             repeatable.add(_plan(problem, method, start, fixed, again, result.fun, driven and driven[1]))
         if recorded is not None:
             rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023

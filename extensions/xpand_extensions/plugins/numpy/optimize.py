@@ -63,10 +63,10 @@ def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
         return drive
     program, (_, *others) = found
     program, quiet = unwrapped(program_for(program, (start, *others)))
-    is_flat = len(others) == len(args)
+    is_flat, is_alone = len(others) == len(args), not others
 
     def drive_compiled(start: Array, args: tuple[Any, ...]) -> Outcome | None:
-        given = args if is_flat else [x for x in trees.leaves(args) if checks.is_array(x)] if others else ()
+        given = args if is_flat else () if is_alone else [x for x in trees.leaves(args) if checks.is_array(x)]
         function = (lambda x: program(x, *given)) if given else program
         try:
             with quiet():
