@@ -479,3 +479,16 @@ def test_compiled_ahead(library: Library) -> None:
 def test_compiled_by_the_method_of_a_compiled_function(library: Library) -> None:
     x = library.asarray([1.0, 2.0])
     library.assert_equal(jit(lambda x: x + 1.0).lower(x).compile()(x), np.asarray([2.0, 3.0]))
+
+
+def test_numbers_in_programs_have_the_bits_of_arrays() -> None:
+    """Programs use Python's operators for numbers, and `x * x` for a square."""
+    x = np.random.default_rng(0).normal(size=80) * 10.0 ** np.linspace(-15, 15, 80)
+    f = lambda x, y: ((x + y) * 3 - 1.5 / (x - y), -x / 7, x**2 * 0.1)
+    for dtype in ("float64", "float32"):
+        values = x.astype(dtype)
+        wanted = f(values, values[::-1])
+        found = [jit(f)(a, b) for a, b in zip(values, values[::-1])]
+        for each, whole in zip(zip(*found), wanted):
+            assert {y.dtype for y in each} == {np.dtype(dtype)}
+            np.testing.assert_array_equal(np.asarray(each), whole)

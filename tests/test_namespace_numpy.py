@@ -482,3 +482,22 @@ def test_stack_promotes_and_refuses_as_numpy() -> None:
             xp.stack(wrong)
     with pytest.raises(np.exceptions.AxisError):
         xp.stack([one, one], axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "int8", "bool", ">f8", "object"])
+def test_stack_of_vectors_as_by_numpy(dtype: str) -> None:
+    vectors = [np.arange(4).astype(dtype), np.asarray([1, 0, 2, 5]).astype(dtype)[::-1], np.zeros(8).astype(dtype)[::2]]
+    for arrays in (
+        vectors,
+        tuple(vectors[:1]),
+        [x[:0] for x in vectors],
+        [vectors[0], np.ones(4, "float32")],
+        vectors * 4,
+    ):
+        for axis in (0, 1, -1):
+            found, wanted = xp.stack(arrays, axis=axis), np.stack(arrays, axis=axis)
+            assert (found.dtype, found.shape, found.flags.c_contiguous) == (wanted.dtype, wanted.shape, True)
+            np.testing.assert_array_equal(found, wanted)
+    for wrong in ([], [vectors[0], vectors[0][:2]], [vectors[0], vectors[0].reshape(2, 2)]):
+        with pytest.raises(ValueError, match=r"need at least one array|same shape"):
+            xp.stack(wrong, axis=1)

@@ -23,12 +23,20 @@ def stack(arrays: Any, /, axis: int = 0, **kwargs: Any) -> Array:
         types = frozenset(map(type, arrays))
         if axis == 0 and types in _NUMBERS:
             return np.array(arrays)
-        if axis in (0, 1) and types == _ARRAYS and len(arrays) <= _FEW and arrays[0].ndim == 1:
-            kinds = {(x.shape, x.dtype) for x in arrays}
-            if len(kinds) == 1 and arrays[0].dtype.isnative:
-                count, size, dtype = len(arrays), len(arrays[0]), arrays[0].dtype
-                found = np.empty((size, count) if axis else (count, size), dtype)
-                for row, x in zip(found.T if axis else found, arrays):
-                    row[:] = x
+        if types == _ARRAYS and axis in (0, 1) and len(arrays) <= _FEW:
+            found = _stacked(arrays, arrays[0].shape, arrays[0].dtype, axis)
+            if found is not None:
                 return found
     return np.stack(arrays, axis, **kwargs)
+
+
+def _stacked(vectors: Any, shape: tuple[int, ...], dtype: Any, axis: int) -> Array | None:
+    """Copy vectors of one shape and data type into one array; return None for other arrays."""
+    if len(shape) != 1 or not dtype.isnative:
+        return None
+    found = np.empty((*shape, len(vectors)) if axis else (len(vectors), *shape), dtype)
+    for i, x in enumerate(vectors):
+        if x.shape != shape or x.dtype != dtype:
+            return None
+        found[(slice(None), i) if axis else i] = x
+    return found
