@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import xpand_extensions as xe
+from tests.libraries import Library
 from xpand_extensions import convert, jit, profile, vmap
 from xpand_extensions.autodiff import (
     checkpoint,
@@ -404,3 +405,13 @@ def test_gradients_of_lists_of_numbers_are_arrays() -> None:
     assert [type(x) for x in found] == [np.ndarray] * 3
     assert [float(x) for x in found] == [2.0, 1.0, 1.0]
     assert type(grad(lambda x: x * x)(3.0)) is type(grad(lambda x: x + 1)(3.0)) is np.ndarray
+
+
+def test_messages_of_calls_that_newcomers_write(library: Library) -> None:
+    x = library.asarray(X)
+    with pytest.raises(TypeError, match=r"at: takes no assignment, .*write `x = at\(x\)\[index\]\.set\(values\)`"):
+        xe.scatter.at(x)[0] = 5.0
+    with pytest.raises(
+        ValueError, match="called with 0 positional arguments; pass arguments with derivatives by position"
+    ):
+        grad(total)(x=x)

@@ -145,7 +145,7 @@ def positions_of(name: str, numbers: tuple[int, ...], count: int, argument: str 
         if not -count <= number < count:
             raise ValueError(
                 f"{name}: {argument} names argument {number}, and the function was called with {count} positional "
-                "arguments"
+                "arguments; pass arguments with derivatives by position"
             )
     positions = [number % count for number in numbers]
     if len(set(positions)) < len(positions):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, NoReturn, Self, TypeAlias
 
 from xpand import array_namespace, is_concrete
 from xpand.extend import Array, ArrayLike, checks, describe, eager
@@ -54,6 +54,10 @@ class At:
         if self.index is not ...:
             raise TypeError("at: x has an index already; index once, as in `at(x)[rows, columns]`")
         return type(self)(self.x, index)
+
+    def __setitem__(self, index: Any, values: Any, /) -> NoReturn:
+        """Raise an error: `at` never writes into an array."""
+        raise TypeError("at: takes no assignment, since it never writes into x; write `x = at(x)[index].set(values)`")
 
     def set(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Put `values` in place of the selected elements."""
