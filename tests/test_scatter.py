@@ -331,6 +331,14 @@ def test_one_number_for_many_positions(library: Library, dtype: str) -> None:
             scatter.at(library.asarray(x))[library.asarray(np.asarray([0, 3]))].set(number, mode="raise")
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+def test_rows_read_at_positions(library: Library, dtype: str) -> None:
+    x = np.arange(12.0).reshape(4, 3)
+    for index in ([0, 2, 2, 3], [[1, 0], [3, 1]], [], *(() if dtype == "uint8" else ([3, -1, -4], [[-2], [1]]))):
+        index = np.asarray(index, dtype)
+        library.assert_equal(scatter.at(library.asarray(x))[library.asarray(index)].get(), x[index])
+
+
 def test_jax_compiles_one_program_for_all_positions() -> None:
     import jax.numpy as jnp
 

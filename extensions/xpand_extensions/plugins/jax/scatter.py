@@ -131,7 +131,8 @@ def _update_masked(x: Array, mask: Array, value: Array, operation: Operation) ->
     return jnp.where(mask, binary(xp, operation, x.dtype)(x, value), x)
 
 
-_read_within = jax.jit(lambda x, index: jnp.take(x, index, axis=0, mode="clip"))
+# Not `jnp.take`, whose mode "clip" takes the first row for negative indices.
+_read_within = jax.jit(lambda x, index: x.at[index].get(mode="clip"))
 
 
 @partial(jax.jit, static_argnums=(3, 4))
