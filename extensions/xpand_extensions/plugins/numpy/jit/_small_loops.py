@@ -1,8 +1,8 @@
-"""Loops on a few numbers as Python code: a NumPy operation takes half a microsecond, one of Python's floats 15 ns.
+"""Loops on a few numbers as Python code: an operation takes NumPy half a microsecond, and Python 15 ns.
 
-Elements of small arrays become Python variables. Values are NumPy's, bit by bit: Python's arithmetic is that of the
-processor too, and functions such as `exp` are NumPy's own. Python raises errors where NumPy warns, or does neither. So
-the code checks that all numbers are finite and all integers fit; if they don't, NumPy does the loop again.
+Elements of small arrays become Python variables. Values are NumPy's, bit by bit: Python's arithmetic is the processor's
+too, and functions such as `exp` are NumPy's own. Where NumPy warns, Python raises, or does nothing. So the code checks
+that all numbers are finite and all integers fit; otherwise NumPy runs the loop again.
 """
 
 import math
@@ -21,25 +21,25 @@ from ....tracing.rules import ELEMENTWISE
 
 LOOPS: Final = frozenset({"scan", "while_loop"})
 SMALL: Final = 16
-"""The elements of an array, at most: those of larger ones take longer than a call of NumPy."""
+"""The maximum number of elements of an array: for larger ones a call of NumPy is faster."""
 FEW: Final = 8
-"""NumPy adds fewer numbers than this one after the other."""
+"""NumPy adds fewer numbers than this sequentially."""
 OPERATION, CALL, LINE, LOOP = 0.6, 0.5, 0.03, 5.0
-"""The microseconds that NumPy takes for an operation; and this code for a call of NumPy, a number, and a loop."""
+"""Microseconds for an operation of NumPy, and in this code for a call of NumPy, a number, and a loop."""
 GAIN: Final = 0.6
 """A loop is accepted if it is expected to take less than this part of NumPy's time."""
 MOST: Final = 5000
-"""The numbers that the code of a loop computes, at most: Python takes 10 µs to compile each line."""
+"""The maximum number of values in the code of a loop: Python takes 10 µs to compile each line."""
 _LIMIT: Final = 2**63
 
 _KINDS: Final[Mapping[str, str]] = {"float64": "d", "int64": "q", "bool": "?"}
 _TYPES: Final[Mapping[str, Any]] = {"d": np.float64, "q": np.int64, "?": np.bool_}
 PLAIN: Final = frozenset({np.ndarray, *_TYPES.values()})
-"""The types of arrays that have nothing but elements."""
+"""The types of arrays without further data."""
 _READ: Final[Mapping[str, str]] = {"d": "float", "q": "int", "?": "bool"}
 
 _MOVES: Final = (VIEWS - {"imag", "real"}) | {"broadcast_arrays", "concat", "roll", "setitem", "stack", "tile"}
-"""Operations that only move elements. Done with the numbers of the elements, they tell where each one comes from."""
+"""Operations that only move elements. Applied to the numbers of the elements, they show where each one comes from."""
 
 
 class _Form(NamedTuple):
@@ -49,7 +49,7 @@ class _Form(NamedTuple):
     kinds: str
     """The kinds of numbers that it takes."""
     passes: tuple[int, ...] = ()
-    """The operands that, where they are infinite or NaN, make the result infinite or NaN."""
+    """The operands that make the result infinite or NaN if they are."""
 
 
 _EXTREME: Final = "{0} if {0} %s {1} else {1} if {1} %s {0} or {0} else float({f}({0}, {1}))"  # of zeros, NumPy's
@@ -88,11 +88,11 @@ _WHERE: Final = _Form("{1} if {0} else {2}", "dq?")
 
 
 class _RefusedError(Exception):
-    """Says that a loop is left to NumPy."""
+    """Raised if a loop is left to NumPy."""
 
 
 class _Value(NamedTuple):
-    """An array: the names and numbers that are its elements, in the order of rows."""
+    """An array: the names and numbers of its elements, row by row."""
 
     kind: str
     shape: tuple[int, ...]
@@ -100,7 +100,7 @@ class _Value(NamedTuple):
 
 
 class _Block:
-    """The lines of a body, and its floats that none of these lines passes on to a result."""
+    """The lines of a body, and its floats that no line passes on to a result."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -151,7 +151,7 @@ def function_of(graph: Graph, step: Step) -> Callable[..., Any]:
     names = {x: f"i{number}" for number, x in enumerate(given)}
     writer, results = _written(equation, names)
     lines, arguments = writer.blocks[0].lines, ", ".join(names.values())
-    if writer.calls:  # which would warn, also where NumPy does the loop again
+    if writer.calls:  # these would warn even if NumPy does the loop again
         lines = ['with errstate(all="ignore"):', *_indented(lines)]
     found = dict(zip(equation.outputs, results))
     left = [
@@ -234,7 +234,7 @@ class _Writer:
         return name
 
     def check(self, later: Sequence[str] = ()) -> None:
-        """Check the floats of the innermost body, but for those that are checked later."""
+        """Check the floats of the innermost body, except those that are checked later."""
         block = self.blocks[-1]
         names = [name for name in block.unchecked if name not in later]
         block.unchecked = {name: None for name in block.unchecked if name in later}
@@ -405,7 +405,7 @@ class _Writer:
         return results
 
     def opened(self, init: Sequence[_Value]) -> list[_Value]:
-        """Write the first values of what a loop carries, and begin its body."""
+        """Write the initial carry of a loop, and begin its body."""
         self.blocks.append(_Block())
         carry = [self.named(x, len(self.blocks) - 1) for x in init]
         self.assign(carry, init, len(self.blocks) - 2)
@@ -469,7 +469,7 @@ def _spread(x: _Value, shape: tuple[int, ...]) -> list[str]:
 
 
 def _moved(equation: Equation, given: Sequence[_Value]) -> tuple[list[_Value], bool]:
-    """Move elements; also return whether a result is a view that is read backwards."""
+    """Move elements; return also whether a result is a view that runs backwards."""
     if ARRAY in [part for part in equation.params.get("key", ()) if isinstance(part, str)]:
         raise _RefusedError
     texts = [text for x in given for text in x.texts]

@@ -2,10 +2,10 @@
 
 Loops on a few numbers are done by Python code (`_small_loops`).
 
-NumPy's own functions work on the blocks, so the values are those that it gives without this. On a chain of twelve
-operations over 5e6 numbers this takes 0.45 of the time of whole arrays; numexpr takes 1.6 times as much as those, and
-a ufunc compiled by numba 0.6 times. `roll` and `concat` are done in the same pass, as other rows or within the rows:
-steps of a heat equation on 2,048 by 2,048 numbers take 0.3 of the time of whole arrays. `flip` is a view already.
+NumPy's own functions compute the blocks, so values are the same as without blocks. A chain of twelve operations over
+5e6 numbers takes 0.45 of the time of whole arrays; numexpr takes 1.6 times that of whole arrays, and a ufunc compiled
+by numba 0.6 times. `roll` and `concat` are part of the same pass, by selecting rows or within rows: steps of a heat
+equation on 2,048 by 2,048 numbers take 0.3 of the time of whole arrays. `flip` is a view already.
 """
 
 import math
@@ -22,13 +22,13 @@ from ....tracing.rules import ELEMENTWISE
 from . import _small_loops
 
 BLOCK: Final = 32768
-"""Elements in a block: of 8,192 to 65,536 the fastest for a formula and for a stencil."""
+"""Elements in a block: the fastest of 8,192 to 65,536 for a formula and for a stencil."""
 LEAST: Final = BLOCK
 """Arrays of fewer elements are not divided."""
 
 
 class Blocks(Backend):
-    """Does elementwise operations on large arrays of one shape together, and loops on a few numbers."""
+    """Compiles elementwise operations on large arrays of one shape together, and loops on a few numbers."""
 
     name: ClassVar[str] = "numpy"
 
@@ -83,7 +83,7 @@ class _Writer:
         self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat, "rows": _rows, "join": np.concatenate}
         self.scope["joined_rows"] = _joined_rows
         inner = math.prod(shape[1:])
-        # Rows where they are short: in arrays that are slices of others, lines of elements would have to be copied.
+        # Whole rows if they are short: in slices of other arrays, parts of rows would have to be copied.
         by_lines = len(shape) == 1 or inner > BLOCK
         self.flat = by_lines and all(x.shape == shape or math.prod(x.shape) == 1 for x in self.inputs)
         inner = 1 if self.flat else inner
@@ -211,7 +211,7 @@ class _Writer:
 
 
 def _rows(x: Any, start: int, stop: int) -> Any:
-    """Return rows of an array behind whose last row the first follows."""
+    """Return rows of an array that continues with its first row after the last."""
     size = len(x)
     start, stop = start % size, (stop - 1) % size + 1
     return x[start:stop] if start < stop else np.concatenate((x[start:], x[:stop]))

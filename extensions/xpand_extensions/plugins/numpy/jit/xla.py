@@ -18,12 +18,12 @@ from ....tracing._translate import translated
 from .blocks import Blocks
 
 SMALL: Final = 16_384
-"""Results of up to so many bytes are copied, which takes less time than to take over their memory."""
+"""Results of up to so many bytes are copied, which is faster than reusing their memory."""
 _HOST_ONLY: Final = frozenset({"pure_callback"})
 
 
 class XLA(Backend):
-    """Compiles whatever JAX has."""
+    """Compiles all operations that JAX has."""
 
     name: ClassVar[str] = "xla"
     priority: ClassVar[int] = -1
@@ -61,7 +61,7 @@ class XLA(Backend):
         given = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
         on_jax, host = _on_jax(given), jax.local_devices(backend="cpu")[0]
 
-        # Copies cost nothing, and no result is then an argument or another result.
+        # Copies cost nothing, and ensure that no result is an argument or another result.
         def copied(*arrays: Any) -> list[Any]:
             return [jax.numpy.array(x, copy=True) for x in evaluated(on_jax, *arrays)]
 

@@ -1,7 +1,6 @@
 """Machine code for NumPy programs: loops, branches and elementwise operations, compiled by LLVM.
 
-The values are NumPy's: its arithmetic in its order, and its own inner loops where it computes functions. Programs
-release the GIL.
+The values are NumPy's: its arithmetic in its order, and its own inner loops for functions. Programs release the GIL.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -16,13 +15,13 @@ from .. import _small_loops
 from ..blocks import Blocks
 
 LEAST: Final = 2
-"""Operations that are compiled together, at least."""
+"""The minimum number of operations that are compiled together."""
 LOOPS: Final = _small_loops.LOOPS
-"""Programs with such operations are compiled by default, if all of these are compiled whole: they gain most."""
+"""Programs with these operations are compiled by default, if all of them can be compiled whole: they gain most."""
 STEP, NUMBERS_STEP = 1e-6, 5e-8
-"""The seconds that an operation takes at least, by NumPy and in loops on a few numbers."""
+"""The minimum seconds of an operation, by NumPy and in loops on a few numbers."""
 MOST: Final = 2000
-"""Operations that are compiled together, at most: LLVM's time grows faster than their number."""
+"""The maximum number of operations that are compiled together: LLVM's time grows faster than their number."""
 
 
 class Native(Backend):

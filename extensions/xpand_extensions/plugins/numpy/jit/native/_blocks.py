@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._emit import Emitter
 
 BLOCK: Final = 2048
-"""Elements that are passed to an inner loop of NumPy at once."""
+"""The number of elements that are passed to an inner loop of NumPy at once."""
 
 
 def store_in_blocks(emitter: "Emitter", node: Node, calls: Sequence[Call], target: Buffer) -> None:

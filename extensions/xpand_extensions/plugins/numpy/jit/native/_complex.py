@@ -1,4 +1,4 @@
-"""LLVM instructions for complex numbers: pairs of real ones, combined as NumPy's own loops combine them."""
+"""LLVM instructions for complex numbers, pairs of real ones, which are combined as in NumPy's own loops."""
 
 from collections.abc import Callable
 from functools import cache
@@ -35,7 +35,7 @@ def intrinsic(b: ir.IRBuilder, name: str, *values: Any) -> Any:
 
 
 class _OfArrays:
-    """The methods of LLVM's builder that formulas use, for arrays: so they are compared with NumPy's functions."""
+    """The methods of LLVM's builder that formulas use, but for arrays, to compare formulas with NumPy's functions."""
 
     fadd, fsub, fmul, fdiv, fneg = np.add, np.subtract, np.multiply, np.divide, np.negative
     and_, select = np.logical_and, staticmethod(np.where)
@@ -58,7 +58,7 @@ def _number(b: Any, value: float, like: Any) -> Any:
 
 
 def _fused_product(b: Any, x: Pair, y: Pair) -> Pair:
-    """Round one of the two products of each part together with the sum."""
+    """Compute each part with a fused multiply-add: one of its two products is rounded together with the sum."""
     (re, im), (u, v) = x, y
     return _fma(b, re, u, b.fneg(b.fmul(im, v))), _fma(b, re, v, b.fmul(im, u))
 
@@ -69,7 +69,7 @@ def _product(b: Any, x: Pair, y: Pair) -> Pair:
 
 
 def _quotient(b: Any, x: Pair, y: Pair) -> Pair:
-    """Divide by the larger part of the divisor first (R. L. Smith, Algorithm 116, 1962); both parts by zero."""
+    """Divide by the larger part of the divisor first (Smith's Algorithm 116, 1962), and both parts by a zero."""
     (re, im), (u, v) = x, y
     is_first = b.fcmp_ordered(">=", _fabs(b, u), _fabs(b, v))
     large, small = b.select(is_first, u, v), b.select(is_first, v, u)
@@ -101,7 +101,7 @@ def _formula(name: str, code: str) -> Formula | None:
     """Return the formula that gives the values of NumPy's function; None if none does."""
     function, dtype = getattr(np, name), np.dtype(code)
     for formula in _FORMULAS[name]:
-        # Exact sums of large and of special numbers are beyond what is computed here for comparison.
+        # The sums computed here for comparison are not exact for large and special numbers.
         special = formula is _quotient
         given = [samples(dtype, number) if special else _ordinary(dtype, number) for number in range(function.nin)]
         with np.errstate(all="ignore"):

@@ -1,7 +1,8 @@
 """Compiled objects on disk, in the folder that the variable `XPAND_CACHE_DIR` of the environment names, if it is set.
 
-A file is named by the hash of all that the machine code depends on. It starts with a hash of that name and of the code;
-a file that doesn't fit is compiled anew, and never executed. Anyone who can write to the folder can execute code.
+The name of a file is the hash of everything that the machine code depends on. The file starts with a hash of this name
+and of the code. A file that doesn't match is compiled again, and never executed. Anyone who can write to the folder can
+execute code.
 """
 
 import os
@@ -19,7 +20,7 @@ _DIGEST: Final = 32
 
 
 def path_of(text: str) -> Path | None:
-    """Return where the object of a program is, or belongs; None if nothing is written to disk."""
+    """Return the path of a program's object; None if nothing is written to disk."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         return None
@@ -30,7 +31,7 @@ def path_of(text: str) -> Path | None:
 
 
 def read(path: Path) -> bytes | None:
-    """Return the object in a file; None if there is none, or if the file isn't as it was written."""
+    """Return the object in a file; None if there is none, or if the file was changed."""
     try:
         found = path.read_bytes()
     except OSError:
@@ -40,7 +41,7 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, code: bytes) -> None:
-    """Write an object to a file, as a whole or not at all; a folder that can't be written to is ignored."""
+    """Write an object to a file atomically. Errors are ignored, for example if the folder can't be written to."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:

@@ -61,7 +61,7 @@ class Emitter:
         self.scopes: list[dict[Any, Node]] = []
         self.pinned: list[int] = []
         self.targets: list[Buffer | None] = []
-        """Where the results of the current equation belong; None for those that may be anywhere."""
+        """The memory for the results of the current equation; None for any memory."""
         self.counted: set[int] = set()
         """The `id` of the equations of loops that need a step."""
         self.orders: dict[int, tuple[Order, ...]] = {}
@@ -87,7 +87,7 @@ class Emitter:
         return found
 
     def slot(self, size: int) -> int:
-        """Return the number of a slot of the workspace that no array in use is in."""
+        """Return the number of a slot of the workspace that no array uses."""
         used = {*self.pinned, *slots_of(node for scope in self.scopes for node in scope.values())}
         for number, each in enumerate(self.sizes):
             if each == size and number not in used:
@@ -97,7 +97,7 @@ class Emitter:
 
     @contextmanager
     def equation(self) -> Iterator[None]:
-        """Keep what is allocated within this context for as long as it lasts, besides the arrays of `scopes`."""
+        """Keep memory that is allocated in this context while it lasts, in addition to the arrays of `scopes`."""
         count = len(self.pinned)
         yield
         del self.pinned[count:]
@@ -111,7 +111,7 @@ class Emitter:
         return Buffer(shape, dtype, pointer, slots=(slot,))
 
     def result(self, shape: Shape, dtype: np.dtype[Any], number: int = 0) -> Buffer:
-        """Return memory for a result of the current equation: that of the program's result, if it is one."""
+        """Return memory for a result of the current equation, which may be that of the program's result."""
         target = self.targets[number] if number < len(self.targets) else None
         if target is None or target.shape != shape or target.dtype != dtype:
             return self.allocated(shape, dtype)
@@ -410,7 +410,7 @@ class Emitter:
         b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
 
     def fail_if_invalid(self) -> None:
-        """Have NumPy compute again if an operation was invalid, and clear the floating-point flags."""
+        """Let NumPy compute again if an operation was invalid, and clear the floating-point flags."""
         b = self.b
         b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         invalid = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, 1))

@@ -1,4 +1,4 @@
-"""The operations that are compiled, each with the reason why some calls of it are not, and its instructions."""
+"""The compiled operations, each with its instructions, and reasons why some calls are not compiled."""
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter, or_
@@ -41,7 +41,7 @@ from ._triangular import triangular, triangular_order
 from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Shape, Small, all_are, contiguous
 
 DEEPEST: Final = 60
-"""Operations that are computed for each element without an array in between."""
+"""Operations that are computed element by element without intermediate arrays."""
 
 
 Lower: TypeAlias = Callable[[Emitter, Equation, Sequence[Any]], list[Node]]
@@ -49,11 +49,11 @@ Lower: TypeAlias = Callable[[Emitter, Equation, Sequence[Any]], list[Node]]
 
 
 class Rule(NamedTuple):
-    """How to compile an operation."""
+    """The compilation of an operation."""
 
     lower: Lower
     order: Callable[[Equation, Sequence[Order]], Order | str]
-    """Return the order of the result, or why the operation isn't compiled, by the order of its arrays."""
+    """Return the order of the result, or the reason why the operation isn't compiled, given the order of its arrays."""
 
 
 # Elementwise operations
@@ -135,7 +135,7 @@ def _is_copied(shape: Shape, target: Shape) -> bool:
 
 
 def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    """Axes of size 1 may be moved; others change the order of the elements: rows are columns of the transpose."""
+    """Return the order of a permuted array. Moving axes of size 1 keeps it; a transpose turns rows into columns."""
     x, out = equation.inputs[0], equation.outputs[0]
     lengths = [[n for n in each.shape if n != 1] for each in (x, out)]
     positions = equation.op.function(np.arange(x.aval.size).reshape(x.shape), **equation.params)
@@ -268,4 +268,4 @@ VIEWS: Final = frozenset(
     {"broadcast_to", "expand_dims", "flip", "getitem", "gradient_if", "imag", "matrix_transpose"}
     | {"linalg.diagonal", "moveaxis", "permute_dims", "real", "reshape", "squeeze", "stop_gradient"}
 )
-"""Operations that cost NumPy next to nothing, since their results share memory with the argument."""
+"""Operations that cost NumPy almost nothing, since their results share memory with the argument."""

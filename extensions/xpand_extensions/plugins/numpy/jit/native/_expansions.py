@@ -18,7 +18,7 @@ from ._matrices import sample
 from ._ufuncs import is_same
 
 LARGEST_SAMPLE: Final = 1 << 20
-"""Products of numbers that are computed to compare two functions of NumPy, at most."""
+"""The maximum number of products that are computed to compare two functions of NumPy."""
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -104,7 +104,7 @@ def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
 
 
 def _norm(xp: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
-    """Compute norms as NumPy does, which makes one row of all elements."""
+    """Compute norms as NumPy does, in the flattened array."""
     is_floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
     if ord not in (1, 2, math.inf) or not is_floating or isinstance(axis, (tuple, list)):
         return None
@@ -119,7 +119,7 @@ def _norm(xp: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
 
 
 def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
-    """Multiply matrices, where NumPy finds the same values for every order of the operands in memory."""
+    """Multiply matrices, if NumPy finds the same values for every order of the operands in memory."""
     if isinstance(axes, int):
         pairs = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
@@ -178,9 +178,9 @@ _DECOMPOSED: Final = frozenset({"safe_values"})
 _RANDOM: Final = frozenset(
     f"random.{name}" for name in ("bernoulli", "bits", "fold_in", "normal", "randint", "split", "uniform")
 )
-"""Operations that are decomposed where this is found to give the library's values."""
+"""Operations that are decomposed if this gives the library's values in a comparison."""
 _MOST_NUMBERS: Final = 1 << 14
-"""Random numbers of one call that are compiled, at most: more are made by the library, block by block."""
+"""The maximum number of random numbers in a compiled call; the library makes more of them block by block."""
 
 
 def expanded(equation: Equation) -> Graph | None:

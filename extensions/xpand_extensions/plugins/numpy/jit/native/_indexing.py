@@ -35,7 +35,7 @@ def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Nod
 
 
 def words_of(equation: Equation) -> list[str]:
-    """Return the parts of a key that stand for arrays, or others that are no indices; none without a key."""
+    """Return the parts of a key that stand for arrays, or that are no indices."""
     return [part for part in equation.params.get("key", ()) if isinstance(part, str)]
 
 
@@ -68,7 +68,10 @@ def _is_index(dtype: Any) -> bool:
 
 
 def _position(emitter: Emitter, indices: Node, place: Place, size: int) -> Index:
-    """Return an integer of an array as a position on an axis; out of bounds, NumPy computes again and raises."""
+    """Return an integer of an array as a position on an axis.
+
+    If it is out of bounds, NumPy computes again and raises.
+    """
     b = emitter.b
     index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
     if indices.dtype.kind == "i":
@@ -295,7 +298,7 @@ class _Write(NamedTuple):
     """The parts of an operation that sets or adds rows: positions among its inputs, and how it treats indices."""
 
     table: int | None
-    """None for what changes no value: zeros for a sum."""
+    """None if it changes no value, as zeros for a sum."""
     values: int
     indices: int
     drops: bool

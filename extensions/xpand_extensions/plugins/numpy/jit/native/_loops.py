@@ -1,4 +1,4 @@
-"""Loops and branches: what their bodies pass on is in registers where it is small, and else in two buffers in turn."""
+"""Loops and branches. Small carried values are in registers, others in two alternating buffers."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType, NoneType
@@ -57,7 +57,7 @@ def lowered(
             else:
                 found = RULES[equation.op.name].lower(emitter, equation, inputs)
             if key is not None:
-                known[key] = found, inputs  # as long as they are alive, no other arrays have their `id`
+                known[key] = found, inputs  # while they are alive, no other arrays have their `id`
             for x, node in zip(equation.outputs, found, strict=True):
                 if x in targets:
                     if node is not targets[x]:
@@ -79,7 +79,7 @@ def lowered(
 
 
 def _key(equation: Equation, inputs: Sequence[Node | None]) -> Hashable:
-    """Return what an operation in registers is known by, so that it is computed once; None for others."""
+    """Return a key of an operation in registers, so that it is computed only once; None for other operations."""
     arrays = all(isinstance(x, (Small, NoneType)) for x in inputs) and all(
         x.aval.size <= SMALL for x in equation.outputs
     )
@@ -147,7 +147,7 @@ class _Cells:
 
 
 def _resolved(emitter: Emitter, equation: Equation, given: Sequence[Node | None]) -> list[Node]:
-    """Return the operands of a loop: none is computed anew in each step."""
+    """Return the operands of a loop, none of which is computed again in each step."""
     found: list[Node] = []
     for x, node in zip(equation.inputs, given):
         if node is None:
@@ -228,7 +228,7 @@ def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], 
         each.turn()
     b.branch(head)
     b.position_at_end(end)
-    if counts:  # without a step the results are the first values, in whatever order NumPy has them
+    if counts:  # without a step the results are the initial values, in their order in NumPy
         emitter.fail(b.icmp_signed("==", b.load(count, typ=INTEGER), constant(0)), AGAIN)
     return [each.get() for each in cells]
 

@@ -15,14 +15,15 @@ from ._shares import shared
 from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
 from ._values import SMALL, Buffer, Index, Node, Order, Shape, constant
 
-# NumPy's LAPACK has no public addresses: `np.linalg` calls these, and SciPy's is another build, with other bits.
+# NumPy's LAPACK has no public addresses. `np.linalg` calls these loops; SciPy's LAPACK is another build, with other
+# bits.
 _LAPACK: Final = getattr(np.linalg, "_umath_linalg", None)
 LARGEST: Final = 32
-"""The length of the axes of matrices that threads share, at most."""
+"""The maximum size of matrices that threads share."""
 CALLED: Final = 2000
-"""How many elements are added in the time of a call for one group of matrices."""
+"""The number of elements that are added in the time of a call for one group of matrices."""
 _SAMPLE: Final = 5
-"""The length of the axes of arrays with which loops are tried, at most."""
+"""The maximum size of arrays with which loops are tested."""
 
 
 def _loops_of_matrices() -> dict[str, tuple[Any, Callable[..., Any]]]:
@@ -112,7 +113,7 @@ def call_matrices(emitter: Emitter, name: str, loop: Loop, arrays: Sequence[Buff
         emitter.call(loop, pointers, sizes, strides)
 
     longest = max((n for shape, _ in cores for n in shape), default=1)
-    # The library shares the work of larger matrices itself, and is not called by several threads for these.
+    # The library itself uses threads for larger matrices, so programs call it from one thread.
     work = math.prod(batch) * (CALLED + longest**3) if longest <= LARGEST else 0
     with shared(emitter, batch, work) as part:
         emitter.nest(batch, of_each, part=part)
@@ -158,7 +159,7 @@ def _double(dtype: Any) -> np.dtype[Any]:
 
 
 def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Factorize matrices, or solve systems of equations; NumPy computes again, and raises, where it fails."""
+    """Factorize matrices, or solve systems of equations. If that fails, NumPy computes again and raises."""
     name, loop = _name_of(equation), _system_loop(equation)
     assert loop is not None
     counts = list(map(len, _axes_of(_FUNCTIONS[name][0])))

@@ -1,7 +1,7 @@
 """Products of matrices, with the values of NumPy's BLAS.
 
-Small ones are computed in registers, where NumPy is found to add their products up one after the other. Others are
-calls of NumPy's own inner loop, with operands in the order in memory that they have in NumPy.
+Small ones are computed in registers, if a comparison shows that NumPy adds products sequentially. Others are calls of
+NumPy's own inner loop, with operands in the same memory order as in NumPy.
 """
 
 import math
@@ -24,11 +24,11 @@ from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, all
 
 PRODUCTS: Final = frozenset({"matmul", "vecdot"})
 LARGEST: Final = 16
-"""The columns, and the terms of each sum, of a product in registers, at most."""
+"""The maximum numbers of columns, and of terms of each sum, of a product in registers."""
 LANES: Final = 8
 """Elements of a row that are computed together."""
 UNROLLED: Final = 128
-"""Instructions of a product without a loop over its rows, at most."""
+"""The maximum number of instructions of a product without a loop over its rows."""
 
 
 class Axes(NamedTuple):
@@ -119,9 +119,9 @@ def _matrix(emitter: Emitter, node: Node, order: Order) -> Buffer:
 
 @cache
 def is_chain(code: str, m: int, k: int, n: int) -> bool:
-    """Return whether NumPy adds the products of matrices up from the first to the last, without rounding between.
+    """Return whether NumPy adds the products of matrices from the first to the last with fused multiply-add.
 
-    It holds for every order of the operands in memory.
+    This must hold for every order of the operands in memory.
     """
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(6, *shape)).astype(code) for shape in ((m, k), (k, n)))

@@ -32,9 +32,9 @@ _REACTIONS: Final = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 _WARNED: Final = sum(_REACTIONS)
 _LOCK: Final = Lock()
 MOST_ORDERS: Final = 8
-"""The orders of inputs for which a program is compiled anew, at most."""
+"""The maximum number of orders of inputs for which a program is compiled."""
 LARGEST_SAVED: Final = 1 << 24
-"""The bytes of a workspace that is saved for the next call, at most."""
+"""The maximum bytes of a workspace that is saved for the next call."""
 
 
 def _machine() -> Any:
@@ -52,7 +52,7 @@ def _data_layout() -> str:
 
 
 def is_supported() -> bool:
-    """Return whether this machine and this NumPy are those that the compiled code is made for."""
+    """Return whether compiled code supports this machine and this NumPy."""
     if not llvm.get_process_triple().startswith("x86_64"):
         return False
     x = np.arange(6.0).reshape(2, 3)[:, :1]
@@ -84,7 +84,7 @@ class Program:
         count = len(graph.inputs) + len(self.results) + len(self.constants) + (5 if self.shares else 2)
         self._run = self._compiled("run", ctypes.c_int, count)
         self._workspaces: list[Any] = []
-        """The workspace of the last call: memory that is new to the process costs more than operations on it."""
+        """The workspace of the last call: getting new memory costs more than operations on it."""
         self._library: Callable[..., Any] | None = None
         self._others: dict[tuple[Order, ...], Callable[..., Sequence[Any]]] = {}
         """The functions that run instead for inputs in other orders."""
@@ -142,7 +142,7 @@ class Program:
 
     @staticmethod
     def _reacts(status: int) -> bool:
-        """Return whether NumPy is set to react to what happened."""
+        """Return whether `np.errstate` reacts to the floating-point flags."""
         reactions = np.geterr()
         return any(status & flag and reactions[name] != "ignore" for flag, name in _REACTIONS.items())  # type: ignore[literal-required]
 
@@ -172,7 +172,7 @@ class Program:
         return [x.mT if is_turned else x for x, is_turned in zip(arrays, self._turned, strict=True)]
 
     def _transposed(self, support: Support) -> list[bool]:
-        """Tell which results NumPy makes in the order of columns."""
+        """Return which results NumPy makes in the order of columns."""
         return [_is_transposed(support.orders.get(x, Order.DENSE)) for x in self.graph.outputs]
 
     def by_library(self, *arrays: Any) -> Sequence[Any]:
@@ -200,8 +200,8 @@ def _optimize(module: Any, target: Any) -> None:
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
-    # Straight-line code is not vectorized: LLVM 22.1 moves a gather before the store whose values it reads. It gains
-    # nothing on the benchmarks, and takes up to half of the time of compilation.
+    # Straight-line code is not vectorized: LLVM 22.1 moves a gather before the store whose values it reads. Besides, it
+    # gains nothing on the benchmarks, and takes up to half of the compile time.
     options.slp_vectorization = False
     passes = llvm.create_pass_builder(target, options)
     passes.getModulePassManager().run(module, passes)

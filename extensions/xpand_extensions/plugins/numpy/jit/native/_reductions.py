@@ -76,7 +76,7 @@ def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 
 def order_of_sums(order: Order) -> Order:
-    """Return the order in which NumPy adds the elements of an array up."""
+    """Return the order in which NumPy sums the elements of an array."""
     return Order.COLUMNS if Order.COLUMNS in order and Order.DENSE not in order else Order.DENSE
 
 
@@ -141,9 +141,9 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
 _Sums: TypeAlias = "range | tuple[_Sums, _Sums]"
 """The elements of a sum, or two sums of halves of them."""
 _LEVELS: Final = 5
-"""How often a sum is divided, at most."""
+"""The maximum number of divisions of a sum."""
 _SHORT: Final = 128
-"""How many elements NumPy adds up without dividing them, at most."""
+"""The maximum number of elements that NumPy sums without dividing them."""
 
 
 def _halves(part: range, levels: int = _LEVELS) -> _Sums:
@@ -180,7 +180,7 @@ def _is_pairwise(code: str) -> bool:
 
 
 def _total(emitter: Emitter, x: Buffer, loop: Loop, shape: Shape) -> Node:
-    """Add all elements up, in ranges that several threads share."""
+    """Sum all elements, in ranges that several threads share."""
     sums, dtype = _halves(range(x.size)), x.dtype
     ranges = _ranges(sums)
     bounds = [*[part.start for part in ranges], x.size]
@@ -265,7 +265,7 @@ def accumulated_order(equation: Equation, orders: Sequence[Order]) -> Order | st
 
 
 def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Add or multiply the elements along an axis up, one after the other, and keep each result."""
+    """Add or multiply the elements along an axis sequentially, and store each intermediate result."""
     out, params = equation.outputs[0], equation.params
     dtype, is_sum = np.dtype(out.dtype), equation.op.name == "cumulative_sum"
     x = emitter.in_memory(emitter.cast(given[0], dtype))

@@ -200,7 +200,7 @@ def _instructions(name: str, dtype: np.dtype[Any]) -> Instructions | None:
 
 
 _CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
-"""Functions of real numbers that are ufuncs of NumPy, though xpand wraps them for complex numbers."""
+"""Functions that are NumPy's ufuncs for real numbers, and wrapped by xpand for complex numbers."""
 
 
 def _ufunc_of(equation: Equation, out: np.dtype[Any]) -> Any:
@@ -270,13 +270,13 @@ def _is_truncated(source: str, target: str) -> bool:
 
 
 class Plan(NamedTuple):
-    """How to compute the elements of an operation: the data types of its operands, instructions or a loop of NumPy."""
+    """The computation of elements: the data types of operands, and instructions or a loop of NumPy."""
 
     dtypes: tuple[np.dtype[Any], ...]
     instructions: Instructions | None
     loop: Loop | None = None
     is_forward: bool = False
-    """Whether NumPy finds the same values only for strides that are not negative."""
+    """Whether NumPy finds the same values only for nonnegative strides."""
 
 
 def plan_of(equation: Equation) -> Plan | str:

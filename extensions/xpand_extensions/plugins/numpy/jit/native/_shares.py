@@ -1,8 +1,9 @@
-"""Loops that several threads share: each is a function of its own, which is called for one piece after the other.
+"""Loops that several threads share.
 
-A program writes what the function needs to a frame, wakes a helper, and takes pieces until none is left; helpers do the
-same. It continues when all pieces are done. So it never waits for a helper that comes late: that finds no piece left.
-A job contains the frame and the program, which live for as long as a helper may look at them.
+Each is a separate function, which is called for one piece after the other. A program writes the function's arguments to
+a frame, wakes a helper, and takes pieces until none is left; helpers do the same. It continues when all pieces are
+done. So it never waits for a late helper, which finds no piece left. A job contains the frame and the program, so that
+they live while a helper may use them.
 """
 
 import math
@@ -23,13 +24,13 @@ LEAST: Final = 1 << 18
 """The work of a loop that threads share, in elements that are copied or added: two threads take 0.9 of the time of one
 for 50 microseconds of work, and 0.6 for four times as much."""
 PIECE: Final = 1 << 14
-"""The work of a piece, at least."""
+"""The minimum work of a piece."""
 MOST: Final = 64
-"""Pieces of a loop, at most: neighbouring threads wait for each other where the system maps memory."""
+"""The maximum number of pieces of a loop: threads wait for each other while the system maps memory."""
 CALL: Final = 6
-"""How many elements are added in the time in which NumPy computes a function of one."""
+"""The number of elements that are added in the time in which NumPy computes a function of one."""
 FUSED: Final = 4
-"""How many operations on an element take as long as copying it."""
+"""The number of operations on an element that take as long as copying it."""
 LONG: Final = 16
 """The length of an axis that is divided, unless none is as long."""
 
@@ -47,10 +48,12 @@ _VOID: Final = ir.VoidType()
 _FLAGS: Final = 0x3F
 """The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
 _SPINS: Final = 4000
-"""How often a thread checks what the others do, some 0.1 ms, before it lets other threads run."""
+"""The number of checks of other threads, about 0.1 ms, before a thread lets others run."""
 _LATE: Final = 1 << 18
-"""The cycles, some 0.1 ms, for which a program may wait for helpers in addition to the time of its own pieces. If it
-waits longer, the system has suspended a helper, and the call continues alone: `TEAM` is 0."""
+"""The cycles, some 0.1 ms, for which a program may wait for helpers in addition to the time of its own pieces.
+
+If it waits longer, the system has suspended a helper, and the call continues alone: `TEAM` is 0.
+"""
 _BITS: Final = 24
 _FRONT: Final = 1
 _BACK: Final = 1 << _BITS
@@ -87,7 +90,7 @@ class Share(NamedTuple):
 def shared(
     emitter: "Emitter", shape: Shape, work: int, axes: Sequence[int] | None = None, low: int = 0
 ) -> Iterator[Part]:
-    """Emit a loop that several threads share if it is large; yield the part of the positions that it has to do.
+    """Emit a loop that several threads share if it is large; yield the positions that this thread must do.
 
     No position may need the results of another one. Memory that is allocated within belongs to one thread.
 
@@ -175,7 +178,7 @@ def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
 
 
 def needs_help(frame: Any) -> bool:
-    """Return whether pieces of a loop are left for one more thread than the one that asks."""
+    """Return whether pieces of a loop are left for one more thread."""
     word, mask = int(frame[PIECES]), (1 << _BITS) - 1
     is_left = (word & mask) + (word >> _BITS & mask) < word >> 2 * _BITS
     return is_left and bool(frame[ACTIVE] + 2 < frame[TEAM])
@@ -261,7 +264,7 @@ def _divide(module: ir.Module) -> ir.Function:
     b.store(piece, _word(b, frame, FUNCTION))
     for number in (DONE, STATUS):
         b.store(constant(0), _word(b, frame, number))
-    # The rest of the frame is written: a helper that is late from the loop before may now take a piece of this one.
+    # The rest of the frame is written: a late helper of the previous loop may now take a piece of this one.
     b.atomic_rmw("xchg", _word(b, frame, PIECES), b.shl(count, constant(2 * _BITS)), "release")
     threads, wake, rest = (b.load(_word(b, frame, TEAM + i), typ=_INTEGER) for i in range(3))
     active = b.load_atomic(_word(b, frame, ACTIVE), "monotonic", 8, typ=_INTEGER)
@@ -297,7 +300,7 @@ def _divide(module: ir.Module) -> ir.Function:
 
 
 def start_frame(b: ir.IRBuilder, frame: Any, team: Any, job: Any) -> None:
-    """Write what is the same for all shared loops of a call."""
+    """Write the values that are the same for all shared loops of a call."""
     for number in (PIECES, ACTIVE):
         b.store(constant(0), _word(b, frame, number))
     b.store(job, _word(b, frame, JOB))
@@ -321,8 +324,8 @@ def _cycles(b: ir.IRBuilder) -> Any:
 def write_help(module: ir.Module, data: int) -> None:
     """Write the function that a helper calls, with Python's arrays: a frame and memory of its own.
 
-    It waits for the next loop for a moment, since waking a helper takes as long as many loops.
-    `data` is where an array has the address of its elements.
+    It waits a moment for the next loop, since waking a helper takes as long as many loops. `data` is the offset of the
+    address of an array's elements.
     """
     found = ir.Function(module, ir.FunctionType(_VOID, [_POINTER, _POINTER]), "help")
     b = ir.IRBuilder(found.append_basic_block())

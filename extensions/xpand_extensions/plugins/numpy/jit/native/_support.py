@@ -1,4 +1,4 @@
-"""Which operations of a graph are compiled, and why others are not."""
+"""Support: the operations of a graph that are compiled, and the reasons why others are not."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -47,7 +47,7 @@ class Facts(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Which variables of a graph may share memory."""
+    """The variables of a graph that may share memory."""
 
     bases: dict[Variable, Variable]
     """The arrays that others are views of."""
@@ -72,7 +72,7 @@ class Support(NamedTuple):
     """The operations of a graph that are not compiled, and the order of its arrays in memory."""
 
     reasons: dict[int, str]
-    """Why operations are not compiled, by the `id` of their equation."""
+    """The reasons why operations are not compiled, by the `id` of their equation."""
     orders: dict[Variable, Order]
     """The order of arrays in memory, as NumPy makes them."""
     facts: Facts
@@ -120,7 +120,7 @@ def order_of(x: Any) -> Order:
 
 
 def _known(x: Variable, order: Order) -> Order:
-    """Add to an order what holds for all arrays of a shape: one element is dense, and one axis is a row."""
+    """Add the facts that hold for all arrays of a shape to an order: one element is dense, and one axis is a row."""
     is_matrix, long = len(x.shape) > 1, sum(length > 1 for length in x.shape)
     if x.aval.size <= 1 or (long == 1 and (Order.DENSE in order or Order.COLUMNS in order)):
         order |= Order.DENSE | Order.COLUMNS if is_matrix else Order.DENSE
@@ -169,7 +169,7 @@ def _joined(found: tuple[list[Order], Facts] | str, facts: Facts) -> list[Order]
 
 
 def _repeated(params: Any, fixed: Any, init: Any, rows: Any, facts: Facts) -> tuple[list[Order], list[Order]] | str:
-    """Return the orders of what a loop passes on, as they are before any step, and those of a body's results."""
+    """Return the orders of a loop's carry before the first step, and those of a body's results."""
     while True:
         found = _within("body", params["body"].graph, [*fixed, *init, *rows])
         if isinstance(found, str):
@@ -233,7 +233,7 @@ _flow: Final[dict[str, Any]] = {"cond": _cond, "scan": _scan, "while_loop": _whi
 
 
 def left(graph: Graph) -> dict[int, str]:
-    """Return why operations of a graph are left to the library; views are, if the library uses them."""
+    """Return the reasons why operations of a graph are left to the library. Views are left to it if it uses them."""
     reasons = dict(support_of(graph).reasons)
     users: dict[Variable, list[Any]] = {}
     for user, inputs in (*((each, each.inputs) for each in graph.equations), (None, graph.outputs)):

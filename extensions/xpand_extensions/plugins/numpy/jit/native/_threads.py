@@ -25,7 +25,7 @@ from ._shares import needs_help
 _JOBS: Final[SimpleQueue[Any]] = SimpleQueue()
 _HELPERS: Final[list[Thread]] = []
 _LOCK: Final = Lock()
-# Programs call it without Python code, which might raise what a signal handler raises.
+# Programs call it without Python code, in which signal handlers might raise.
 _wake: Final = ctypes.CFUNCTYPE(None, ctypes.py_object)(_JOBS.put)
 
 
@@ -57,7 +57,7 @@ _until = 0.0
 
 
 def rest() -> None:
-    """Have programs run alone for a while: more threads run than there are processors."""
+    """Let programs run in one thread for a while: more threads run than there are processors."""
     global _until
     _until = monotonic() + _PAUSE
 
@@ -82,7 +82,7 @@ def limit(count: int) -> None:
 
 
 def _start() -> None:
-    with _LOCK, suppress(RuntimeError):  # near the end of the interpreter no thread can be started
+    with _LOCK, suppress(RuntimeError):  # no thread can be started while the interpreter shuts down
         while len(_HELPERS) + 1 < _TEAM[0]:
             helper = Thread(target=_help, name="xpand", daemon=True)
             helper.start()
@@ -112,7 +112,7 @@ def _help() -> None:
         if space.size < size:
             space = np.empty(size, np.uint8)
         function(frame, space)
-        del job, function, frame, _  # a helper that waits keeps no program
+        del job, function, frame, _  # a waiting helper must not keep a program alive
 
 
 atexit.register(_stop)
@@ -122,7 +122,7 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def follow_threadpoolctl() -> None:
-    """Have `threadpoolctl.threadpool_limits` limit native programs as it does programs with OpenMP."""
+    """Let `threadpoolctl.threadpool_limits` limit native programs as it limits programs with OpenMP."""
     if find_spec("threadpoolctl") is None:
         return
     threadpoolctl = importlib.import_module("threadpoolctl")
@@ -130,7 +130,7 @@ def follow_threadpoolctl() -> None:
         return
 
     class Controller(threadpoolctl.LibController):  # type: ignore[misc, name-defined]
-        """Limits the programs that llvmlite, the library that it is found by, has compiled."""
+        """Limits the programs compiled by llvmlite, the library by which threadpoolctl finds it."""
 
         user_api = "openmp"
         internal_api = "xpand"

@@ -38,7 +38,7 @@ def _options(equation: Equation) -> tuple[bool, bool, bool, bool]:
 
 
 def _letters(lower: bool, transpose: bool, unit: bool, left: bool) -> bytes:
-    """Return the options for the transposes of the matrices, which BLAS sees in the memory of their rows."""
+    """Return the options for the transposes of the matrices: to BLAS, rows in memory are columns."""
     letters = "R" if left else "L", "U" if lower else "L", "T" if transpose else "N", "U" if unit else "N"
     return "".join(letters).encode()
 
@@ -80,7 +80,7 @@ def _is_equal(address: int, code: str, lower: bool, transpose: bool, unit: bool,
 
 
 def triangular(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Solve systems in the memory of the result, which the right-hand sides are copied to."""
+    """Solve systems in the memory of the result, after copying the right-hand sides to it."""
     out, options = equation.outputs[0], _options(equation)
     dtype, left = np.dtype(out.dtype), options[3]
     routine = _routine(dtype.char, *options)

@@ -75,7 +75,7 @@ def _is_equal(ufunc: np.ufunc, loop: Loop, types: str) -> bool:
 
 
 def is_same(x: Any, y: Any) -> bool:
-    """Return whether two arrays have the same bits, but for those of NaNs."""
+    """Return whether two arrays have the same bits, except for NaNs."""
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
     if x.dtype.kind == "c":
@@ -87,9 +87,9 @@ def is_same(x: Any, y: Any) -> bool:
 
 @cache
 def least_step(ufunc: np.ufunc, types: str) -> int | None:
-    """Return the smallest stride in elements for which a ufunc finds the same values, of -1 and 1.
+    """Return the smallest stride, -1 or 1 elements, for which a ufunc finds the same values; None if it never does.
 
-    Some of NumPy's functions of complex numbers round otherwise if a stride is negative; None if any stride matters.
+    Some of NumPy's functions of complex numbers round differently for negative strides.
     """
     codes, _ = types.split("->")
     given = [samples(np.dtype(code), number) for number, code in enumerate(codes)]

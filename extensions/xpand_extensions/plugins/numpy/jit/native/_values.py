@@ -21,7 +21,7 @@ View: TypeAlias = Callable[[Any], Any]
 
 
 class Order(IntFlag):
-    """The order of the elements of a NumPy array in memory, as far as it is known; NumPy adds them up in this order."""
+    """The known order of the elements of a NumPy array in memory, in which NumPy sums them."""
 
     OTHER = 0
     """Any order."""
