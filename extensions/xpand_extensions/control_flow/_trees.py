@@ -350,7 +350,7 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
         return as_array(f"{function}: {what}", value, like)
     if not checks.is_array(value):
         raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
-    if tuple(value.shape) != () or value.dtype != array_namespace(value).bool:
+    if tuple(value.shape) != () or checks.kind(array_namespace(value), value.dtype) != "bool":
         remedy = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
         raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {remedy}")
     return value
