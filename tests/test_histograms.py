@@ -451,3 +451,14 @@ def test_tensors_whose_signs_are_a_flag() -> None:
     x = torch.tensor([1 + 2j, 1 + 3j, 1 + 5j]).conj().imag
     assert x.is_neg()
     assert histograms.histogram(x, 2, range=(-5.0, -1.0)).hist.tolist() == [1, 2]
+
+
+def test_forward_mode_of_torch_reaches_the_edges() -> None:
+    import torch
+    from torch.autograd import forward_ad
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.asarray([1.0, 2.0, 5.0]), torch.asarray([2.0, 0.0, 1.0]))
+        found = histograms.histogram(x, 2)
+        assert found.hist.tolist() == [2, 1]
+        assert forward_ad.unpack_dual(found.edges).tangent.tolist() == [2.0, 1.5, 1.0]

@@ -1,22 +1,23 @@
 """Counts and histograms on PyTorch: bincount without weights, and replacements for missing unsigned functions."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
-from xpand.torch import _private as private
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 from xpand_extensions.plugins.numpy import histograms as host
 
-from ._plain import on_host
+from ._plain import is_plain, on_host
 from ._unsigned import SIGNED, on_ordered, ordered
 from .scatter import TorchAt
+
+_ON_HOST: Final = (torch.float32, torch.float64, torch.int64, torch.int32)
 
 
 @forwards_to(generic.bincount)
@@ -64,15 +65,9 @@ def is_ascending(edges: Array, /) -> Array:
     return on_host(host.is_ascending, edges) if _on_host(edges) else generic.is_ascending(edges)
 
 
-def _on_host(x: Array) -> bool:
-    """Return whether NumPy can read the values without a copy, and no gradient flows through them to the edges."""
-    return (
-        x.device.type == "cpu"
-        and x.dtype in (torch.float32, torch.float64, torch.int64, torch.int32)
-        and is_concrete(x)
-        and not private.are_levels_active()  # inside of it, NumPy can't read the memory of tensors
-        and not x.requires_grad
-    )
+def _on_host(*tensors: Array) -> bool:
+    """Return whether NumPy can read values without a copy, and no derivative with respect to them reaches the edges."""
+    return is_plain(*tensors) and all(x.is_cpu and x.dtype in _ON_HOST for x in tensors)
 
 
 def _find(x: Array, edges: Array, uniform: bool) -> Array:
@@ -90,6 +85,6 @@ _digitize = on_ordered(generic.digitize, 2)
 
 
 def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
-    if _on_host(x) and _on_host(edges):
+    if _on_host(x, edges):
         return on_host(generic.digitize, x, edges, right=right)
     return _digitize(x, edges, right=right)
