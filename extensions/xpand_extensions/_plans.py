@@ -41,7 +41,7 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     Types come first, since data types of two libraries may have one hash and must not be compared.
 
     Raises:
-        AttributeError: One of the arrays is none.
+        AttributeError: One of the arrays is no array.
         TypeError: A static argument is of a type that has no key.
     """
     types = (*map(type, options),)

@@ -40,7 +40,9 @@ class Repeatable:
 def repeatable(
     name: str, f: Any, start: Any, args: Any, options: tuple[Any, ...], callback: Any, throw: Any, progress: To
 ) -> Repeatable | None:
-    """Return the call of a facade with arrays alone, in which nobody watches the steps; None where it is none.
+    """Return the call if a plan can repeat it: the arguments are arrays, and no callback or progress is wanted.
+
+    Else return None.
 
     Args:
         name: The name of the facade.
@@ -61,7 +63,7 @@ def repeatable(
     try:
         key = name, signature((start, *args), options), precision
         return Repeatable(plans, key, start, args, throw)
-    except (AttributeError, TypeError):  # no arrays, or options that can change
+    except (AttributeError, TypeError):  # an argument is no array, or an option can change
         return None
 
 

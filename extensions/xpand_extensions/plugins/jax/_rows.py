@@ -17,12 +17,12 @@ def is_on_cpu(x: Array) -> bool:
 
 
 def is_on_host(x: Array) -> bool:
-    """Return whether the values of an array, known by now, are in the memory of one processor."""
+    """Return whether an array is concrete, on one device, and that is the CPU."""
     return is_concrete(x) and len(x.devices()) == 1 and is_on_cpu(x)
 
 
 def are_offsets(index: Array, size: int) -> bool:
-    """Return whether known integers are known to be from 0 to `size - 1`, and not none."""
+    """Return whether a concrete index is not empty, on the CPU, and all from 0 to `size - 1`."""
     if not index.size or not is_on_cpu(index):
         return False
     values = np.asarray(index)

@@ -1,4 +1,4 @@
-"""Counts and histograms on PyTorch: bincount without weights, and replacements for missing unsigned functions."""
+"""Counts and histograms on PyTorch: its bincount without weights, and NumPy's where it can read the values."""
 
 from functools import partial
 from typing import Any, Final
@@ -35,7 +35,7 @@ def bincount(
         mode = "drop"
     if mode == "drop" and x.ndim == 1 and weights is None and x.dtype not in SIGNED and is_concrete(x):
         low, high = _extremes(x)
-        if low >= 0 and high <= length:  # a number that is too large by one stands for "in no bin"
+        if low >= 0 and high <= length:  # `length` itself stands for "in no bin"
             return torch.bincount(x, minlength=length + 1)[:length]
     if x.dtype in SIGNED and x.dtype != torch.uint64:
         x = x.to(torch.int64)
