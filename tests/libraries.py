@@ -142,6 +142,13 @@ LIBRARIES = _libraries()
 EAGER_LIBRARIES = [library for library in LIBRARIES if not library.lazy]
 
 
+def without_inductor(patch: pytest.MonkeyPatch) -> None:
+    """Let PyTorch run the graphs of `jit` uncompiled: compiling takes a second for each graph."""
+    from xpand.torch import _private
+
+    patch.setattr(_private, "inductor_compile", lambda: lambda module, inputs, options=None: module)
+
+
 def unless(condition: Callable[..., bool]) -> pytest.MarkDecorator:
     """Leave a test out for those of its parameters, by name, that a condition is true of."""
     return pytest.mark.unless(condition)

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 import xpand
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, without_inductor
 from tests.test_derivatives import total
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.control_flow import cond, while_loop
@@ -503,7 +503,7 @@ LOOPS = (until_ten, loop_in_loop, until_all_have)
 def test_loops_are_those_of_jax(
     library: Library, loop: Any, transformation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)  # the graph as it is, which is fast
+    without_inductor(monkeypatch)
     transformed = TRANSFORMED[transformation]
     native = lambda x: loop(x, jax.lax.while_loop, jax.lax.psum)
     expected = np.asarray(
@@ -531,7 +531,7 @@ def test_derivatives_of_bounded_loops(library: Library) -> None:
 
 
 def test_compiled_loops_within_several_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+    without_inductor(monkeypatch)
     x = TORCH.asarray(np.stack([STARTS, STARTS * 0.5, STARTS + 0.2]))
     loop = lambda x: until_ten(x, while_loop, psum)
     names_of_both = lambda x: while_loop(lambda c: c < 9.0, lambda c: c * 2.0 + 0.01 * psum(c, ("i", "j")), x)

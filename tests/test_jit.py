@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import xpand
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, without_inductor
 from xpand import trees
 from xpand._arguments import device_of
 from xpand_extensions import histograms, indexing, scatter, special
@@ -44,13 +44,7 @@ def able(request: pytest.FixtureRequest) -> Iterator[Library]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run PyTorch's graphs as they are, where what is tested isn't TorchInductor, which takes a second for each."""
-    import torch
-
-    from xpand_extensions.plugins.torch.jit import _inductor
-
-    assert _inductor.torch is torch
-    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+    without_inductor(monkeypatch)
 
 
 class Counted:
@@ -342,12 +336,10 @@ def test_complex_numbers(able: Library) -> None:
 @given(st.lists(st.integers(0, 4), max_size=3), st.floats(-3, 3), st.booleans())
 @pytest.mark.parametrize("library", ABLE, ids=str)
 def test_any_shape_and_number(library: Library, shape: list[int], number: float, nan: bool) -> None:
-    import torch
-
     values = np.arange(float(np.prod(shape, dtype=int))).reshape(shape) - 1.5
     values = np.where(values > 2, np.nan, values) if nan else values
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+        without_inductor(patch)
         found = jit(lambda x, a: {"r": [x * a - x, xpand.array_namespace(x).sum(x)]})(library.asarray(values), number)
     library.assert_equal(found["r"][0], values * number - values, rtol=1e-14, atol=1e-14)
     library.assert_equal(found["r"][1], np.asarray(values.sum()), rtol=1e-14, atol=1e-14)

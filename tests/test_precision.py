@@ -17,7 +17,7 @@ import pytest
 
 import xpand
 import xpand_extensions
-from tests.libraries import LIBRARIES, Library, unless
+from tests.libraries import LIBRARIES, Library, unless, without_inductor
 from xpand import UnsupportedError, _arguments, array_namespace, creation, trees
 from xpand._precision import PRECISION
 from xpand_extensions import (
@@ -456,10 +456,7 @@ def made_inside(x: Any) -> tuple[Any, ...]:
 
 def test_jit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program compiled under one precision isn't used under another, and is reused under the same."""
-    import torch
-
-    # This tests when PyTorch compiles, not how.
-    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+    without_inductor(monkeypatch)  # this tests when PyTorch compiles, not how
     traced = []
 
     @jit
@@ -487,7 +484,7 @@ def test_number_that_is_traced(wrapped: Library) -> None:
 def test_number_that_is_traced_on_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+    without_inductor(monkeypatch)
     with xpand.use("torch"), precision(64):
         assert jit(lambda x: x + 0)(1.5).dtype == torch.float64
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import xpand
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, without_inductor
 from xpand_extensions import autodiff, jit, linear_solve, pluggable, scatter, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.profile import (
@@ -190,10 +190,8 @@ def test_compiled_functions_are_one_entry(eager_library: Library, monkeypatch: p
         xp = xpand.array_namespace(x)
         return xp.exp(inner(x))
 
-    if eager_library.id == "torch":  # what is tested isn't TorchInductor, which takes a second for each graph
-        import torch
-
-        monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+    if eager_library.id == "torch":
+        without_inductor(monkeypatch)
     compiled = jit.jit(f)
     with profile() as p:
         first = compiled(x)
