@@ -112,8 +112,9 @@ def accepts(equation: Equation) -> bool:
     if equation.op.name not in LOOPS or equation.effects:
         return False
     fixed = tuple([None if isinstance(x, Variable) else repr(x) for x in equation.inputs])
-    key = (accepts, fixed, tuple(equation.params.values()))
-    found: bool = equation.params["body"].made(key, lambda: (_gains(equation),))[0]
+    body = equation.params["body"]  # not in the key, which its cache holds
+    key = (accepts, fixed, *(x for x in equation.params.values() if x is not body))
+    found: bool = body.made(key, lambda: (_gains(equation),))[0]
     return found
 
 
