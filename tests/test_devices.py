@@ -17,7 +17,7 @@ from tests.coverage_devices import JAX, NX, PHIML
 from tests.libraries import Library
 from xpand import UnsupportedError, trees
 from xpand_extensions import autodiff, devices, jit, sparse, vmap
-from xpand_extensions.devices import _info as host
+from xpand_extensions.devices import _host as host
 from xpand_extensions.devices._move import _requested, is_out_of_memory
 
 X = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

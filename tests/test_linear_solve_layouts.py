@@ -20,7 +20,7 @@ from xpand_extensions.linear_solve._operators import ready
 from xpand_extensions.plugins.jax.linear_solve import _columns as columns
 from xpand_extensions.plugins.jax.sparse._layouts import Diagonals, Rows, arranged
 from xpand_extensions.plugins.numpy.linear_solve import _krylov as on_numpy
-from xpand_extensions.plugins.numpy.sparse import _products as numpy_diagonals
+from xpand_extensions.plugins.numpy.sparse import _diagonals as numpy_diagonals
 
 solve = partial(linear_solve.solve, throw=False)  # what is tested is the status
 

@@ -15,40 +15,7 @@ from xpand.extend import Device, LibraryArray as Array, Namespace, checks, descr
 from .. import devices
 from .._dispatch import OPERATIONS, pluggable
 from ..devices._list import library_under
-from ..sparse._containers import Sparse
-from ..sparse._libraries import module_of, native_format
-from ..sparse._native import from_native, to_native
-from ._dtypes import copy_needed
-
-
-def is_sparse(x: Any) -> bool:
-    """Return whether an object is a container, or a library's own sparse array."""
-    return isinstance(x, Sparse) or native_format(x) is not None
-
-
-def has_sparse(cls: type) -> bool:
-    """Return whether instances of a class of arrays may be sparse."""
-    return module_of(cls) is not None
-
-
-def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
-    """Convert the parts of a sparse array, and put them together in the same format.
-
-    Plans that a library computed from the pattern are dropped.
-    """
-    a = from_native(x)
-    here = array_namespace(a.values) is xp
-    if a is not x:
-        if here and not copy:
-            return x
-        if copy is False:
-            raise copy_needed("sparse arrays of a library's own are put together anew")
-    values, pattern = convert(a.values), tuple(convert(part) for part in a.pattern)
-    if here and values is a.values and all(new is old for new, old in zip(pattern, a.pattern)):
-        return x
-    made = a._of(values, pattern, a._static())
-    return made if a is x else to_native(made)
-
+from . import _sparse as sparse
 
 Path: TypeAlias = Callable[[Any, Device, bool | None], Any]
 """Takes an array, a device and `copy`."""
@@ -188,7 +155,7 @@ def _target(to: Namespace | str) -> Namespace:
 
 
 def _is_leaf(x: Any) -> bool:
-    return checks.is_array(x) or is_sparse(x) or _is_foreign(x)
+    return checks.is_array(x) or sparse.is_sparse(x) or _is_foreign(x)
 
 
 def _is_foreign(x: Any) -> bool:
@@ -197,8 +164,8 @@ def _is_foreign(x: Any) -> bool:
 
 
 def _leaf(x: Any, to: Namespace | str, xp: Namespace, device: Device, copy: bool | None) -> Any:
-    if is_sparse(x):
-        return converted(x, xp, copy, lambda part: _leaf(part, to, xp, device, copy))
+    if sparse.is_sparse(x):
+        return sparse.converted(x, xp, copy, lambda part: _leaf(part, to, xp, device, copy))
     if not _is_leaf(x):
         return x
     return path_of(x, to, xp)(x, device, copy)
@@ -215,7 +182,7 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
         return partial(_from_foreign, xp)
     source = array_namespace(x)
     found = partial(_within, xp) if source is xp else _to(xp)
-    if has_sparse(type(x)):
+    if sparse.has_sparse(type(x)):
         found = partial(_unless_sparse, found, to, xp)
     # Third-party arrays, and JAX's gradients of integers (NumPy arrays), are excluded: their type alone does not
     # determine the library.
@@ -258,7 +225,7 @@ def _within(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
 
 
 def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
-    return _leaf(x, to, xp, device, copy) if is_sparse(x) else dense(x, device, copy)
+    return _leaf(x, to, xp, device, copy) if sparse.is_sparse(x) else dense(x, device, copy)
 
 
 def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:

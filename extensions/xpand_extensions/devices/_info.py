@@ -1,92 +1,12 @@
-"""Facts about devices and the host: `DeviceInfo`, and the memory in use."""
+"""Facts about a device: `DeviceInfo`, and the memory in use on it."""
 
-import os
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from xpand.extend import Device
 
-_CGROUPS: Final = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        "/sys/fs/cgroup/memory/memory.stat",
-    ),
-)
-"""Linux's files with the limit, the use, and the part of it that is cache: control groups of version 2, then 1."""
-
-
-@cache
-def processor_name() -> str:
-    """Name the processor, or its architecture if the system does not report a name."""
-    for line in _read("/proc/cpuinfo").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "model name" and value.strip():
-            return value.strip()
-    return platform.processor() or platform.machine() or "processor"
-
-
-def processor_count() -> int:
-    """Count the processors that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def total_memory() -> int | None:
-    """Return the bytes of memory that this process could have; None if the system does not report them."""
-    limit, _ = _limit_and_use()
-    physical = _pages("SC_PHYS_PAGES")
-    return limit if physical is None or (limit is not None and limit < physical) else physical
-
-
-def free_memory() -> int | None:
-    """Return the bytes that are available without swapping; None if the system does not report them."""
-    limit, used = _limit_and_use()
-    available = _field("/proc/meminfo", "MemAvailable")
-    free = _pages("SC_AVPHYS_PAGES") if available is None else 1024 * available
-    if limit is None or used is None:
-        return free
-    within = max(limit - used, 0)
-    return within if free is None else min(free, within)
-
-
-def _limit_and_use() -> tuple[int | None, int | None]:
-    for limit_file, use_file, stat_file in _CGROUPS:
-        limit, used = _read(limit_file).strip(), _read(use_file).strip()
-        if limit.isdigit() and used.isdigit():
-            # Cached files count as used, but are dropped when memory is needed.
-            return int(limit), max(int(used) - (_field(stat_file, "inactive_file") or 0), 0)
-    return None, None
-
-
-def _pages(name: str) -> int | None:
-    try:
-        count, size = os.sysconf(name), os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # no such function on Windows, no such name elsewhere
-        return None
-    return count * size if count > 0 and size > 0 else None
-
-
-def _field(path: str, name: str) -> int | None:
-    for line in _read(path).splitlines():
-        words = line.replace(":", " ").split()
-        if len(words) > 1 and words[0] == name and words[1].isdigit():
-            return int(words[1])
-    return None
-
-
-def _read(path: str) -> str:
-    try:
-        from pathlib import Path  # slow to import
-
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+from . import _host as host
 
 
 class DeviceFacts(NamedTuple):
@@ -101,7 +21,7 @@ class DeviceFacts(NamedTuple):
 
 def host_facts() -> DeviceFacts:
     """Ask the operating system about the processor and its memory."""
-    return DeviceFacts(processor_name(), processor_count(), total_memory(), free_memory())
+    return DeviceFacts(host.processor_name(), host.processor_count(), host.total_memory(), host.free_memory())
 
 
 @dataclass(frozen=True)

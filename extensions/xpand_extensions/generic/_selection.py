@@ -1,10 +1,7 @@
-"""The k largest or smallest values, given the last of them, of which only these are sorted; and moved axes."""
-
-import math
-from collections.abc import Sequence
+"""The k largest or smallest values, given the last of them. Only these are sorted."""
 
 from xpand import array_namespace
-from xpand.extend import LibraryArray as Array, Namespace, checks
+from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions._bounds import index_dtype
 
 
@@ -32,23 +29,3 @@ def select(x: Array, threshold: Array, k: int, *, largest: bool) -> Array:
     wanted = k - xp.sum(ahead, axis=-1, keepdims=True, dtype=dtype)
     chosen = ahead | (equal & (xp.cumulative_sum(xp.astype(equal, dtype), axis=-1) <= wanted))
     return xp.reshape(xp.nonzero(chosen)[-1], (*x.shape[:-1], k))
-
-
-def to_last(xp: Namespace, x: Array, axis: int) -> Array:
-    """Move an axis, counted from the front, to the end."""
-    return x if axis == x.ndim - 1 else xp.moveaxis(x, axis, -1)
-
-
-def from_last(xp: Namespace, x: Array, axis: int) -> Array:
-    """Move the last axis to a position counted from the front."""
-    return x if axis == x.ndim - 1 else xp.moveaxis(x, -1, axis)
-
-
-def as_last(xp: Namespace, x: Array, axes: Sequence[int]) -> Array:
-    """Make one last axis of several, in their order."""
-    if len(axes) == 1:
-        return to_last(xp, x, axes[0])
-    rest = [i for i in range(x.ndim) if i not in axes]
-    if [*rest, *axes] != list(range(x.ndim)):
-        x = xp.permute_dims(x, (*rest, *axes))
-    return xp.reshape(x, (*x.shape[: len(rest)], math.prod(x.shape[len(rest) :])))

@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions.arithmetic import integer_width
 
-from ._selection import from_last, to_last
+from ._last_axis import from_last, to_last
 
 
 def population_count(x: Array, /) -> Array:

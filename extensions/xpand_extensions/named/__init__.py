@@ -27,10 +27,12 @@ from . import (
     _products,
     _rearrange,
     _reduced,
+    _refs,
     _shapes,
     _sharding,
     _slices,
     _unary,
+    _xarray,
     convolution,
     fft,
     interpolation,
@@ -61,10 +63,12 @@ from ._others import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._rearrange import *  # noqa: F403
 from ._reduced import *  # noqa: F403
+from ._refs import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 from ._sharding import *  # noqa: F403
 from ._slices import *  # noqa: F403
 from ._unary import *  # noqa: F403
+from ._xarray import *  # noqa: F403
 from .poly import (
     polyadd as polyadd,
     polyder as polyder,
@@ -111,9 +115,11 @@ __all__ += _others.__all__
 __all__ += _products.__all__
 __all__ += _rearrange.__all__
 __all__ += _reduced.__all__
+__all__ += _refs.__all__
 __all__ += _shapes.__all__
 __all__ += _sharding.__all__
 __all__ += _slices.__all__
 __all__ += _unary.__all__
+__all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 __all__ += ["roots", "trim_zeros", "vander"]

@@ -1,20 +1,18 @@
-"""Conversions from and to xarray, and by the patterns of einops."""
+"""Arrays without names, described by patterns as einops writes them."""
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from xpand import array_namespace
 from xpand.extend import Array, checks, describe, is_array
 
-from .._optional import import_optional
 from . import _axis
-from ._array import NamedArray, named, no_axis
+from ._array import NamedArray, no_axis
 from ._plans import check_named
 from ._shapes import grouped
 
-__all__ = ["from_einops", "from_xarray", "to_einops", "to_xarray"]
+__all__ = ["from_einops", "to_einops"]
 
 _TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<mark>[()])|(?P<other>\S))")
 
@@ -139,67 +137,3 @@ def _split(function: str, pattern: str, group: tuple[str, ...], whole: int, size
             f"sizes {_axis.written([(each, sizes[each]) for each in group if each in sizes])}"
         )
     return [sizes[each] if each in sizes else whole // known for each in group]
-
-
-def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name: str | None = None) -> Any:
-    """Make a `DataArray` of a named array, without a copy.
-
-    Args:
-        x: The named array. Its library must be one that xarray can wrap, such as NumPy, Dask, JAX or CuPy.
-        coords: Coordinates, as `xarray.DataArray` takes them: those that `from_xarray` returned, for example. Of these,
-            those along axes that the array doesn't have are not used: xarray, too, drops them with a dimension.
-        name: The name of the `DataArray`.
-
-    Returns:
-        An `xarray.DataArray` of the array, whose dimensions are the names of the axes.
-
-    Raises:
-        TypeError: xarray can't wrap arrays of the library; PyTorch's, for example.
-        ValueError: Coordinates that don't fit.
-        ModuleNotFoundError: xarray isn't installed.
-
-    >>> import numpy as np
-    >>> from xpand_extensions import named as hax
-    >>> x = hax.named(np.asarray([1.0, 2.0]), "time")
-    >>> to_xarray(x, coords={"time": [2020, 2021]}).sel(time=2021).item()
-    2.0
-    """
-    check_named("to_xarray", "x", x)
-    xarray = import_optional("xarray", "named.to_xarray")
-    fitting = {key: each for key, each in (coords or {}).items() if set(getattr(each, "dims", ())) <= set(x.names)}
-    found = xarray.DataArray(x.array, dims=x.names, coords=fitting, name=name)
-    if array_namespace(found.data) is not array_namespace(x.array):
-        raise TypeError(
-            f"to_xarray: xarray can't wrap {describe(x.array)}; convert it to another library first, such as "
-            'convert(x, "numpy")'
-        )
-    return found
-
-
-def from_xarray(array: Any, /) -> tuple[NamedArray, dict[str, Any]]:
-    """Make a named array of a `DataArray`, without a copy.
-
-    Args:
-        array: An `xarray.DataArray` whose dimensions have strings as names.
-
-    Returns:
-        A pair of the named array and the coordinates by name, which a named array doesn't have. `to_xarray` takes them.
-
-    Raises:
-        TypeError: It is no `DataArray`, or a name is no string.
-        ModuleNotFoundError: xarray isn't installed.
-
-    >>> import numpy as np
-    >>> import xarray
-    >>> x, coords = from_xarray(xarray.DataArray(np.ones((2, 3)), dims=("time", "place"), coords={"time": [1, 2]}))
-    >>> x.shape, list(coords)
-    ({'time': 2, 'place': 3}, ['time'])
-    """
-    xarray = import_optional("xarray", "named.from_xarray")
-    if not isinstance(array, xarray.DataArray):
-        advice = "; select a variable of it, array[name]" if isinstance(array, xarray.Dataset) else ""
-        raise TypeError(f"from_xarray: array must be an xarray.DataArray, got {describe(array)}{advice}")
-    for name in array.dims:
-        if not isinstance(name, str):
-            raise TypeError(f"from_xarray: names of dimensions must be strings, got {describe(name)}; rename it")
-    return named(array.data, array.dims), dict(array.coords)

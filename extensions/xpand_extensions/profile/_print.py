@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from ._files import Node, seconds, size
+from ._tree import Node, seconds, size
 
 _STYLES: Final = {
     "namespace": "cyan",

@@ -17,8 +17,8 @@ from ..jit._calls import INSTEAD, TRACING
 from ..jit._statics import name_of
 from . import _files as files, _patch as patch
 from ._entries import Entry, Label, MemoryUse, Meter, Record
-from ._files import GROUPINGS, Grouping, table, tree
 from ._record import CURRENT, Recorder
+from ._tree import GROUPINGS, Grouping, table, tree
 
 Recording: TypeAlias = "Callable[[Recorder, Profile], AbstractContextManager[None]]"
 """A context in which a recorder records for a profile."""

@@ -11,7 +11,8 @@ from xpand_extensions._at import binary
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.scatter import segment_sum
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows._arguments import Pass, pad_axis, passes, reduce_axis
+from xpand_extensions.windows._arguments import Pass, passes
+from xpand_extensions.windows._passes import pad_axis, reduce_axis
 
 
 def reduce_by(combination: Combination, x: Array, steps: Sequence[Pass]) -> Array:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from xpand.extend import LibraryArray as Array
 
-from ._arguments import Pass, reduce_axis
+from ._arguments import Pass
+from ._passes import reduce_axis
 
 _TILE: Final = 65536
 """The approximate number of elements of a tile. With a quarter of them, windows on two axes took twice the time."""

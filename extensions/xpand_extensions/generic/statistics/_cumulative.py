@@ -9,7 +9,7 @@ from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.statistics._arguments import with_initial
 
-from .._selection import from_last, to_last
+from .._last_axis import from_last, to_last
 
 
 def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:

@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
-from .._selection import as_last
+from .._last_axis import as_last
 
 _PLOTTING: Final[dict[str, tuple[float, float]]] = {
     "linear": (1.0, 1.0),

@@ -8,7 +8,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
 from ..._dtypes import plain_sum
-from .._selection import as_last
+from .._last_axis import as_last
 
 
 def reduce(x: Array, function: Any, initial: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:

@@ -11,7 +11,7 @@ from dask.array.reductions import cumreduction
 import xpand.dask.array as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import statistics as facade
-from xpand_extensions.generic._selection import as_last
+from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics._order import arranged, as_array
 from xpand_extensions.statistics._arguments import identity, with_initial
 

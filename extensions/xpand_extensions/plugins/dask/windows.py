@@ -11,7 +11,8 @@ import xpand.dask.array as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import windows
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows._arguments import NAMES, Pass, pad_axis, passes, reducers
+from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
+from xpand_extensions.windows._passes import pad_axis
 
 
 def sliding_window_view(

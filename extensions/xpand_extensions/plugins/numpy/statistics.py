@@ -7,7 +7,7 @@ import numpy as np
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import statistics as generic
-from xpand_extensions.generic._selection import as_last
+from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._arguments import with_initial
 

@@ -10,7 +10,7 @@ import xpand.torch as xp
 from xpand.extend import Array
 from xpand.torch._differentiated import is_differentiated
 from xpand_extensions.generic import statistics as generic
-from xpand_extensions.generic._selection import as_last
+from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._arguments import with_initial
 

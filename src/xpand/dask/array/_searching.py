@@ -1,16 +1,13 @@
-"""Searching, sorting and sets."""
+"""Sorting, searching and taking."""
 
-import math
-from functools import partial
 from typing import Any
 
 import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ...typing import Array
-from ._blocks import Core, along_axis, call, gather, map_core
+from ._blocks import along_axis, gather
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -84,51 +81,3 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     if x.ndim == 0:
         raise ValueError("nonzero: x must have one or more axes, got a zero-dimensional array")
     return tuple(da.nonzero(x))
-
-
-_INDEX = np.dtype(np.intp)
-
-
-def isin(
-    x1: Array | int, x2: Array | int, /, *, assume_unique: bool = False, invert: bool = False, **kwargs: Any
-) -> Array:
-    """Return for each element of `x1` whether it is in `x2`."""
-    return da.isin(x1, x2, assume_unique=assume_unique, invert=invert, **kwargs)
-
-
-def _unique(function: str, x: Array, *outputs: Core) -> tuple[Array, ...]:
-    return map_core(function, [x], [x.ndim], outputs)
-
-
-def unique_values(x: Array, /) -> Array:
-    """Return the distinct values; each NaN counts. Duplicates within blocks are dropped before blocks are joined."""
-    flat = da.ravel(x)
-    distinct = da.map_blocks(
-        partial(call, function="unique_values"),
-        flat,
-        dtype=x.dtype,
-        meta=flat._meta,
-        chunks=((math.nan,) * flat.numblocks[0],),
-    )
-    if flat.numblocks[0] == 1:
-        return distinct
-    return gather("unique_values", (1,), (distinct, (0,)), dtype=x.dtype, sizes={1: math.nan})
-
-
-def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the distinct values, and how often each occurs. The array is brought into one chunk."""
-    unknown = (math.nan,)
-    return UniqueCountsResult(*_unique("unique_counts", x, (unknown, x.dtype), (unknown, _INDEX)))
-
-
-def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Return the distinct values, and where each element of `x` is among them. The array is brought into one chunk."""
-    return UniqueInverseResult(*_unique("unique_inverse", x, ((math.nan,), x.dtype), (x.shape, _INDEX)))
-
-
-def unique_all(x: Array, /) -> UniqueAllResult:
-    """Return the distinct values, their first indices, inverse indices and counts. The array becomes one chunk."""
-    unknown = (math.nan,)
-    return UniqueAllResult(
-        *_unique("unique_all", x, (unknown, x.dtype), (unknown, _INDEX), (x.shape, _INDEX), (unknown, _INDEX))
-    )

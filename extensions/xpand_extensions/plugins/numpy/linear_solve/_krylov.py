@@ -19,7 +19,7 @@ from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
 from xpand_extensions.sparse._containers import CSR, Sparse
 
-from ..sparse._products import Diagonals, Positions, by_diagonals, positions_of
+from ..sparse._diagonals import Diagonals, Positions, by_diagonals, positions_of
 from ._krylov_steps import ROUTINES, STEPS, start_gmres
 
 _FEW_SYSTEMS: Final = 8

@@ -1,0 +1,41 @@
+"""Sparse arrays to another library: by their parts."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import array_namespace
+from xpand.extend import Namespace
+
+from ..sparse._containers import Sparse
+from ..sparse._libraries import module_of, native_format
+from ..sparse._native import from_native, to_native
+from ._dtypes import copy_needed
+
+
+def is_sparse(x: Any) -> bool:
+    """Return whether an object is a container, or a library's own sparse array."""
+    return isinstance(x, Sparse) or native_format(x) is not None
+
+
+def has_sparse(cls: type) -> bool:
+    """Return whether instances of a class of arrays may be sparse."""
+    return module_of(cls) is not None
+
+
+def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
+    """Convert the parts of a sparse array, and put them together in the same format.
+
+    Plans that a library computed from the pattern are dropped.
+    """
+    a = from_native(x)
+    here = array_namespace(a.values) is xp
+    if a is not x:
+        if here and not copy:
+            return x
+        if copy is False:
+            raise copy_needed("a sparse array of the library itself is copied")
+    values, pattern = convert(a.values), tuple(convert(part) for part in a.pattern)
+    if here and values is a.values and all(new is old for new, old in zip(pattern, a.pattern)):
+        return x
+    made = a._of(values, pattern, a._static())
+    return made if a is x else to_native(made)
