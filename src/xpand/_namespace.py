@@ -10,9 +10,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
-from inspect import signature
 from typing import Any, Final
 
 from ._imports import import_module, untraced
@@ -229,7 +227,12 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
                 "leave use_compat out to get the library's own"
             )
         xp = method(api_version=api_version)
-        return xp if getattr(x, "spec", None) is None else _with_spec(xp, x.spec)  # type: ignore[attr-defined]
+        spec = getattr(x, "spec", None)
+        if spec is not None:
+            from ._specs import with_spec  # few libraries have specs
+
+            return with_spec(xp, spec)
+        return xp
     zero_gradient = name == "numpy" and _is_jax_zero_gradient(x)
     if zero_gradient:
         name = "jax"
@@ -243,42 +246,6 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
             global _NUMPY
             _NUMPY = xp
     return xp
-
-
-_CREATION: Final = ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
-
-
-class _WithSpec:
-    """A namespace whose creation functions make arrays of one spec.
-
-    Cubed's arrays say by a spec where they are computed, and those of two specs don't go together.
-    """
-
-    def __init__(self, xp: Namespace, spec: Any) -> None:
-        self.__name__, self.base, self.spec = xp.__name__, xp, spec
-        for name in _CREATION:
-            setattr(self, name, partial(getattr(xp, name), spec=spec))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.base, name)
-
-    def __repr__(self) -> str:
-        return f"<namespace {self.__name__!r} with {self.spec}>"
-
-
-_WITH_SPEC: Final[list[_WithSpec]] = []
-
-
-def _with_spec(xp: Namespace, spec: Any) -> Namespace:
-    """Return the namespace for arrays of a spec: the library's own where it is the spec of new arrays."""
-    if "spec" not in signature(xp.asarray).parameters or xp.asarray(0).spec == spec:
-        return xp
-    found = next((each for each in _WITH_SPEC if each.base is xp and each.spec == spec), None)
-    if found is None:
-        found = _WithSpec(xp, spec)
-        _WITH_SPEC.append(found)
-    itself: Any = found  # which stands for a module
-    return itself
 
 
 def _is_jax_zero_gradient(x: Any) -> bool:

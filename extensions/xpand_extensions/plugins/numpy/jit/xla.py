@@ -1,6 +1,6 @@
 """NumPy programs compiled by XLA: the graph is translated for JAX and compiled by `jax.jit`, for the host's processor.
 
-JAX computes with 64-bit types within a call, whatever its configuration says outside.
+JAX computes with 64-bit types within a call, also if its configuration turns them off.
 """
 
 from collections.abc import Callable, Hashable, Sequence

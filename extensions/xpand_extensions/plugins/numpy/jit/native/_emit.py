@@ -29,10 +29,13 @@ from ._values import (
     View,
     constant,
     contiguous,
+    is_flat,
     is_shared_element,
-    leaves,
+    is_turned,
     nodes,
+    rearranged,
     slots_of,
+    turned_shape,
 )
 
 ALIGNMENT: Final = 64
@@ -273,9 +276,9 @@ class Emitter:
 
     def _allocated_like(self, node: Node) -> Buffer:
         """Return memory for an array, in the order of columns if it is computed from such arrays."""
-        if not _is_turned(node):
+        if not is_turned(node):
             return self.allocated(node.shape, node.dtype)
-        return self.allocated(_turned_shape(node), node.dtype).viewed(np.matrix_transpose)
+        return self.allocated(turned_shape(node), node.dtype).viewed(np.matrix_transpose)
 
     def viewed(self, node: Node, view: View) -> Node:
         """Return a view of an array, or a rearrangement of the arrays that it is computed from."""
@@ -335,12 +338,12 @@ class Emitter:
             for position, value in zip(np.ndindex(*node.shape), node.values):
                 self.write(value, self.address(target, [Index(constant(i), i, i + 1) for i in position]), node.dtype)
             return
-        if _is_turned(node) and _is_turned(target):
-            node = _rearranged(node, _turned_shape(node), np.matrix_transpose)
+        if is_turned(node) and is_turned(target):
+            node = rearranged(node, turned_shape(node), np.matrix_transpose)
             target = target.viewed(np.matrix_transpose)
-        if _is_flat(node) and target.is_contiguous and len(node.shape) > 1:
+        if is_flat(node) and target.is_contiguous and len(node.shape) > 1:
             flat: View = lambda x: x.reshape(-1)
-            node, target = _rearranged(node, (node.size,), flat), target.viewed(flat)
+            node, target = rearranged(node, (node.size,), flat), target.viewed(flat)
         calls = nodes(node, Call)
         if calls:
             store_in_blocks(self, node, calls, target)
@@ -443,40 +446,3 @@ class Emitter:
         assert self.block is not None
         number, results = self.block
         return self.b.gep(results[id(node)], [number], source_etype=stored_type_of(node.dtype))
-
-
-def _is_flat(node: Node) -> bool:
-    """Return whether all arrays of an expression have their elements one after the other."""
-    return not nodes(node, Pieces) and all(
-        is_shared_element(x) or (isinstance(x, Buffer) and x.shape == node.shape and x.is_contiguous)
-        for x in leaves(node)
-    )
-
-
-def _is_turned(node: Node) -> bool:
-    """Return whether all arrays of an expression have the elements of each matrix one after the other, by columns."""
-    arrays = [x for x in leaves(node) if not is_shared_element(x)]
-    return (
-        len(node.shape) > 1
-        and min(node.shape[-2:]) > 1
-        and bool(arrays)
-        and not nodes(node, Pieces)
-        and all(
-            isinstance(x, Buffer) and x.shape == node.shape and x.viewed(np.matrix_transpose).is_contiguous
-            for x in arrays
-        )
-    )
-
-
-def _turned_shape(node: Node) -> Shape:
-    return (*node.shape[:-2], node.shape[-1], node.shape[-2])
-
-
-def _rearranged(node: Node, shape: Shape, view: View) -> Node:
-    """Return an expression of views of a shape."""
-    if is_shared_element(node):
-        return node
-    if isinstance(node, Buffer):
-        return node.viewed(view)
-    assert isinstance(node, (Elementwise, Call))
-    return node.with_args(shape, [_rearranged(x, shape, view) for x in node.args])

@@ -220,6 +220,43 @@ def is_shared_element(node: Node) -> bool:
     return isinstance(node, Small) and node.size == 1
 
 
+def is_flat(node: Node) -> bool:
+    """Return whether all arrays of an expression have their elements one after the other."""
+    return not nodes(node, Pieces) and all(
+        is_shared_element(x) or (isinstance(x, Buffer) and x.shape == node.shape and x.is_contiguous)
+        for x in leaves(node)
+    )
+
+
+def is_turned(node: Node) -> bool:
+    """Return whether all arrays of an expression have the elements of each matrix one after the other, by columns."""
+    arrays = [x for x in leaves(node) if not is_shared_element(x)]
+    return (
+        len(node.shape) > 1
+        and min(node.shape[-2:]) > 1
+        and bool(arrays)
+        and not nodes(node, Pieces)
+        and all(
+            isinstance(x, Buffer) and x.shape == node.shape and x.viewed(np.matrix_transpose).is_contiguous
+            for x in arrays
+        )
+    )
+
+
+def turned_shape(node: Node) -> Shape:
+    return (*node.shape[:-2], node.shape[-1], node.shape[-2])
+
+
+def rearranged(node: Node, shape: Shape, view: View) -> Node:
+    """Return an expression of views of a shape."""
+    if is_shared_element(node):
+        return node
+    if isinstance(node, Buffer):
+        return node.viewed(view)
+    assert isinstance(node, (Elementwise, Call))
+    return node.with_args(shape, [rearranged(x, shape, view) for x in node.args])
+
+
 def constant(value: int) -> ir.Constant:
     """Return an integer in a register."""
     return ir.Constant(ir.IntType(64), value)
