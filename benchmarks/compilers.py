@@ -113,7 +113,7 @@ def rows(
     yield row(f"two quantum states in a field, {steps:,} steps", ours, theirs, arrays, 1.0, _COSINES)
     yield row("gradient of the two states", autodiff.grad(ours), jax.grad(theirs), arrays, 0.4)
     ten = np.linspace(0.0, 1.0, 10)
-    name = "a call on ten numbers, beside NumPy"
+    name = "a call on ten numbers, against NumPy"
     program = Call(jit(_line, compiler="native"), ten)
     yield Row(TOPIC, name, program, {"numpy": Call(_line, ten)}, Budget(1.0, extra=3e-6))
     ours, theirs = autodiff.grad(path(control_flow.scan)), jax.grad(path(jax.lax.scan))

@@ -17,7 +17,7 @@ ON_NUMPY: Final = Budget(ratio=1.2)
 SMALL: Final[dict[str, Any]] = {"sides": (6,), "lengths": (9,)}
 """The sizes at which the tests run every row."""
 
-CHECKS: Final = "a few microseconds to check the arguments and plan, beside a call that takes a few itself"
+CHECKS: Final = "a few microseconds to check the arguments and plan, where the call itself takes only a few"
 
 
 def rows(

@@ -17,7 +17,7 @@ SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
 
 REASONS: Final = {
     "small": "the arguments are checked, which takes longer than so few values do",
-    "torch": "bins are found exactly, by their edges; torch.histc leaves values beside them to rounding",
+    "torch": "bins are found exactly, by their edges; torch.histc rounds values close to an edge",
     "jax, bincount": "an eager call raises for integers out of bounds, which JAX drops, so it looks at them first",
 }
 

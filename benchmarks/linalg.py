@@ -63,7 +63,10 @@ def rows(sizes: tuple[int, ...] = (10, 100, 400), stack: int = 50) -> Iterator[R
 
 
 REASONS: Final[dict[tuple[str, str], str]] = {
-    ("jax", "expm"): "the highest degree whatever the norm; JAX's own chooses one, scales too little and loses digits",
+    (
+        "jax",
+        "expm",
+    ): "the highest degree for every norm; JAX's own chooses a degree, scales too little and loses digits",
     ("numpy", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
     ("torch", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
     ("numpy", "lstsq"): "residuals for every rank, and a look for what isn't finite",

@@ -98,11 +98,11 @@ def _on_few(library: Library, samples: Samples) -> Iterator[Row]:
         reason = REASONS.get((library.name, name), "")
         native = native_call(library.native, name, samples, arguments, NATIVE[library.name])
         if native is not None:
-            topic = f"{library.name}, {samples.size} elements, beside the native call"
+            topic = f"{library.name}, {samples.size} elements, against the native call"
             yield Row(topic, name, ours, {"native": native}, FEW, reason)
         peer = call(library.compat, name, arguments) if library.compat else None
         if peer is not None and (library.name, name) not in NO_PEER:
-            topic = f"{library.name}, {samples.size} elements, beside array-api-compat"
+            topic = f"{library.name}, {samples.size} elements, against array-api-compat"
             if native is not None and peer.function is native.function:
                 reason = reason or _PEER_IS_NATIVE
             elif library.name == "torch":
@@ -111,7 +111,7 @@ def _on_few(library: Library, samples: Samples) -> Iterator[Row]:
 
 
 def _on_many(library: Library, samples: Samples) -> Iterator[Row]:
-    topic = f"{library.name}, {samples.size:,} elements, beside the native call"
+    topic = f"{library.name}, {samples.size:,} elements, against the native call"
     for suffix, cases, natives in (("", CASES, NATIVE), (" (int64)", INTEGER_CASES, NATIVE_INTEGERS)):
         for name, case in cases.items():
             arguments = case(library.native, samples)

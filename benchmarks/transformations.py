@@ -104,12 +104,12 @@ def _chain(links: int) -> Made:
         compiled = jit.jit(program)
         yield topic, f"jit of {name}{count} operations", Call(compiled, x), empty, Budget(extra=EACH * operations)
 
-        def anew(x: Any, compiled: Any = compiled) -> Any:
+        def first(x: Any, compiled: Any = compiled) -> Any:
             compiled.clear_cache()
             return compiled(x)
 
         once = Budget(extra=TRACED * operations)
-        yield topic, f"jit of {name}{count} operations, its first call", Call(anew, x), empty, once
+        yield topic, f"jit of {name}{count} operations, its first call", Call(first, x), empty, once
 
 
 def _elements(count: int) -> Made:
@@ -183,7 +183,7 @@ def _formula(elements: int) -> Made:
         peer.set_num_threads(1)
         text = "exp(-x * x / 2) * (1 + 0.3 * x) / (1 + abs(x)) - 0.1 * x"
         theirs = {"numexpr": Call(peer.evaluate, text, local_dict={"x": x})}
-        yield "compiled NumPy programs", f"{name}, beside numexpr", Call(jit.jit(formula), x), theirs, Budget()
+        yield "compiled NumPy programs", f"{name}, against numexpr", Call(jit.jit(formula), x), theirs, Budget()
 
 
 def _stencils(side: int) -> Made:

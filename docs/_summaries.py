@@ -50,7 +50,7 @@ def _rows(found: Iterable[tuple[str, dict[str, Any]]]) -> str:
     rows = (
         [
             topic,
-            row["row"].partition(", beside")[0],
+            row["row"].partition(", against")[0],
             time_of(row["ours_us"]),
             row["reference"],
             time_of(row["reference_us"]),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from tests.cases import library_of_name
 from tests.minima import PROBLEMS, rosenbrock
 from xpand import array_namespace, trees
 from xpand_extensions import named
@@ -275,15 +276,16 @@ REPEATED: dict[str, Callable[..., OptimizeResult]] = {
 }
 
 
+@pytest.mark.parametrize("library", ["numpy", "torch"])
 @pytest.mark.parametrize("name", REPEATED)
-def test_calls_like_an_earlier_one(name: str) -> None:
+def test_calls_like_an_earlier_one(name: str, library: str) -> None:
     """A function that is compiled itself is checked and compiled at its first call only, with the same results."""
     plain = shifted, valley, lambda x, c: {"a": shifted(x, c)[:1], "b": x[1:] - 1.0}
-    compiled = tuple(map(jit, plain))
+    compiled = tuple(jit(f, compiler="eager" if library == "torch" else None) for f in plain)
     solve = REPEATED[name]
     for start, c in (([1.0, 2.0], [4.0, 9.0]), ([1.5, 1.0], [2.0, 3.0]), ([3.0, 3.0], [5.0, 1.0])):
         for options in ({}, {"rtol": 1e-3}, {"max_steps": 2, "throw": False}):
-            x, y = np.asarray(start), np.asarray(c)
+            x, y = (library_of_name(library).asarray(np.asarray(values)) for values in (start, c))
             found, again = solve(compiled, x, y, **options), solve(compiled, x, y, **options)
             same(again, found)
             wanted = solve(plain, x, y, **options)

@@ -58,6 +58,8 @@ PROSE: Final = {
     r"handed over|hands over": "passed",
     r"(functions?|methods?) of the user's": "user functions",
     r"(is|are) said to be": "is declared to be",
+    r"whatever": "for every, also if, all that",
+    r"anew": "again",
     r"kin": "related functions, variants",
     r"left out": "omitted; by default",
     r"members?": "lane, batch element, leaf",

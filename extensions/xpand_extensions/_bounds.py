@@ -17,7 +17,7 @@ Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
 
 
 def index_dtype(xp: Namespace, device: Device = None) -> DType:
-    """Return the library's data type for indices on a device, whatever precision is set for other integers."""
+    """Return the library's data type for indices on a device. A precision set for other integers does not change it."""
     return default_dtype(xp, "indexing", device)
 
 

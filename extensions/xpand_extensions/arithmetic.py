@@ -166,7 +166,7 @@ def divide_no_nan(x: ArrayLike, y: ArrayLike, /) -> Array:
             two is an array.
 
     Returns:
-        `x / y`, of the promoted data type. 0 where `y` is 0, whatever `x` is, NaN and infinity too; the derivatives
+        `x / y`, of the promoted data type. 0 where `y` is 0, even if `x` is NaN or infinite; the derivatives
         are 0 there.
 
     Raises:

@@ -174,7 +174,7 @@ def shift_right(x: Array | int, n: Array | int, /) -> Array:
 
 @pluggable
 def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
-    """Shift bits to the right, by any number of positions, with zeros coming in, whatever the sign.
+    """Shift bits to the right, by any number of positions, with zeros coming in, also for negative numbers.
 
     Args:
         x: As for `shift_left`.

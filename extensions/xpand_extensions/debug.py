@@ -55,7 +55,7 @@ def checking_leaks() -> Iterator[None]:
 @clean_tracebacks
 @pluggable
 def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Call a function with the values of arrays, whatever transforms the program.
+    """Call a function with the values of arrays, also inside transformed programs.
 
     Inside `jit` the function is called each time the compiled program gets there, inside `vmap` once for each lane, and
     inside derivatives with the values alone: it has no effect on them.
@@ -88,7 +88,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
 
 @clean_tracebacks
 def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Print the values of arrays, whatever transforms the program.
+    """Print the values of arrays, also inside transformed programs.
 
     Args:
         fmt: A format string, as of `str.format`: "x = {}", "{x}".

@@ -185,7 +185,7 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 
     They are those of the creation functions of the standard (`zeros`, `ones`, `empty`, `full`, `arange`, `linspace`,
     `eye`, `asarray` of Python numbers, `fft.fftfreq`, `fft.rfftfreq`) in xpand's namespaces, of random numbers, and of
-    whatever else in xpand makes arrays out of nothing. Where `dtype=` is given, that holds. A library that xpand
+    every other function of xpand that makes new arrays. Where `dtype=` is given, that holds. A library that xpand
     doesn't wrap makes arrays as it always does: give it `dtype=default_dtype(xp=xp)`.
 
     The block is one of this thread, or of this asynchronous task; others aren't affected. Functions compiled inside of
@@ -194,7 +194,7 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 
     Args:
         real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
-            None: each library's own defaults, whatever is set around the block (PyTorch's own is
+            None: each library's own defaults, also inside a block with another precision (PyTorch's own is
             `torch.get_default_dtype()`, which `set_precision` sets).
         integer: 32 or 64 bits, or one of these data types. By default: 64 where `real` has 64, else 32.
 

@@ -1,7 +1,7 @@
 """The data types that arrays get where none is named: the one place that holds them.
 
 With nothing set they are each library's own. A precision sets them for all libraries alike; the creation functions of
-the namespaces, random numbers, and whatever else makes arrays out of nothing, ask here. Existing arrays, and promotion,
+the namespaces, random numbers, and all other functions that make arrays ask here. Existing arrays, and promotion,
 have no part in it.
 """
 

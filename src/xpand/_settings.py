@@ -168,7 +168,7 @@ class ThreadSwitch(Generic[T]):
     """A follower whose library has switches that belong to a thread, turned by contexts.
 
     Tasks of one thread, and generators, may leave their blocks in any order; contexts may not. Where they do, all
-    contexts are left, and entered anew for the blocks that are still open.
+    contexts are left, and entered again for the blocks that are still open.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ def custom_root(
     `solve` is checked at every call, and so is `f`, which an untransformed call evaluates once, at the solution.
     `tangent_solve` is checked where a derivative calls it.
 
-    The functions get whatever they need by `args`; for arrays that they capture, see `custom_linear_solve`.
+    The functions get everything they need by `args`; for arrays that they capture, see `custom_linear_solve`.
 
     Source: `jax.lax.custom_root`.
 

@@ -79,7 +79,7 @@ def find(name: str) -> Library:
     try:
         library = Library(name, namespace(name))
         _ = library.devices  # without its driver a library can be imported but not used
-    except Exception as error:  # whatever a broken installation raises is shown to the user, not hidden
+    except Exception as error:  # every error of a broken installation is shown to the user, not hidden
         if isinstance(error, ValueError) and not known:
             raise
         return Library(name, error=f"{type(error).__name__}: {error}")

@@ -30,7 +30,7 @@ class DeviceMemoryError(MemoryError):
 
 @contextmanager
 def memory_errors(device: Device | str | None = None, /, *, xp: Namespace | str | None = None) -> Iterator[None]:
-    """Raise `DeviceMemoryError` where a library runs out of memory inside a `with` block, in whatever way it says so.
+    """Raise `DeviceMemoryError` where a library runs out of memory inside a `with` block, for each library's own error.
 
     Arrays made by functions that failed are freed, also while the error is being handled: their local variables are
     cleared. On JAX, work that is still under way fails when it is waited for; end the block with `synchronize`.

@@ -39,8 +39,8 @@ def matrix_from_function(
         ValueError: No such format.
 
     The function is called once. Each operation is applied to numbers that stand for elements, so the cost is a few
-    times that of the operations, not that of a call for each column. These numbers are host arrays, whatever the
-    library. There is no derivative with respect to the constants in the function.
+    times that of the operations, not that of a call for each column. These numbers are host arrays for
+    every library. There is no derivative with respect to the constants in the function.
 
     Source: PhiML's `matrix_from_function`.
 

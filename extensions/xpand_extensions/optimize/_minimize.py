@@ -149,7 +149,7 @@ def minimize(
             transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.
 
-    The derivative of the solution with respect to `args` is that of the root of the gradient, whatever the method:
+    The derivative of the solution with respect to `args` is that of the root of the gradient, for every method:
     an n by n system for each problem, whose matrix is the Hessian. A variable at its bound depends on the bound
     alone.
 

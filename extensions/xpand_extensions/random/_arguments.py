@@ -140,7 +140,7 @@ unsigned_dtype = partial(_dtype, "unsigned", _UNSIGNED, "an unsigned integer dat
 def probability_dtype(xp: Namespace, p: Any) -> DType:
     """Return the data type of the numbers that a probability is compared with.
 
-    That of an array; for a number float64, whatever a library's default, so that all agree, or that of the precision.
+    That of an array; for a number float64, not the library's default, so that all agree, or that of the precision.
     """
     if checks.is_array(p):
         return p.dtype
@@ -150,7 +150,7 @@ def probability_dtype(xp: Namespace, p: Any) -> DType:
 def wide_dtype(function: str, xp: Namespace, key: Key) -> DType:
     """Return the data type in which samples are drawn for a parameter that is a number.
 
-    It is the precision that is set, else float64 whatever a library's default, so that all libraries draw the same; or
+    It is the precision that is set, else float64, not the library's default, so that all libraries draw the same; or
     the default where there is no float64.
     """
     default = float_dtype(function, xp, None, key)

@@ -32,7 +32,7 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
     The derivative of a sample in its parameter is that at a fixed probability, -(dP/da) / (dP/dx), of any order and in
     both modes; on JAX, of second order in forward mode only.
 
-    A sample is drawn by trial, about 1.05 on average, and each element has a key of its own, whatever the others do.
+    A sample is drawn by trial, about 1.05 on average, and each element has a key of its own.
     Rounding decides about one trial in 1e7 (float32) or 1e15 in another way than JAX does.
 
     Source: `jax.random.gamma`, to a few ulps; Marsaglia and Tsang, "A simple method for generating gamma variables".

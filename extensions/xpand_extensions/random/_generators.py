@@ -135,7 +135,7 @@ def default_generator(xp: Namespace | str | None = None) -> Generator:
 
 
 def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
-    """Start the generators that the process shares anew: of every library, or of one.
+    """Restart the generators that the process shares: of every library, or of one.
 
     Args:
         value: The seed.

@@ -115,7 +115,7 @@ def logsumexp(
         axis: The axis or axes to sum over, of `x` broadcast with `b`. By default: all.
         keepdims: Whether these axes stay, with size 1.
         b: Weights, of the data type of `x` and a shape that broadcasts with it. Those of 0 leave their elements out,
-            whatever these are. By default: 1.
+            even NaN and infinity. By default: 1.
 
     Returns:
         An array of the data type of `x`. The sum of nothing, or of zeros, is 0, its logarithm -infinity; that of a

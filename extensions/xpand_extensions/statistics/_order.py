@@ -49,6 +49,17 @@ def _for_median(function: str) -> Callable[..., tuple[tuple[int, ...]]]:
 _CHECK_MEDIAN, _CHECK_NANMEDIAN = map(_for_median, ("median", "nanmedian"))
 
 
+def _computed(operation: Any, x: Array, q: Any, axis: Any, method: Any, keepdims: Any) -> Array:
+    given = q
+    if isinstance(q, (int, float, list, tuple)):
+        implementation, given, axes = operation.planned(_check, (x,), q, axis, method, keepdims)
+    else:
+        implementation, _, axes = operation.planned(_check_array, (x, q), axis, method, keepdims)
+        check((q >= 0) & (q <= 1), f"{operation.__name__}: q must lie between 0 and 1")
+    result: Array = implementation(x, given, axis=axes, method=method, keepdims=keepdims)
+    return result
+
+
 @pluggable
 def quantile(
     x: Array,
@@ -95,14 +106,7 @@ def quantile(
     >>> quantile(x, 0.75, method="lower").item()
     4.0
     """
-    options = axis, method, keepdims
-    given: Any = q
-    if isinstance(q, (int, float, list, tuple)):
-        implementation, given, axes = quantile.planned(_check, (x,), q, *options)
-    else:
-        implementation, _, axes = quantile.planned(_check_array, (x, q), *options)
-        check((given >= 0) & (given <= 1), "quantile: q must lie between 0 and 1")
-    return implementation(x, given, axis=axes, method=method, keepdims=keepdims)
+    return _computed(quantile, x, q, axis, method, keepdims)
 
 
 @pluggable
@@ -123,14 +127,7 @@ def nanquantile(
     >>> nanquantile(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), 0.5, axis=1)
     array([3.5, 6. ])
     """
-    options = axis, method, keepdims
-    given: Any = q
-    if isinstance(q, (int, float, list, tuple)):
-        implementation, given, axes = nanquantile.planned(_check, (x,), q, *options)
-    else:
-        implementation, _, axes = nanquantile.planned(_check_array, (x, q), *options)
-        check((given >= 0) & (given <= 1), "nanquantile: q must lie between 0 and 1")
-    return implementation(x, given, axis=axes, method=method, keepdims=keepdims)
+    return _computed(nanquantile, x, q, axis, method, keepdims)
 
 
 def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:

@@ -2,7 +2,7 @@
 
 A linear operation needs no rule here. It is applied to numbers that stand for elements: the result shows which element
 each entry comes from, and its factor. If an operation sums elements, its transpose is applied in the same way, and
-shows to which sum each element belongs. The numbers are host arrays, whatever the library of the argument.
+shows to which sum each element belongs. The numbers are host arrays for every library.
 """
 
 from collections.abc import Callable, Sequence

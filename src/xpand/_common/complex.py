@@ -21,7 +21,7 @@ Combine: TypeAlias = Callable[[Array, Array], Array] | None
 
 
 def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
-    """Return the complex numbers `-0 + b j`: the neutral element of addition as real part, whatever `b` is.
+    """Return the complex numbers `-0 + b j`: the neutral element of addition as real part, for every `b`.
 
     A product with `1j` alone makes NaN of infinities and loses signs of zeros, so those are picked from constants.
     """

@@ -21,7 +21,7 @@ def _transform(native: Callable[..., Array]) -> Callable[..., Array]:
     def transform(
         x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Any = None
     ) -> Array:
-        # CuPy takes a tuple equal to x.shape for "nothing to crop or pad", whatever axes its entries are for; a list
+        # CuPy takes a tuple equal to x.shape for "nothing to crop or pad", also for other axes; a list
         # never equals a shape. See https://github.com/data-apis/array-api-compat/pull/78#issuecomment-1984527870
         return native(x, s=None if s is None else list(s), axes=axes, norm=norm)
 

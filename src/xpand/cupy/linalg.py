@@ -33,7 +33,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 
 def eig(x: Array, /) -> EigResult:
-    """Return the eigenvalues and eigenvectors, complex whatever their imaginary parts."""
+    """Return the eigenvalues and eigenvectors, complex even if all are real."""
     return EigResult(*cp.linalg.eig(x))
 
 

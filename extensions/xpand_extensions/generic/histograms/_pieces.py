@@ -13,7 +13,7 @@ from xpand_extensions._bounds import index_dtype
 from xpand_extensions.histograms import Histogram, HistogramDD
 
 Find: TypeAlias = Callable[[Array, Array, bool], Array]
-"""Finds the bins of values of shape `(..., n)` between edges; the number of bins stands for "in none"."""
+"""Finds the bins of values of shape `(..., n)` between edges; the number of bins means that a value is in no bin."""
 
 
 def extremes(x: Array) -> tuple[int, int]:

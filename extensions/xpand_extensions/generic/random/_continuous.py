@@ -57,7 +57,7 @@ def _truncated(xp: Namespace, high: Array, low: Array) -> Array:
     low = xp.where(high < 2**21, low, low // 2**11 * 2**11)
     wide = xp.astype(high, xp.float64) * 2.0**-32 + xp.astype(low, xp.float64) * 2.0**-64
     narrow = xp.astype(wide, xp.float32)
-    # The product is the next smaller number, whatever the mantissa.
+    # The product is the next smaller number, for every mantissa.
     narrow = xp.where(xp.astype(narrow, xp.float64) > wide, narrow * (1.0 - 2.0**-24), narrow)
     return xp.where(narrow == 0.0, xp.full_like(narrow, 2.0**-65), narrow)
 

@@ -99,7 +99,7 @@ _I1_LARGE: Final = (
 )
 
 _SMALL: Final = (_I0_SMALL, _I1_SMALL)
-# The fourfold of these is above 1, which keeps derivatives finite wherever the functions are.
+# Four times these values are above 1, which keeps derivatives finite wherever the functions are.
 _LARGE: Final = tuple(tuple(4.0 * c for c in coefficients) for coefficients in (_I0_LARGE, _I1_LARGE))
 # Beyond these the functions overflow, in float64 and float32.
 _LIMITS: Final = ((713.9869085439682, 91.90076461166422), (713.9876098185423, 91.90626484024901))

@@ -46,7 +46,7 @@ def matrix_transpose(x: Array, /) -> Array:
 
 
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None, **kwargs: Any) -> Array:
-    """Reshape in row-major order. No lazy array shares memory that could be written to, whatever `copy` asks for."""
+    """Reshape in row-major order. No lazy array shares memory that could be written to, so `copy` has no effect."""
     if 0 in x.shape:
         # Dask's result for such chunks depends on their layout; a flat chunk fits any shape.
         x = da.zeros((0,), dtype=x.dtype, meta=x._meta.reshape(-1)[:0])

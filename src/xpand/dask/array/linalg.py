@@ -178,14 +178,14 @@ def eigvalsh(x: Array, /) -> Array:
 
 
 def eig(x: Array, /) -> EigResult:
-    """Return the eigenvalues and eigenvectors of square matrices, complex whatever the values turn out to be."""
+    """Return the eigenvalues and eigenvectors of square matrices, complex even if all are real."""
     n, _ = _matrices("eig", x, square=True)
     dtype = _complex(_floating(x))
     return EigResult(*_of_matrices("eig", x, ((n,), dtype), ((n, n), dtype)))
 
 
 def eigvals(x: Array, /) -> Array:
-    """Return the eigenvalues of square matrices, complex whatever the values turn out to be."""
+    """Return the eigenvalues of square matrices, complex even if all are real."""
     n, _ = _matrices("eigvals", x, square=True)
     return _of_matrices("eigvals", x, ((n,), _complex(_floating(x))))[0]
 
