@@ -39,10 +39,8 @@ def pmap(
     most as many replicas as devices.
 
     - On JAX replicas run in parallel. This is `jit` of `jax.shard_map`, cached for each signature of a call.
-    - On PyTorch each replica is called by itself, on the device of its number, and is not compiled; GPUs compute at the
-      same time. `axis_index` and `axis_size` work in it. Functions that exchange values along the axis work with
-      one replica alone.
-    - Elsewhere there is one device, and so one replica, which runs as in `vmap`.
+    - Other libraries use one device, and so one replica, which runs as in `vmap`. For several GPUs, PyTorch has
+      `torch.distributed`, which runs one process for each.
 
     Args:
         function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers.
@@ -65,8 +63,6 @@ def pmap(
             are neither arrays nor numbers.
         ValueError: A wrong number of an argument. By the function returned: more replicas than devices, or as many
             devices as there are not replicas; no such kind of device; as `vmap`.
-        UnsupportedError: On PyTorch, replicas on several devices that exchange values, or derivatives and maps around
-            them.
 
     Source: `jax.pmap`.
 

@@ -6,8 +6,7 @@ import torch
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
-
-from ._unsigned import SIGNED
+from xpand.torch._dtypes import SIGNED
 
 _INDEX = (torch.int64, torch.int32)
 

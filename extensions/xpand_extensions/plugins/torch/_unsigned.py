@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from xpand.extend import LibraryArray as Array
-from xpand.torch._dtypes import SIGNED as SIGNED, from_ordered as from_ordered, to_ordered
+from xpand.torch._dtypes import SIGNED, to_ordered
 
 F = TypeVar("F", bound=Callable[..., Any])
 

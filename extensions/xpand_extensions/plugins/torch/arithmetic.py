@@ -3,9 +3,8 @@
 import torch
 
 from xpand.extend import Array
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic import arithmetic as generic
-
-from ._unsigned import SIGNED
 
 
 def quotient(x: Array, y: Array, /) -> Array:

@@ -3,9 +3,10 @@
 import torch
 
 from xpand.extend import DType, LibraryArray as Array
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic import bits as generic
 
-from ._unsigned import SIGNED, on_signed
+from ._unsigned import on_signed
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:

@@ -7,13 +7,13 @@ from torch.nn import functional
 
 import xpand.torch as xp
 from xpand.extend import LibraryArray as Array
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
 from xpand_extensions.convolution._pieces import by_taps, dilated, flipped, takes_fft
 from xpand_extensions.generic import convolution as generic
 
 from ..numpy import convolution as host
 from ._plain import is_on_host, on_host
-from ._unsigned import SIGNED
 
 _CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}

@@ -7,6 +7,7 @@ import torch
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
@@ -14,7 +15,7 @@ from xpand_extensions.histograms import Histogram
 from xpand_extensions.plugins.numpy import histograms as host
 
 from ._plain import is_plain, on_host
-from ._unsigned import SIGNED, on_ordered, ordered
+from ._unsigned import on_ordered, ordered
 from .scatter import TorchAt
 
 _ON_HOST: Final = (torch.float32, torch.float64, torch.int64, torch.int32)

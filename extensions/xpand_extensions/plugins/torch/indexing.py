@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from xpand.extend import LibraryArray as Array, Scalar
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions._bounds import Mode
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic
@@ -12,7 +13,6 @@ from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
 from xpand_extensions.generic.indexing._take import along
 
 from ._rows import are_within, checks_itself, flat, select, take_within
-from ._unsigned import SIGNED
 
 
 def take(x: Array, indices: Array, /, *, axis: Any = None, mode: Any = None, fill_value: Any = None) -> Array:

@@ -5,10 +5,9 @@ from typing import Any, Final
 import torch
 
 from xpand.extend import LibraryArray as Array
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
-
-from ._unsigned import SIGNED
 
 _NATIVE: Final = {"edge": "replicate", "wrap": "circular", "reflect": "reflect"}
 """PyTorch's names of its modes."""

@@ -12,6 +12,7 @@ from xpand import UnsupportedError, is_concrete
 from xpand.extend import LibraryArray as Array, Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand.torch._dtypes import SIGNED, from_ordered
 from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._dispatch import forwards_to
@@ -26,7 +27,7 @@ from xpand_extensions.scatter._offsets import SegmentOperation
 from xpand_extensions.scatter._segments import Reduction, identity, reducers
 
 from ._rows import are_within, checks_itself, flat, select
-from ._unsigned import SIGNED, from_ordered, ordered
+from ._unsigned import ordered
 
 _SEGMENT_REDUCE: Final = {
     "add": ("sum", 0.0),

@@ -6,11 +6,12 @@ import torch
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK
 
-from ._unsigned import SIGNED, ordered
+from ._unsigned import ordered
 
 _FEW: Final = 32
 """The number of values up to which Python compares them faster than PyTorch."""

@@ -17,6 +17,7 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._differentiated import is_differentiated
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions._dtypes import widened
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic import special as generic
@@ -25,7 +26,6 @@ from xpand_extensions.generic.special._gamma import factorials
 
 from ._operators import elementwise
 from ._plain import is_on_host, on_host
-from ._unsigned import SIGNED
 
 _WITH_KERNELS: Final = (torch.float32, torch.float64)
 _MINUS_ROOT_HALF: Final = -math.sqrt(0.5)

@@ -9,13 +9,13 @@ import torch
 import xpand.torch as xp
 from xpand.extend import Array
 from xpand.torch._differentiated import is_differentiated
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._arguments import with_initial
 
 from ._plain import is_on_host
-from ._unsigned import SIGNED
 
 
 def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:

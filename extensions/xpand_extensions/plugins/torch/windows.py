@@ -14,6 +14,7 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand.torch._dtypes import SIGNED, from_ordered
 from xpand_extensions.generic import windows as generic
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows import _pieces as pieces
@@ -22,7 +23,7 @@ from xpand_extensions.windows._tiles import Tiles
 
 from ..numpy import windows as host
 from ._plain import is_on_host, on_host
-from ._unsigned import SIGNED, from_ordered, on_ordered, ordered
+from ._unsigned import on_ordered, ordered
 
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
 

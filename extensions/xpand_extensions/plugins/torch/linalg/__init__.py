@@ -9,6 +9,7 @@ import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch._concrete import is_finite
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import execute
 from xpand_extensions.linalg import _lstsq as lstsq
@@ -16,7 +17,6 @@ from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, plan_of
 
-from .._unsigned import SIGNED
 from ._logarithm import logm
 from ._pivots import order_of
 

@@ -19,6 +19,7 @@ from xpand import namespace
 from xpand.extend import Device, DType, LibraryArray as Array, Namespace, default_dtype
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic import random as generics
 from xpand_extensions.generic.random import _continuous as scales, _uniform as generic
 from xpand_extensions.generic.random._gamma import gamma_slope
@@ -29,7 +30,6 @@ from ...numpy import random as of_host
 from ...numpy.random import _blocks as blocks
 from .._operators import elementwise
 from .._plain import is_plain
-from .._unsigned import SIGNED
 from ..autodiff._checkpoint import pulled_back
 
 

@@ -6,14 +6,8 @@ from typing import Any
 
 import torch
 
-from xpand import UnsupportedError, torch as xp, trees
 from xpand.extend import LibraryArray as Array
-from xpand.torch import _private as private
-from xpand_extensions._dispatch import forwards_to
-from xpand_extensions.devices import to_device
-from xpand_extensions.vmap import _names as names, vmap as vmap_of_trees
-from xpand_extensions.vmap._mapping import placed, spread_axes
-from xpand_extensions.vmap._parallel import devices_of_replicas, pmap as pmap_of_trees
+from xpand_extensions.vmap import _names as names
 
 from .._errors import with_errors
 from ._collectives import collective
@@ -58,53 +52,6 @@ def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: An
         return function(*arrays)
     with names.bound(axis_name, axis):
         return function(*arrays)
-
-
-@forwards_to(pmap_of_trees)
-def pmap(
-    function: Any,
-    /,
-    axis_name: Any,
-    *,
-    in_axes: Any,
-    out_axes: Any,
-    devices: Any,
-    backend: Any,
-    axis_size: Any,
-    **rest: Any,
-) -> Any:
-    size = axis_size or 0
-    alone = vmap_of_trees(function, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name, axis_size=1)
-
-    def on_each(*leaves: Any) -> Any:
-        first = next(x for x in leaves if isinstance(x, torch.Tensor))
-        chosen = devices_of_replicas(size, devices, backend, xp, first)
-        if size == 1:
-            return alone(*to_device(leaves, chosen[0]))
-        if private.current_level() is not None:
-            raise UnsupportedError(
-                "pmap: on PyTorch, replicas on several devices cannot be differentiated or mapped from outside; write "
-                "`pmap(grad(f))`, or use `vmap` on one device"
-            )
-        results = []
-        for i, device in enumerate(chosen):
-            given = [x if axis is None else x.select(axis, i) for x, axis in zip(to_device(leaves, device), in_axes)]
-            axis = names.Axis(size, partial(torch.asarray, i, dtype=torch.int32, device=device))
-            with torch.device(device):
-                results.append(_called(function, given, axis_name, axis))
-        positions = spread_axes("pmap", "out_axes", out_axes, results[0])
-        columns = zip(positions, *[trees.leaves(result) for result in results])
-        joined = [_joined(position, column, chosen[0]) for position, *column in columns]
-        return trees.unflatten(trees.structure(results[0]), joined)
-
-    return on_each
-
-
-def _joined(position: int | None, column: Sequence[Array], device: Any) -> Array:
-    """Stack the results of the replicas, or take that of the first."""
-    if position is None:
-        return column[0]
-    return placed("pmap", torch.stack([x.to(device, non_blocking=True) for x in column]), position)
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

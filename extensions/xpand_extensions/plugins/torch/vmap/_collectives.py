@@ -54,10 +54,7 @@ def _rule(kind: str, sources: list[int]) -> Rule:
 
 @torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
 def _operator(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
-    raise UnsupportedError(
-        "psum, all_gather, ppermute: on PyTorch, the replicas of `pmap` exchange no values between devices; use `vmap` "
-        "on one device, or `torch.distributed` in several processes"
-    )
+    raise UnsupportedError("psum, all_gather, ppermute: the map over this axis has finished")
 
 
 @_operator.register_fake  # type: ignore[untyped-decorator]
