@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from ....tracing._aliases import VIEWS
 from ....tracing._branches import given_to
-from ....tracing._compile import VIEWS, specialised
+from ....tracing._compile import specialised
 from ....tracing._flow import split
 from ....tracing._graph import Equation, Graph, Variable
 from ....tracing._keys import ARRAY
