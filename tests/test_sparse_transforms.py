@@ -6,7 +6,7 @@ import torch
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions import autodiff, control_flow, sparse
+from xpand_extensions import autodiff, control_flow, linear_solve, sparse
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -262,3 +262,40 @@ def test_trees_of_pytorch() -> None:
     assert again.indptr is a.indptr
     compiled = torch.compile(lambda a, x: sparse.matmul(a, x), fullgraph=True)
     np.testing.assert_allclose(compiled(a, x), DENSE @ X)
+
+
+MADE_INSIDE = {
+    "matmul": lambda a, b: a @ b.T,
+    "add": lambda a, b: a + b,
+    "multiply": lambda a, b: a * b,
+    "csr": lambda a, b: a.tocsr().todense(),
+    "index": lambda a, b: a[1:, ::2],
+    "sum_duplicates": lambda a, b: sparse.sum_duplicates(a),
+    "concat": lambda a, b: sparse.concat([a, b], axis=0),
+    "cg": lambda a, b: linear_solve.solve(a @ a.T + b @ b.T, a.values[:3], method="cg").x,
+}
+
+
+@DIFFERENTIATING
+@pytest.mark.parametrize("name", MADE_INSIDE)
+def test_patterns_made_inside_compiled_functions(name: str, lib: Library) -> None:
+    """xpand's own tracing knows their values, even though the namespace is that of traced arrays."""
+    (rows, columns), work = np.nonzero(DENSE), MADE_INSIDE[name]
+
+    def function(values: object) -> object:
+        xp = xpand.array_namespace(values)
+        each = [
+            tuple(xp.asarray(x[::step].copy(), device=xpand.device(values)) for x in (rows, columns))
+            for step in (1, -1)
+        ]
+        found = work(*[sparse.COO(step * values, coords, shape=DENSE.shape) for step, coords in zip((1, 2), each)])
+        return found.todense() if isinstance(found, sparse.Sparse) else found
+
+    values = lib.asarray(DENSE[rows, columns])
+    wanted = lib.to_numpy(function(values))
+    compiled = jit(function, compiler="eager" if lib.id == "torch" else None)
+    if name in ("matmul", "cg") and lib.id.partition("-")[0] in ("torch", "jax"):  # whose compilers put off all reads
+        with pytest.raises(TypeError, match="matmul: how many entries .* isn't known under jit"):
+            compiled(values)
+    else:
+        lib.assert_equal(compiled(values), wanted, rtol=1e-12, atol=1e-13)

@@ -153,10 +153,10 @@ class _Methods(TracedArray):
         return iter(self._namespace.unstack(self) if len(self) else ())
 
     def __bool__(self) -> bool:
-        return bool(_concrete(self, "bool(x)"))
+        return bool(concrete(self, "bool(x)"))
 
     def __int__(self) -> int:
-        return int(_concrete(self, "int(x)"))
+        return int(concrete(self, "int(x)"))
 
     def __float__(self) -> float:
         return float(_constant(self, "float(x)"))
@@ -166,10 +166,10 @@ class _Methods(TracedArray):
 
     def __format__(self, spec: str) -> str:
         # A string loses no derivative: it may show concrete values.
-        return format(_concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
+        return format(concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
 
     def __index__(self) -> int:
-        found: int = _concrete(self, "x as an index").__index__()
+        found: int = concrete(self, "x as an index").__index__()
         return found
 
     def __dlpack__(
@@ -230,7 +230,8 @@ class _Methods(TracedArray):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _concrete(x: Any, what: str) -> Any:
+def concrete(x: Any, what: str) -> Any:
+    """Return the library's own array with the values of an array, or raise `TracedError`."""
     while isinstance(x, TracedArray):
         if not x._trace.alive:
             raise leaked(what, x._trace.what)
@@ -240,13 +241,13 @@ def _concrete(x: Any, what: str) -> Any:
 
 def _constant(x: Any, what: str) -> Any:
     """Return the values of an array; raise if it has a derivative, which must not be lost silently."""
-    concrete = _concrete(x, what)
+    found = concrete(x, what)
     if x._trace is not EVALUATION and x._namespace.is_floating(x.dtype):
         raise TracedError(
             f"{what}: the number would have no derivative, and x has one, which `{x._trace.what}` traces; use the "
             f"functions of `xpand.array_namespace(x)` in place of Python's, or `{what[:-2]}stop_gradient(x))`"
         )
-    return concrete
+    return found
 
 
 def array_class(namespace: Any) -> type[TracedArray]:
