@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.optimize
+import torch
 
 from tests.cases import library_of_name
 from tests.minima import PROBLEMS, rosenbrock
@@ -23,6 +24,7 @@ from xpand_extensions.optimize import (
     Status,
     bracketed_root,
     brentq,
+    fixed_point,
     least_squares,
     minimize,
     root,
@@ -325,6 +327,29 @@ def test_calls_that_differ_from_an_earlier_one() -> None:
     for wrong in ({"throw": 1}, {"args": [c, c, c]}, {"rtol": "small"}):
         with pytest.raises((TypeError, ValueError)):
             minimize(f, start, **{"args": (c,), **wrong})
+
+
+AT_SOLUTION = [
+    *[(minimize, method) for method in (*DESCENTS, "newton-cg", "nelder-mead", "gradient-descent", "scipy-cg")],
+    *[(least_squares, method) for method in ("levenberg-marquardt", "gauss-newton")],
+    *[(root, method) for method in ("newton", "broyden", "anderson")],
+    *[(fixed_point, method) for method in ("iteration", "anderson")],
+]
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize(("solve", "method"), AT_SOLUTION, ids=[f"{f.__name__}-{method}" for f, method in AT_SOLUTION])
+def test_a_starting_point_that_is_the_solution_is_copied(solve: Any, method: str, library: str) -> None:
+    """Writing into the result doesn't change the starting point."""
+    f = {minimize: lambda x: ((x - 1.0) ** 2).sum(), fixed_point: lambda x: 2.0 * x - 1.0}.get(solve, lambda x: x - 1.0)
+    for function in (f, jit(f, compiler=None if library == "numpy" else "eager")):
+        for dtype in ("float64", "float32"):
+            ones = np.ones(2, dtype=dtype)
+            start = ones if library == "numpy" else torch.from_numpy(ones)
+            for _ in range(2):
+                found = solve(function, start, method=method, throw=False)
+                found.x[...] = 9.0
+                assert ones.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("method", ["scipy-cg", "scipy-l-bfgs-b", "scipy-slsqp"])

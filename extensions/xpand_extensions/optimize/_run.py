@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from xpand import UnsupportedError, array_namespace, is_concrete, trees
+from xpand import UnsupportedError, array_namespace, is_concrete, is_jax_array, trees
 from xpand.extend import Array, checks
 
 from .._lazy import is_lazy
@@ -209,10 +209,10 @@ def solved(
         elif callback is None and report is None and key is not None and is_concrete(start):
             known = (problem.name, method, problem.vectors.signature, key)
             run_whole = partial(reused, whole, of=problem.functions, key=known, small=True)
-            x, (last, recorded) = run_whole(start, start, args)
+            x, (last, recorded) = run_whole(start, _own(start), args)
             again = partial(_reused, run_whole)
         else:
-            x, (last, recorded) = whole(start, args)
+            x, (last, recorded) = whole(_own(start), args)
         result = problem.result(last._replace(x=x), args)
         if again is not None and repeatable is not None and problem.vectors.is_plain and recorded is None:
             fixed = args[: len(args) - repeatable.count]
@@ -275,7 +275,7 @@ def _reused(run: Callable[..., Any], start: Array, args: tuple[Any, ...]) -> tup
     """Solve a problem by the program of an earlier one, if the values are concrete."""
     if not is_concrete(start):
         return None
-    x, (last, _) = run(start, start, args)
+    x, (last, _) = run(start, _own(start), args)
     return last._replace(x=x), None
 
 
@@ -296,7 +296,13 @@ def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[
         counts = [x + y for x, y in zip(counts, last[2:5])]
     iterations, functions, gradients = counts
     x = found.x if found.limits is None else last.x
+    x = x if found.iterations else _own(x)
     return Record(x, optimality, iterations, functions, gradients, status), found.fun
+
+
+def _own(x: Array) -> Array:
+    """Copy a starting point: without a step it is the result, which must not share its memory. JAX's never change."""
+    return x if is_jax_array(x) or not is_concrete(x) else array_namespace(x).asarray(x, copy=True)
 
 
 def record_of(state: Any) -> Record:
