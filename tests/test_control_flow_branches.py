@@ -80,6 +80,7 @@ def test_choices_of_python(library: Library) -> None:
     library.assert_equal(cond(False, lambda: pytest.fail("called"), lambda: x), X)
     library.assert_equal(switch(9, [lambda x: pytest.fail("called"), lambda x: x * 2.0], x), 2 * X)
     library.assert_equal(switch(-9, [lambda: x, lambda: pytest.fail("called")]), X)
+    library.assert_equal(switch(np.int64(1), [lambda x: pytest.fail("called"), lambda x: x * 2.0], x), 2 * X)
 
 
 def test_empty_arrays_numbers_and_closures(library: Library) -> None:

@@ -165,6 +165,11 @@ def test_fori_with_bounds_of_arrays(library: Library) -> None:
     library.assert_equal(found, np.int32(24))
 
 
+def test_bounds_that_are_integers_of_numpy(library: Library) -> None:
+    x = library.asarray(1.0)
+    library.assert_equal(fori_loop(np.int64(1), np.uint8(4), lambda i, x: x * 2.0, x), np.float64(8.0))
+
+
 def test_lazy_conditions_are_not_computed() -> None:
     dask = next(library for library in LIBRARIES if library.lazy)
     x = dask.asarray([1.0]).map_blocks(lambda block: pytest.fail("computed"), meta=np.zeros(0))

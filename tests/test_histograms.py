@@ -191,6 +191,13 @@ def test_mixed_kinds(library: Library) -> None:
     library.assert_equal(found, x.astype(float))
 
 
+def test_a_number_of_bins_of_numpy(library: Library) -> None:
+    x = np.asarray([0.0, 1.0, 2.0, 4.0])
+    library.assert_equal(histograms.histogram(library.asarray(x), np.int64(3)).edges, np.histogram(x, 3)[1])
+    with pytest.raises(TypeError, match="histogram: bins must be an integer"):
+        histograms.histogram(library.asarray(x), np.float64(3.0))
+
+
 def test_density(library: Library) -> None:
     x = np.asarray([[0.0, 0.5, 2.0, 2.0], [9.0, 9.0, 9.0, 9.0]])
     edges = np.asarray([0.0, 1.0, 1.0, 3.0])

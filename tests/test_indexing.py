@@ -437,6 +437,16 @@ def test_results_are_copies() -> None:
         assert not np.shares_memory(result, x)
 
 
+def test_integers_of_numpy_are_integers(library: Library) -> None:
+    values = np.arange(6.0)
+    x, two = library.asarray(values), np.int64(2)
+    library.assert_equal(indexing.dynamic_slice(x, (two,), (two,)), values[2:4])
+    library.assert_equal(indexing.put_slice(x, x[:2], (-two,)), np.asarray([0.0, 1.0, 2.0, 3.0, 0.0, 1.0]))
+    library.assert_equal(indexing.repeat(x, two), np.repeat(values, 2))
+    with pytest.raises(IndexError, match="put_slice"):
+        indexing.put_slice(x, x[:2], (np.uint8(5),))
+
+
 def test_casts_within_the_kind(library: Library) -> None:
     x, values = library.asarray(np.zeros(3, np.float32)), library.asarray(np.asarray([1.0]))
     library.assert_equal(indexing.put_slice(x, values, (1,)), np.asarray([0.0, 1.0, 0.0], np.float32))

@@ -311,6 +311,18 @@ def test_index_left_out_and_scalars(library: Library) -> None:
     library.assert_equal(scatter.at(x)[True].add(1), np.asarray([2.0, 3.0]))
 
 
+def test_integers_of_numpy_are_indices(library: Library) -> None:
+    """They index arrays of every library, as Python's integers do."""
+    x = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    for index in (np.int64(1), np.uint8(1), (np.int32(-1), slice(np.int64(1), None)), (..., np.int64(2))):
+        at = scatter.at(library.asarray(x))[index]
+        library.assert_equal(at.get(), x[index])
+        library.assert_equal(at.add(2.0), updated(x, index, "add", 2.0))
+    library.assert_equal(scatter.at(library.asarray(x))[np.int64(5)].set(0.0, mode="drop"), x)
+    with pytest.raises(IndexError, match="at.get: .* 2 .*size 2"):
+        scatter.at(library.asarray(x))[np.int64(2)].get()
+
+
 @pytest.mark.parametrize("dtype", ["int16", "uint8", "uint32", "float32", "float64", "complex64", "bool"])
 def test_one_number_for_many_positions(library: Library, dtype: str) -> None:
     x = np.asarray([[3, 1], [2, 0], [5, 4]]).astype(dtype)

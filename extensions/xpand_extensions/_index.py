@@ -120,7 +120,7 @@ def _is_mask(xp: Namespace, item: Any) -> bool:
 
 def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
     """Check the type of each entry of an index, and add entries for the axes that it omits."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = [checks.plain_integer(item) for item in (index if isinstance(index, tuple) else (index,))]
     consumed = sum(_consumes(function, xp, x, item) for item in items)
     if consumed > x.ndim:
         raise IndexError(f"{function}: too many indices: index has {consumed} for the {x.ndim} axes of x")

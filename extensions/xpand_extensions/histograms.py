@@ -7,6 +7,7 @@ bin, NaN among them, are not counted. Equally spaced bins are found by arithmeti
 import builtins
 import math
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
 from xpand import array_namespace, check, is_concrete
@@ -335,7 +336,7 @@ def _spread(weights: Array | None, shape: tuple[int, ...] | None) -> Array | Non
 
 def _is_number(bins: Any) -> bool:
     """Return whether bins are given as their number instead of edges."""
-    return not hasattr(bins, "ndim") or (bins.ndim == 0 and not hasattr(bins, "__array_namespace__"))
+    return isinstance(bins, Number) or not hasattr(bins, "ndim")
 
 
 @pluggable

@@ -8,6 +8,7 @@ wrong value a `ValueError`, with the same message on every library.
 
 import operator
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeGuard
 
 from ._imports import trace_instead
@@ -282,6 +283,13 @@ def integer(function: str, name: str, value: Any, *, minimum: int | None = None)
     if minimum is not None and result < minimum:
         raise ValueError(f"{function}: {name} must be at least {minimum}, got {result}")
     return result
+
+
+def plain_integer(value: Any) -> Any:
+    """Return an integer of NumPy, which arrays of any library accept as an index, as a Python int; else the value."""
+    if isinstance(value, Integral) and not isinstance(value, (int, bool)):
+        return operator.index(value)
+    return value
 
 
 def axis(function: str, value: Any, ndim: int, name: str = "axis") -> int:

@@ -85,7 +85,7 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
         raise ValueError("switch: branches must hold a function or several, got none")
     for number, branch in enumerate(branches):
         function_of("switch", f"branches[{number}]", branch)
-    chosen: Any = index
+    chosen = checks.plain_integer(index)
     known = not checks.is_array(chosen)
     if known:
         chosen = checks.integer("switch", "index", chosen)

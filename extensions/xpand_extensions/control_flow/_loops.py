@@ -129,7 +129,8 @@ def fori_loop(
     """
     function_of("fori_loop", "body_fun", body_fun)
     check_unroll("fori_loop", unroll)
-    bounds = _bound("lower", lower), _bound("upper", upper)
+    lower, upper = _bound("lower", lower), _bound("upper", upper)
+    bounds = lower, upper
     if progress is not False:
         total = upper - lower if isinstance(upper, int) and isinstance(lower, int) else None
         with tracked("fori_loop", total, progress=progress) as report:
@@ -169,6 +170,7 @@ def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:
 
 
 def _bound(name: str, value: Any) -> int | Array:
+    value = checks.plain_integer(value)
     if not checks.is_array(value):
         return checks.integer("fori_loop", name, value)
     xp = array_namespace(value)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import array_namespace, is_concrete, library_name
@@ -131,6 +132,7 @@ def repeat(
     >>> repeat(np.asarray([1, 2, 3]), np.asarray([2, 0, 1]), total_repeat_length=5)
     array([1, 1, 3, 3, 3])
     """
+    repeats = checks.plain_integer(repeats)
     several: Any = repeats if not isinstance(repeats, int) and hasattr(repeats, "dtype") else None
     given = repeats if several is None else None, axis, total_repeat_length
     implementation, number, size, axis, total = repeat.planned(_check_repeat, (x,), *given)
@@ -215,7 +217,7 @@ def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
     for i, start in enumerate(starts):
         if type(start) is int:
             continue
-        if not hasattr(start, "dtype"):
+        if isinstance(start, Integral) or not hasattr(start, "dtype"):
             checks.integer(function, f"starts[{i}]", start)
             continue
         name = f"starts[{i}]"
