@@ -15,7 +15,7 @@ from xpand_extensions import control_flow
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.jit import jit, lower, make_graph
 from xpand_extensions.plugins.numpy.jit import _small_loops
-from xpand_extensions.tracing._compile import Step
+from xpand_extensions.tracing._compile import Step, compiled as program_of
 from xpand_extensions.vmap import vmap
 
 of = xpand.array_namespace
@@ -134,6 +134,53 @@ def test_special_numbers(what: str) -> None:
     step, y = SPECIAL[what]
     compare(loop(step), y)
     compare(lambda y: control_flow.scan(lambda c, _: (step(c, y), c), Y, None, length=3), y)
+
+
+def compare_step(function: Callable[..., Any], *arrays: Any) -> bool:
+    """Compare a function without a loop with its operations; return whether Python code does it."""
+    graph = make_graph(function)(*arrays)
+    run = program_of(graph)
+    step = _small_loops.step_of_numbers(graph, run)
+    special = [np.asarray([np.inf, -0.0, np.nan, 1e300][: x.size]) for x in arrays]
+    small = [np.full_like(x, 1e-200) for x in arrays]
+    for given in (arrays, [x[::-1] for x in arrays], special, [np.zeros_like(x) for x in arrays], small):
+        for reactions in ({}, {"under": "warn"}):
+            with np.errstate(**reactions):
+                found, expected = results(step, *given), results(run, *given)
+            assert_same(found[0], expected[0])
+            assert found[1] == expected[1]
+    return step is not run
+
+
+@pytest.mark.parametrize("what", SPECIAL)
+def test_special_numbers_in_single_steps(what: str) -> None:
+    step, y = SPECIAL[what]
+    assert compare_step(lambda y: (step(Y, y), step(y, y)), y)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_steps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def step(x: Any, y: Any) -> Any:
+        choose, arrays = random.Random(seed), [x, y]
+        for _ in range(5):
+            arrays.append(operation(choose, arrays))
+        return arrays[-1] * 0.5 + arrays[-2] * 0.1, arrays[-3], arrays[-2][0]
+
+    x, y = rng.normal(size=3), rng.normal(size=3)
+    compare_step(step, x, y)
+    compare_step(lambda x, y: jvp(step, (x, y), (y, x)), x, y)
+
+
+def test_single_steps_that_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = np.asarray([1.0, 2.0])
+    assert compare_step(lambda y: (y * y[0], y - y[1]), y)
+    assert not compare_step(lambda y: y * y[0], y)  # one result may be no tuple
+    assert not compare_step(lambda y: (y * y[0], of(y).cumulative_sum(y)), y)
+    assert not compare_step(lambda y: (loop(lambda c, y: c + y)(y), y + 1.0), y)
+    monkeypatch.setattr(_small_loops, "GAIN", 0.6)
+    assert not compare_step(lambda y: (y * y[0], y - y[1]), y)
 
 
 def test_arrays_that_are_read_backwards() -> None:

@@ -85,6 +85,8 @@ class Vectors:
 
     def unflatten(self, x: Array) -> trees.Tree:
         """Convert vectors to a tree; they may have further axes before those of the batch."""
+        if self.is_plain and x.ndim == 1 + self.batch_ndim and x.shape == self.shapes[0]:
+            return x if self.structure.is_leaf() else trees.unflatten(self.structure, [x])
         xp = array_namespace(x)
         before = tuple(x.shape[: x.ndim - 1 - self.batch_ndim])
         if self.is_plain:

@@ -35,8 +35,8 @@ class Outcome(NamedTuple):
     iterations: int
     function_evaluations: int
     gradient_evaluations: int
-    optimality: float
     status: int
+    optimality: float
     limits: Limits | None
     """The limits for the general steps, which continue from `x`; None if the problem is finished."""
 

@@ -285,19 +285,16 @@ def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[
     if found is None:
         return None
     xp, device = array_namespace(start), checks.device_of(start)
-    numbers = (found.iterations, found.function_evaluations, found.gradient_evaluations, found.status)
-    whole = xp.asarray(numbers, dtype=xp.int32, device=device)
-    *counts, status = [whole[i, ...] for i in range(4)]
+    whole = xp.asarray(found[2:6], dtype=xp.int32, device=device)
+    counts = whole[0, ...], whole[1, ...], whole[2, ...]
     if found.limits is None:
+        x, status = found.x, whole[3, ...]
         optimality = xp.asarray(found.optimality, dtype=start.dtype, device=device)
     else:
         last: Record = solve(found.x, args, None, found.limits)[0]
-        optimality, status = last.optimality, last.status
-        counts = [x + y for x, y in zip(counts, last[2:5])]
-    iterations, functions, gradients = counts
-    x = found.x if found.limits is None else last.x
-    x = x if found.iterations else _own(x)
-    return Record(x, optimality, iterations, functions, gradients, status), found.fun
+        x, optimality, status = last.x, last.optimality, last.status
+        counts = tuple([x + y for x, y in zip(counts, last[2:5])])
+    return Record(x if found.iterations else _own(x), optimality, *counts, status), found.fun
 
 
 def _own(x: Array) -> Array:

@@ -6,6 +6,7 @@ those that it accepts; the library's own functions do the rest.
 
 import pkgutil
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from importlib import import_module
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -136,6 +137,12 @@ class Backends:
         names = [info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")]
         found = [import_module(f"{package}.{name}").BACKEND for name in sorted(names)]
         self.all: list[Backend] = [backend for backend in found if backend is not None]
+
+    def with_another(self, backend: Backend) -> "Backends":
+        """Return these backends and another one, which improves their programs."""
+        found = copy(self)
+        found.all = [*self.all, backend]
+        return found
 
     def preferred(self) -> Backend:
         """Return the available backend with the highest priority."""

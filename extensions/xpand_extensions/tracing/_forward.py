@@ -25,8 +25,11 @@ def without_warnings() -> AbstractContextManager[Any]:
     numpy = sys.modules.get("numpy")  # NumPy may compute for another library
     if numpy is None:
         return nullcontext()
+    reactions = numpy.geterr()
+    if "warn" not in reactions.values():
+        return nullcontext()
     context: AbstractContextManager[Any] = numpy.errstate(
-        **{kind: "ignore" for kind, reaction in numpy.geterr().items() if reaction == "warn"}
+        **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
     )
     return context
 

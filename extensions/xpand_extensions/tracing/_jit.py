@@ -85,7 +85,8 @@ def _program(
         run = other.improved(graph, run, partial(compiled, graph, other, single))
     if numbers:
         run = _of_numbers(run, graph, numbers)
-    whole = run if single else lambda *arrays: trees.unflatten(structure, run(*arrays))
+    is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # which `run` returns
+    whole = run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays))
     return (run_without_warnings(whole) if is_cached and DERIVATIVES_TAKEN.get() != before else whole), is_cached
 
 

@@ -1,4 +1,4 @@
-"""Loops on a few numbers as Python code: an operation takes NumPy half a microsecond, and Python 15 ns.
+"""Loops and steps on a few numbers as Python code: an operation takes NumPy half a microsecond, and Python 15 ns.
 
 Elements of small arrays become Python variables. Values are NumPy's, bit by bit: Python's arithmetic is the processor's
 too, and functions such as `exp` are NumPy's own. Where NumPy warns, Python raises, or does nothing. So the code checks
@@ -13,11 +13,11 @@ import numpy as np
 
 from ....tracing._compile import Step, program
 from ....tracing._graph import Equation, Graph, Variable
-from ._small_code import TYPES, RefusedError, indented, written
+from ._small_code import TYPES, RefusedError, Writer, indented, written
 
 LOOPS: Final = frozenset({"scan", "while_loop"})
-OPERATION, CALL, LINE, LOOP = 0.6, 0.5, 0.03, 5.0
-"""Microseconds for an operation of NumPy, and in this code for a call of NumPy, a number, and a loop."""
+OPERATION, CALL, LINE, LOOP, STEP = 0.6, 0.5, 0.03, 5.0, 2.0
+"""Microseconds for an operation of NumPy, and in this code for a call of NumPy, a number, a loop, and a single step."""
 GAIN: Final = 0.6
 """A loop is accepted if it is expected to take less than this part of NumPy's time."""
 MOST: Final = 5000
@@ -54,10 +54,38 @@ def function_of(graph: Graph, step: Step) -> Callable[..., Any]:
     again = program(Graph(graph.namespace, given, {}, [equation], graph.outputs), [step])
     names = {x: f"i{number}" for number, x in enumerate(given)}
     writer, results = written(equation, names)
+    found = dict(zip(equation.outputs, results))
+    return _function(writer, names, [found[x] for x in graph.outputs], again)
+
+
+def step_of_numbers(graph: Graph, again: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does the program `again` of a graph with several results on a few numbers.
+
+    Return `again` itself if it is faster. Results without axes are scalars of NumPy.
+    """
+    writer = Writer()
+    names = {x: f"i{number}" for number, x in enumerate(graph.inputs)}
+    try:
+        if len(graph.outputs) < 2 or any(each.effects or each.op.name in LOOPS for each in graph.equations):
+            return again
+        results = writer.graph(graph, [writer.read(x, name) for x, name in names.items()])
+        writer.check()
+    except RefusedError:
+        return again
+    of_numpy = OPERATION * len([each for each in graph.equations if any(x.shape for x in each.outputs)])
+    mine = STEP + CALL * writer.calls + LINE * writer.numbers
+    if writer.numbers > MOST or mine > GAIN * of_numpy or (writer.calls and writer.reverses):
+        return again
+    return _function(writer, names, [writer.array(x) for x in results], again)
+
+
+def _function(
+    writer: Writer, names: dict[Variable, str], results: list[str], again: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the function of the lines of a writer; `again` is NumPy's."""
     lines, arguments = writer.blocks[0].lines, ", ".join(names.values())
     if writer.calls:  # these would warn even if NumPy does the loop again
         lines = ['with errstate(all="ignore"):', *indented(lines)]
-    found = dict(zip(equation.outputs, results))
     left = [
         f"not {{{', '.join(f'type({name})' for name in names.values())}}} <= plain",
         'geterr()["under"] != "ignore"',
@@ -72,7 +100,7 @@ def function_of(graph: Graph, step: Step) -> Callable[..., Any]:
         *indented(indented(lines)),
         "    except (ArithmeticError, ValueError):",
         f"        return again({arguments})",
-        f"    return ({''.join(f'{found[x]}, ' for x in graph.outputs)})",
+        f"    return ({''.join(f'{each}, ' for each in results)})",
     ]
     writer.scope.update(
         again=again, array=np.array, errstate=np.errstate, geterr=np.geterr, plain=PLAIN, sqrt=math.sqrt
