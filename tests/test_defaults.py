@@ -41,6 +41,12 @@ def test_use_nests_and_restores(library):
         assert default_namespace() is outer
 
 
+def test_use_checks_the_name_at_once():
+    """A typo is found where it is written, not where the block begins."""
+    with pytest.raises(ValueError, match="'pytorch' is no known array library; .*; did you mean 'torch'"):
+        use("pytorch")
+
+
 def test_use_wins_over_the_global_default():
     set_default_namespace("jax")
     with use("torch"):

@@ -231,7 +231,7 @@ def test_static_data_types_and_classes(able: Library, quick: None) -> None:
     for kind in (np.float32, np.ndarray, type(x)):
         result = jit(lambda x, cls: x * len(cls.__mro__), static_argnums=1)(x, kind)
         able.assert_equal(result, np.asarray([1.0, 2.0]) * len(kind.__mro__))
-    with pytest.raises(TypeError, match="argument 1 of those that are traced is the type numpy.float32"):
+    with pytest.raises(TypeError, match="traced argument 1 is the type numpy.float32"):
         jit(convert)(x, np.float32)
 
 
@@ -459,7 +459,7 @@ def test_bad_input(able: Library, quick: None) -> None:
         jit(f, static_argnums=1)(x, n={})
     with pytest.raises(TypeError, match="the static argument 0 must not be an array"):
         jit(f, static_argnums=0)(x)
-    with pytest.raises(TypeError, match="jit: argument 1 of those that are traced is str, .* static_argnums"):
+    with pytest.raises(TypeError, match="jit: traced argument 1 is str; .* static_argnums"):
         jit(f)(x, "text")
     with pytest.raises(TypeError, match="jit: a part of argument 'n' is object, which is neither an array nor"):
         jit(f)(x, n=[x, object()])

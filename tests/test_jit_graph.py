@@ -156,9 +156,9 @@ def test_bad_input(able: Library) -> None:
     for name, function in (("make_graph", make_graph), ("lower", lower), ("eval_shape", eval_shape)):
         with pytest.raises(TypeError, match=f"{name}: takes a function, got int"):
             function(3)  # type: ignore[operator]
-    with pytest.raises(TypeError, match="eval_shape: argument 0 of those that are traced is str"):
+    with pytest.raises(TypeError, match="eval_shape: traced argument 0 is str"):
         eval_shape(wave, "text")
-    with pytest.raises(TypeError, match="make_graph: argument 1 of those that are traced is str"):
+    with pytest.raises(TypeError, match="make_graph: traced argument 1 is str"):
         make_graph(wave)(x, "text")
     with pytest.raises(TypeError, match="lower: the static argument 1 must be hashable, got list"):
         lower(wave, static_argnums=1)(x, [1])

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import xpand
 from tests.libraries import Library
-from xpand_extensions import linear_solve, optimize, random, sparse
+from xpand_extensions import linear_solve, named, optimize, random, sparse
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
-from xpand_extensions.control_flow import scan
+from xpand_extensions.control_flow import cond, fori_loop, scan
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.tracing import TracedError
 from xpand_extensions.vmap import vmap
@@ -89,6 +90,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         r"^COO: values must be an array, got a tuple; .*`COO\(values, \(rows, columns\), shape\)`$",
     ),
+    "CSR of a dense array": (
+        lambda x: sparse.CSR(of(x).linalg.outer(x, x)),
+        TypeError,
+        r"^CSR: takes values, indices, indptr and shape, got values alone; .*`sparse\.from_dense\(x, 'csr'\)`$",
+    ),
     "a preconditioner's name, direct": (
         lambda x: linear_solve.solve(of(x).linalg.outer(x, x), x, method="lu", preconditioner="jacobi"),
         TypeError,
@@ -122,6 +128,52 @@ def test_mistakes(library: Library, name: str) -> None:
     call, error, message = MISTAKES[name]
     with pytest.raises(error, match=f"(?m){message}"):  # JAX adds a note
         call(library.asarray([0.5, 1.5, 2.0]))
+
+
+def test_arrays_of_two_libraries() -> None:
+    """The error names the arguments of the call that the user wrote."""
+    x, y = np.ones(2), torch.ones(2)
+    step = lambda carry, row: (carry + row, row)
+    for call, names in (
+        (
+            lambda: optimize.minimize(lambda x, y: total(x - y), x, args=(y, y)),
+            r"minimize: .* got x0 of .*, args\[1\] of",
+        ),
+        (lambda: scan(step, x, (y, y)), r"scan: .* got init of numpy.ndarray, xs\[0\] of torch.Tensor, xs\[1\] of"),
+        (
+            lambda: fori_loop(0, torch.asarray(2), lambda i, x: x, x),
+            "fori_loop: .* init_val of numpy.ndarray, bounds of torch",
+        ),
+        (lambda: cond(y[0] > 0, total, total, x), "cond: .* got pred of torch.Tensor, operands of numpy.ndarray"),
+    ):
+        with pytest.raises(TypeError, match=f"^{names}"):
+            call()
+
+
+def test_functions_of_numpy_know_no_names() -> None:
+    x = named.named(np.ones((2, 3)), ("row", "column"))
+    with pytest.raises(TypeError, match=r"^sum: NumPy's functions .*; write `x\.sum\(…\)` or `np\.sum\(x\.array\)`$"):
+        np.sum(x)
+    with pytest.raises(TypeError, match=r"; write `np\.interp\(x\.array\)`$"):
+        np.interp(x, x, x)
+
+
+def test_a_size_that_is_traced() -> None:
+    """JAX's own error, a TypeError of another kind, names a plug-in's file, and `leaves[1]`."""
+    import jax
+
+    with pytest.raises(TypeError, match=r"^jit: .* depends on the argument n, .*static_argnums of `jit`") as caught:
+        jit(lambda x, n: of(x).zeros(n))(jax.numpy.ones(3), 3)
+    assert "leaves" not in str(caught.value)
+
+
+def test_stacking_numbers() -> None:
+    xp = xpand.namespace("torch")
+    for function in (xp.stack, xp.concat):
+        with pytest.raises(
+            TypeError, match=r"^(stack|concat): takes a list of tensors, got one with float; .*`xp\.asarray`"
+        ):
+            function([1.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -218,7 +270,7 @@ def test_a_text_of_a_value(library: Library) -> None:
         ("item", "values are concrete outside the transformation"),
         ("numpy", "values are concrete outside the transformation"),
         ("clone", r"write `xp\.asarray\(x, copy=True\)`"),
-        ("exp", r"write `xp\.exp\(x\)` with `xp = xpand\.array_namespace\(x\)`"),
+        ("exp", r"write `xp\.exp\(x\)` with `xp = xpand\.array_namespace\(x, …\)`"),
         ("sort_values", "use the functions of the standard with"),
     ],
 )

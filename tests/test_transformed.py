@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+import xpand
 import xpand_extensions as xe
 from tests.libraries import Library
 from xpand_extensions import convert, jit, profile, vmap
@@ -33,6 +34,7 @@ from xpand_extensions.autodiff import (
     vjp,
 )
 from xpand_extensions.jit import lower, make_graph, named_call
+from xpand_extensions.tracing import traced_namespace
 from xpand_extensions.vmap import pmap, vectorize
 
 X = np.asarray([1.0, 2.0])
@@ -384,6 +386,30 @@ def test_names_from_elsewhere_lead_somewhere() -> None:
             module, _, attribute = head.rpartition(".")
             if module and not module.startswith(("xp", "a")):
                 assert hasattr(getattr(xe, module), attribute), instead
+
+
+def test_names_outside_the_standard_lead_somewhere() -> None:
+    """The table's suggestions exist, and the names have no place in the standard."""
+    from xpand._renamed import _RENAMED, renamed
+    from xpand_extensions._elsewhere import instead_of
+
+    xp = traced_namespace(xpand.namespace("numpy"))
+    for name in _RENAMED.keys() - {"array"}:  # the class of traced arrays
+        assert _find(xp, name) is None, f"{name} exists"
+        for part in (renamed(name) or "").split(" or "):
+            assert callable(_find(xp, part.strip("`").removeprefix("xp.").partition("(")[0])), part
+    assert instead_of("nanmedian") == "write `xpand_extensions.statistics.nanmedian`"
+    for library in ("torch", "jax"):
+        with pytest.raises(AttributeError, match="has no attribute 'summ'$"):
+            _ = xpand.namespace(library).summ
+    with pytest.raises(AttributeError, match=r"has no attribute 'power'; write `xp\.pow\(x, y\)`"):
+        _ = xpand.namespace("torch").power
+
+
+def _find(xp: Any, path: str) -> Any:
+    for part in path.split("."):
+        xp = getattr(xp, part, None)
+    return xp
 
 
 def test_data_types_by_name() -> None:

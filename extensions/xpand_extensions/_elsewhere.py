@@ -4,8 +4,11 @@ A module that has `__getattr__ = elsewhere(__name__)` raises an `AttributeError`
 """
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cache, wraps
+from importlib import import_module
 from typing import Any, Final, NoReturn, TypeVar, cast
+
+from xpand._renamed import renamed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,6 +100,20 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """By module, or class: names from elsewhere, and their replacements."""
 
+_WITH_NUMPYS_NAMES: Final = (
+    *(
+        "linalg",
+        "special",
+        "statistics",
+        "sorting",
+        "histograms",
+        "indexing",
+        "padding",
+        "interpolation",
+        "convolution",
+    ),
+)
+
 
 def elsewhere(module: str) -> Callable[[str], NoReturn]:
     """Make the `__getattr__` of a module: the error of a missing name says what to write instead."""
@@ -122,6 +139,16 @@ def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
         return cast(F, checked)
 
     return decorate
+
+
+@cache
+def instead_of(name: str) -> str:
+    """Say what to write in place of a function of NumPy, SciPy or PyTorch that the standard lacks."""
+    for capability in _WITH_NUMPYS_NAMES:
+        if name.rpartition(".")[2] in import_module(f"{__package__}.{capability}").__all__:
+            return f"write `xpand_extensions.{capability}.{name.rpartition('.')[2]}`"
+    found = renamed(name)
+    return "use a function of the standard or of `xpand_extensions`" if found is None else f"write {found}"
 
 
 def missing(what: str, capability: str | None, name: str) -> AttributeError:

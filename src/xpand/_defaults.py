@@ -5,7 +5,7 @@ thread or an asynchronous task that sets it leaves the others alone.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
@@ -45,9 +45,10 @@ def set_default_namespace(xp: Namespace | str | None) -> None:
     _process_default = None if xp is None else _as_namespace(xp, "set_default_namespace")
 
 
-@contextmanager
-def use(xp: Namespace | str) -> Iterator[Namespace]:
+def use(xp: Namespace | str) -> AbstractContextManager[Namespace]:
     """Make a namespace the default inside a `with` block, in this thread and task alone.
+
+    Without `with` the call has no effect; `set_default_namespace` sets the default of the process.
 
     Args:
         xp: A namespace, or a library's name such as "torch".
@@ -59,7 +60,11 @@ def use(xp: Namespace | str) -> Iterator[Namespace]:
     ...     default_namespace() is xp
     True
     """
-    chosen = _as_namespace(xp, "use")
+    return _using(_as_namespace(xp, "use"))
+
+
+@contextmanager
+def _using(chosen: Namespace) -> Iterator[Namespace]:
     token = _override.set(chosen)
     try:
         yield chosen

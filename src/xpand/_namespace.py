@@ -199,7 +199,7 @@ def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bo
         got = ", ".join(describe(x) for x in arrays) or "nothing"
         raise TypeError(
             f"array_namespace: no array among the arguments, got {got}; array_namespace requires at least one array; "
-            "take `default_namespace()` where there may be none"
+            "use `default_namespace()` where there may be none"
         )
     return found
 
@@ -298,15 +298,19 @@ def namespace(name: str) -> Namespace:
             # NumPy has no extra: xpand depends on it. A vendored copy may lack it.
             package = "numpy" if library.name == "numpy" else f"'xpand[{library.name}]'"
             raise ModuleNotFoundError(
-                f"namespace: {library.name!r} is not installed; `pip install {package}` brings it", name=library.name
+                f"namespace: {library.name!r} is not installed; `pip install {package}` adds it", name=library.name
             ) from error
     if all(part.isidentifier() for part in name.split(".")) and find_spec(name.partition(".")[0]) is not None:
         module = import_module(name)
         if hasattr(module, "__array_namespace_info__"):
             return module
+    from difflib import get_close_matches  # slow to import
+
+    close = get_close_matches(name, LIBRARIES, n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(
         f"namespace: {name!r} is no known array library; known are {', '.join(LIBRARIES)}, and the module name of any "
-        "installed library whose namespace follows the standard, such as 'array_api_strict'"
+        f"installed library whose namespace follows the standard, such as 'array_api_strict'{meant}"
     )
 
 

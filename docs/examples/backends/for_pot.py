@@ -7,6 +7,7 @@ POT takes the first registered backend whose type all arguments have, so this on
 """
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,7 +18,19 @@ import ot.backend
 
 import xpand
 from xpand.typing import Array
-from xpand_extensions import autodiff, convert, indexing, linalg, padding, random, sorting, sparse, special, statistics
+from xpand_extensions import (
+    autodiff,
+    convert,
+    devices,
+    indexing,
+    linalg,
+    padding,
+    random,
+    sorting,
+    sparse,
+    special,
+    statistics,
+)
 
 from ._common import diag, same_as
 
@@ -109,6 +122,12 @@ class Common(ot.backend.Backend):
     def _from_numpy(self, a: Any, type_as: Any = None) -> Array:
         return self.xp.asarray(a, **_like(type_as))
 
+    def _own(self, a: Any, type_as: Any = None) -> Array:
+        """Convert an array of NumPy; one of this namespace keeps its derivatives."""
+        if not isinstance(a, self.__type__):
+            return self._from_numpy(a, type_as)
+        return a if type_as is None else self.xp.astype(a, type_as.dtype)
+
     def _detach(self, a: Array) -> Array:
         return autodiff.stop_gradient(a)
 
@@ -120,7 +139,7 @@ class Common(ot.backend.Backend):
                 grads = self.xp.stack([self.xp.asarray(slope, **_like(inputs)) for slope in grads], axis=-1)
             inputs, grads = (inputs,), (grads,)
         for x, slope in zip(inputs, grads):
-            x, slope = (self._values(each) if sparse.is_sparse(each) else each for each in (x, slope))
+            x, slope = (self._values(each) if sparse.is_sparse(each) else self._own(each) for each in (x, slope))
             if x.shape != slope.shape:
                 continue  # of several problems at once, for which POT's own classes have no gradient either
             slope = autodiff.stop_gradient(slope)
@@ -148,6 +167,18 @@ class Common(ot.backend.Backend):
 
     def is_floating_point(self, a: Array) -> bool:
         return self.xp.isdtype(a.dtype, "real floating")
+
+    def _bench(self, callable: Any, *args: Any, n_runs: int = 1, warmup_runs: int = 1) -> dict[Any, float]:
+        """Return the seconds of a call at each data type."""
+        seconds = {}
+        for like in self.__type_list__:
+            inputs = [self.from_numpy(each, type_as=like) for each in args]
+            devices.synchronize([callable(*inputs) for _ in range(warmup_runs)])
+            start = time.perf_counter()
+            devices.synchronize([callable(*inputs) for _ in range(n_runs)])
+            key = self.__name__, self.device_type(like), self.bitsize(like)
+            seconds[key] = (time.perf_counter() - start) / n_runs
+        return seconds
 
     # New arrays
 
@@ -302,8 +333,8 @@ class Common(ot.backend.Backend):
     # Sparse matrices: the library's own where it has any, otherwise xpand's containers
 
     def coo_matrix(self, data: Array, rows: Array, cols: Array, shape: Any = None, type_as: Any = None) -> Any:
-        data = data if type_as is None else self.xp.astype(data, type_as.dtype)
-        rows, cols = (self.xp.astype(index, self.xp.int64) for index in (rows, cols))  # POT has them of its data type
+        data = self._own(data, type_as)
+        rows, cols = (self.xp.astype(self._own(index), self.xp.int64) for index in (rows, cols))  # POT passes floats
         shape = tuple(int(self.xp.max(index)) + 1 for index in (rows, cols)) if shape is None else tuple(shape)
         return _native(sparse.COO(data, (rows, cols), shape))
 

@@ -98,7 +98,7 @@ class _Root:
         leaves, structure = arrays_of("custom_root", "initial_guess", guess, self.given.arrays)
         differentiable("custom_root", "initial_guess", leaves)
         self.guess = tuple(leaves)
-        one_library("custom_root", "initial_guess and args", (*self.guess, *self.given.arrays))
+        one_library("custom_root", initial_guess=self.guess, args=self.given.arrays)
         self.form = Form(structure, leaves)
         self.aux = Aux()
 

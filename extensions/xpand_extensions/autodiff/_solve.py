@@ -200,7 +200,7 @@ class _LinearSystem:
         leaves, structure = arrays_of("custom_linear_solve", "b", b, self.given.arrays)
         differentiable("custom_linear_solve", "b", leaves)
         self.b = tuple(leaves)
-        one_library("custom_linear_solve", "b and args", (*self.b, *self.given.arrays))
+        one_library("custom_linear_solve", b=self.b, args=self.given.arrays)
         self.rows = Form(structure, leaves)
         self.columns: list[Form] = []  # set once: PyTorch's compiler loses an attribute that is set next to a loop
         self.aux, self.aux_of_transposed = Aux(), Aux()

@@ -110,7 +110,7 @@ def _operands(
         x = as_array(f"{function}: the operands hold", leaf, like)
         if not (numbers_stay and is_python_number(leaf)):
             arrays.append(x)
-    one_library(function, "the arrays", (*chosen, *arrays))
+    one_library(function, **{"pred" if function == "cond" else "index": chosen}, operands=arrays)
     together = list(in_one_namespace(*arrays, *chosen))[: len(arrays)]
     return together, skeleton(operands, keep=is_python_number if numbers_stay else None)
 

@@ -72,7 +72,7 @@ def while_loop(
             found = while_loop(lambda state: cond_fun(state[1]), counted, (0, init_val), max_iter=max_iter)
             return found[1]
     carry = Carry("while_loop", "init_val", "body_fun", init_val)
-    one_library("while_loop", "init_val", carry.arrays)
+    one_library("while_loop", init_val=carry.arrays)
 
     def condition(*arrays: Array) -> Array:
         return scalar_bool("while_loop", "cond_fun must return", carry.evaluate_condition(cond_fun, arrays), arrays[0])
@@ -143,7 +143,7 @@ def fori_loop(
             return fori_loop(lower, upper, counted, init_val, unroll=unroll)
     given = [x for x in bounds if not isinstance(x, int)]
     carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)
-    one_library("fori_loop", "the arrays", (*carry.arrays, *given))
+    one_library("fori_loop", init_val=carry.arrays, bounds=given)
 
     def step(i: Array, *arrays: Array) -> Arrays:
         if not carry.is_first:

@@ -79,7 +79,7 @@ def scan(
     carry = Carry("scan", "init", "f", init, parts)
     parts = [as_array("scan: xs holds", x, first_array((*carry.arrays, *parts))) for x in parts]
     steps = _length("scan", xs, parts, length)
-    one_library("scan", "the arrays", (*carry.arrays, *parts))
+    one_library("scan", init=carry.arrays, xs=parts)
     if progress is not False:
         with tracked("scan", steps, progress=progress) as report:
 
@@ -154,7 +154,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
         raise TypeError("map: xs must hold an array, got none")
     parts = [as_array("map: xs holds", x, first_array(parts)) for x in parts]
     _length("map", xs, parts, None)
-    one_library("map", "xs", parts)
+    one_library("map", xs=parts)
     results = Results("map", "what f returns", parts[0])
     native = map.native(*dispatched_by(tuple(parts)))
     row = filler(form)
@@ -195,7 +195,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
     if not parts:
         raise TypeError("associative_scan: elems must hold an array, got none")
     parts = [as_array("associative_scan: elems holds", x, first_array(parts)) for x in parts]
-    one_library("associative_scan", "elems", parts)
+    one_library("associative_scan", elems=parts)
     axes = [checks.axis("associative_scan", axis, x.ndim) for x in parts]
     _one_size("associative_scan", "elems", elems, [x.shape[k] for x, k in zip(parts, axes)])
 

@@ -302,9 +302,13 @@ class _Placeholder:
 _FLAT: Final = frozenset({_Placeholder})
 
 
-def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
-    """Check that arrays are of one library and on one device."""
-    named = {f"{name}[{i}]": x for i, x in enumerate(arrays)}
+def one_library(function: str, **arguments: Sequence[Array]) -> None:
+    """Check that the arrays of some arguments are of one library and on one device."""
+    named = {
+        name if len(arrays) == 1 else f"{name}[{i}]": x
+        for name, arrays in arguments.items()
+        for i, x in enumerate(arrays)
+    }
     if named:
         checks.namespace_of(function, **named)
         checks.one_device(function, **named)

@@ -346,9 +346,8 @@ def check_leaves(name: str, traced: tuple[tuple[Any, ...], dict[str, Any]]) -> N
         for leaf in trees.leaves(tree):
             if type(leaf) in NUMBERS or checks.is_array(leaf):
                 continue
-            part = "" if leaf is tree else "a part of "
-            what = f"argument {key!r}" if isinstance(key, str) else f"argument {key} of those that are traced"
+            holds = "is" if leaf is tree else "contains"
             raise TypeError(
-                f"{name}: {part}{what} is {describe(leaf)}, which is neither an array nor a number, nor a tree of "
-                "such; declare it static with static_argnums or static_argnames"
+                f"{name}: traced argument {key!r} {holds} {describe(leaf)}; traced arguments are arrays, numbers and "
+                "trees of these; declare others static with static_argnums or static_argnames"
             )

@@ -112,7 +112,7 @@ def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> t
             )
         if x.ndim < batch_ndim:
             raise ValueError(f"{function}: {key} must have batch_ndim={batch_ndim} axes or more, got {tuple(x.shape)}")
-    one_library(function, name, leaves)
+    one_library(function, **{name: leaves})
     shapes = [checks.known_shape(function, key, x) for key, x in zip(named, leaves)]
     batch = shapes[0][:batch_ndim]
     if any(shape[:batch_ndim] != batch for shape in shapes):

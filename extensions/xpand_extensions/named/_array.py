@@ -80,6 +80,12 @@ class NamedArray(Methods, Operators):
         self.array = array
         self.names = interned(names)
 
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Raise: functions of NumPy know no axis names."""
+        name = function.__name__
+        own = f"`x.{name}(…)` or " if hasattr(Methods, name) else ""
+        raise TypeError(f"{name}: NumPy's functions do not take named arrays; write {own}`np.{name}(x.array)`")
+
     def __class_getitem__(cls, axes: Any) -> Any:
         """Return an annotation for named arrays with these axes: see `named.typing`."""
         return call.annotation(axes)

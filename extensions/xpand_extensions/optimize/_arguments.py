@@ -9,7 +9,7 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, DType, Namespace, checks, describe, same_structure
 
 from .._transforms import arrays_of, as_array, is_number, without_arrays
-from ..control_flow._trees import paths
+from ..control_flow._trees import one_library, paths
 from ._algorithms._vectors import eps_of
 
 
@@ -29,7 +29,7 @@ class Vectors:
         """Take a tree of arrays whose first `batch_ndim` axes are independent problems."""
         self.function, self.name, self.tree = function, name, tree
         leaves, self.structure = arrays_of(function, name, tree, others)
-        checks.one_device(function, **{f"{name}[{i}]": x for i, x in enumerate(leaves)})
+        one_library(function, **{name: leaves}, args=[x for x in trees.leaves(others) if checks.is_array(x)])
         self.xp = array_namespace(*leaves)
         self.batch_ndim = batch_ndim
         self.like = leaves[0]

@@ -61,8 +61,8 @@ def eye(
 def diags(
     diagonals: Sequence[Array],
     /,
-    *,
     offsets: Sequence[int] = (0,),
+    *,
     shape: tuple[int, int] | None = None,
     format: Format = "csr",
 ) -> Any:

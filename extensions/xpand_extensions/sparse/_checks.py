@@ -61,6 +61,11 @@ def compressed(
             f"{name}: values must be an array, got a tuple; values, indices and indptr are three arguments here: "
             f"`{name}(values, indices, indptr, shape)`"
         )
+    if indices is None:
+        raise TypeError(
+            f"{name}: takes values, indices, indptr and shape, got values alone; convert a dense array with "
+            f"`sparse.from_dense(x, {name.lower()!r})`"
+        )
     if isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}: indices must be an array, got a tuple; of coordinates, make "

@@ -280,7 +280,7 @@ class _Compressed(Sparse):
     def __init__(
         self,
         values: Array,
-        indices: Array,
+        indices: Array | None = None,
         indptr: Array | None = None,
         shape: Shape = (),  # omitted if the arguments are SciPy's: the check says what to write instead
         *,

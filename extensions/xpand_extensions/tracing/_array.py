@@ -191,7 +191,7 @@ class _Methods(TracedArray):
             return partial(namespace.methods[name], self)
         if name in namespace.attributes:
             return namespace.attributes[name](self)
-        known = "with `xp = xpand.array_namespace(x)`, of all the arrays that meet there"
+        known = "with `xp = xpand.array_namespace(x, …)`, called with all arrays of the expression"
         if name.startswith("_"):  # for a library's own functions
             fix = f"where a function of a library was given it, write that of the standard {known}"
         elif name in _INSTEAD:
@@ -203,7 +203,7 @@ class _Methods(TracedArray):
         raise AttributeError(f"a traced array has no {name!r}: {self._has()}; {fix}")
 
     def _has(self) -> str:
-        own = " and the methods of the library's arrays that functions of the standard stand for"
+        own = " and those methods of the library's arrays that have a counterpart in the standard"
         return f"its attributes are those of the standard{own if self._namespace.methods else ''}"
 
     def to_dask_array(self) -> Any:

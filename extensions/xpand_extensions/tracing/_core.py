@@ -387,8 +387,8 @@ def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
             raise leaked(what, x._trace.what)
         raise TracedError(
             f"{what}: an array that `{x._trace.what}` traces can't be handed to another library; use the functions of "
-            "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "
-            f"`pure_callback`{advice}"
+            "its own namespace (`xpand.array_namespace(x, …)`, called with all arrays of the expression), "
+            f"`stop_gradient`, or `pure_callback`{advice}"
         )
     return found
 

@@ -9,6 +9,7 @@ from xpand._namespace import LIBRARIES
 from xpand._precision import dtypes_of
 from xpand.extend import DType, checks, describe, import_module, register_wrapper
 
+from .._elsewhere import instead_of
 from . import rules
 from ._array import array_class
 from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
@@ -40,11 +41,21 @@ def _namespace_over(base: str) -> "TracedNamespace":
     return traced_namespace(import_module(base))
 
 
+def _missing(namespace: str, name: str) -> AttributeError:
+    """Make the error for a name that is not in the standard."""
+    _, _, part = namespace.removeprefix("traced.").partition(".")
+    fix = "" if name.startswith("_") else f"; {instead_of(f'{part}.{name}' if part else name)}"
+    return AttributeError(f"{namespace} has no {name!r}, which is not in the standard{fix}", name=name)
+
+
 class _Part:
     """An extension of the standard, such as `linalg`."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise _missing(self.__name__, name)
 
 
 class TracedNamespace:
@@ -203,10 +214,7 @@ class TracedNamespace:
         return self.base.__array_namespace_info__()
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"{self.__name__} has no {name!r}: what traced arrays know is the standard; use a function of it, or of "
-            "xpand's extensions"
-        )
+        raise _missing(self.__name__, name)
 
     def __reduce__(self) -> Any:
         """Pickle the namespace by the name of the library's namespace."""

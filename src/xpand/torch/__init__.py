@@ -5,6 +5,7 @@ from importlib import import_module
 from array_api_compat.torch import *
 from array_api_compat.torch import __all__ as _compat_all
 
+from .._renamed import missing_from as _missing_from
 from . import _mapping as _mapping, _switches as _switches
 from ._binary import *
 from ._creation import *
@@ -23,6 +24,8 @@ __array_api_version__ = "2025.12"
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "fft", "linalg"]
 __all__ += [name for name in _compat_all if name not in __all__]
+
+__getattr__ = _missing_from(__name__)
 
 
 def __dir__() -> list[str]:

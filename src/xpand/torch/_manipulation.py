@@ -39,13 +39,20 @@ _MANY = 10_000
 moveaxis = torch.movedim
 
 
-def _joinable(arrays: Sequence[Array]) -> Sequence[Array]:
+def _joinable(function: str, arrays: Sequence[Array]) -> Sequence[Array]:
     """Return arrays that PyTorch can promote: it refuses to where unsigned integers are mixed with another type."""
-    first = arrays[0].dtype
-    for array in arrays:
-        if array.dtype is not first:
-            dtype = result_type(*arrays)
-            return [a.to(dtype) for a in arrays]
+    try:
+        first = arrays[0].dtype
+        for array in arrays:
+            if array.dtype is not first:
+                dtype = result_type(*arrays)
+                return [a.to(dtype) for a in arrays]
+    except AttributeError:
+        found = next(type(x).__name__ for x in arrays if not isinstance(x, torch.Tensor))
+        raise TypeError(
+            f"{function}: takes a list of tensors, got one with {found}; turn numbers and lists into tensors with "
+            "`xp.asarray`"
+        ) from None
     return arrays
 
 
@@ -54,12 +61,12 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -
     if axis is None:
         arrays = [a.flatten() for a in arrays]
         axis = 0
-    return torch.concat(_joinable(arrays), axis, **kwargs)
+    return torch.concat(_joinable("concat", arrays), axis, **kwargs)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, **kwargs: Any) -> Array:
     """Return arrays of one shape joined along a new axis."""
-    return torch.stack(_joinable(arrays), axis, **kwargs)
+    return torch.stack(_joinable("stack", arrays), axis, **kwargs)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:

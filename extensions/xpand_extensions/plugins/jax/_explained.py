@@ -13,7 +13,9 @@ _VALUE_ERRORS: Final = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
-_FORMATTED: Final = re.compile(r"unsupported format string passed to \w*Tracer\.__format__")
+_NEEDS_VALUE: Final = re.compile(
+    r"unsupported format string passed to \w*Tracer\.__format__|Shapes must be 1D sequences of concrete values"
+)
 _LEAF: Final = re.compile(r"\bleaves\[(\d+)\]")
 
 
@@ -32,7 +34,7 @@ def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             _explain(name, function, error)
             raise
         except TypeError as error:
-            if _FORMATTED.search(str(error)):
+            if _NEEDS_VALUE.search(str(error)):
                 _explain(name, function, error)
             raise
 
@@ -52,7 +54,7 @@ def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
         f"{name}: Python code asks for a value at {location_of(error)}; the value{on} is not known while the function "
         "is traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
         "Python's control flow, operations of xpand with `size` where sizes depend on values, `stop_gradient` where "
-        "only derivatives are traced, and declare static what is no array "
+        "only derivatives are traced, and static_argnums of `jit` for arguments that are not arrays, such as sizes "
         f"(JAX: {message.partition(chr(10))[0].rstrip('.')})",
     )
     error.is_explained = True  # type: ignore[attr-defined]
