@@ -123,9 +123,10 @@ def _libraries_of(item: pytest.Item) -> set[str]:
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector pass over all that is imported, which lives as long as the process."""
+    """Have the collector pass over all that is imported, and run less often: it takes 6 % of the time otherwise."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -60,7 +60,7 @@ def test_the_fastest_of_a_function_always_runs_unless_it_is_dear():
         "tests/test_a.py::test_x[numpy-b]": 2.0,
         "tests/test_a.py::test_x[jax-a]": 3.0,
         "tests/test_a.py::test_x[jax-b]": 0.1,
-        "tests/test_a.py::test_y": 2.0,
+        "tests/test_a.py::test_y": 0.9,
         "tests/test_a.py::test_z": 9.0,
     }
     names = [f"tests/test_a.py::test_x[{each}]" for each in ("jax-a", "numpy-a", "numpy-b")]
@@ -79,6 +79,21 @@ def test_durations_are_read_from_a_report(monkeypatch, tmp_path, capsys):
     assert tiers.LIST.read_text() == "0.5 tests/test_a.py::test_x[2]\n"
     assert json.loads(tiers.MODULES.read_text()) == {"test_a": 0.1}
     assert "1 of 2 tests are slow" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("partial", [True, False])
+def test_slow_tests_that_a_partial_run_omits_stay_in_the_list(monkeypatch, tmp_path, capsys, partial):
+    report = tmp_path / "results.xml"
+    report.write_text(
+        '<testsuites><testsuite><testcase classname="tests.test_a" name="test_x[1]" time="0.1"/>'
+        '<testcase classname="tests.test_a" name="test_x[2]" time="0.2"/></testsuite></testsuites>'
+    )
+    monkeypatch.setattr(tiers, "LIST", tmp_path / "slow.txt")
+    monkeypatch.setattr(tiers, "MODULES", tmp_path / "modules.json")
+    tiers.LIST.write_text("0.5 tests/test_a.py::test_x[2]\n0.7 tests/test_a.py::test_x[3]\n")
+    assert tiers.main(str(report), partial) == 0
+    assert tiers.LIST.read_text() == ("0.7 tests/test_a.py::test_x[3]\n" if partial else "")
+    assert json.loads(tiers.MODULES.read_text()) == {"test_a": 0.3}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
 from ..typing import Device, DType, LibraryArray as Array
 
+_XP: Any = sys.modules[__package__]
 _ARRAY = (cp.ndarray, np.ndarray, np.generic)
 
 
@@ -39,4 +40,4 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """Return the default data type of each kind, of the precision that is set where one is."""
-        return defaults_set(sys.modules[__package__], super().default_dtypes(device=device))
+        return defaults_set(_XP, super().default_dtypes(device=device))

@@ -12,6 +12,8 @@ from ..typing import Device, DType, LibraryArray as Array
 
 __all__ = ["__array_namespace_info__", "finfo", "iinfo"]
 
+_XP: Any = sys.modules[__package__]
+
 
 @dataclass(frozen=True)
 class FloatInfo:
@@ -101,7 +103,7 @@ class NamespaceInfo:
 
         It is that of the precision that is set, else depends on `jax_enable_x64`.
         """
-        return defaults_set(sys.modules[__package__], dict(self._native.default_dtypes(device=device)), device)
+        return defaults_set(_XP, dict(self._native.default_dtypes(device=device)), device)
 
     def dtypes(self, *, device: Device = None, kind: Kinds = None) -> dict[str, DType]:
         """Return the standard's data types by name, all or those of some kinds. They depend on `jax_enable_x64`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from typing import Any
 
 import torch
 
@@ -11,6 +12,7 @@ from .._common.creation import defaults_set
 from ..typing import Device, DType
 from ._dtypes import KINDS
 
+_XP: Any = sys.modules[__package__]
 _DTYPES: dict[str, DType] = {
     "bool": torch.bool,
     "int8": torch.int8,
@@ -48,7 +50,7 @@ class NamespaceInfo:
             "integral": torch.int64,
             "indexing": torch.int64,
         }
-        return defaults_set(sys.modules[__package__], own, device)
+        return defaults_set(_XP, own, device)
 
     def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
         """Return the standard's data types by name, of one kind, of several, or all; those that `device` can hold."""

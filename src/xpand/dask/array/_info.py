@@ -15,13 +15,15 @@ from ...typing import Device, DType, LibraryArray as Array
 
 DEVICES = _Info().devices()
 
+_XP: Any = sys.modules[__package__]
+
 
 class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """Return the default data type of each kind."""
-        return defaults_set(sys.modules[__package__], super().default_dtypes(device=device))
+        return defaults_set(_XP, super().default_dtypes(device=device))
 
 
 def check_device(function: str, device: Device | None) -> None:
