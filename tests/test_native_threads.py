@@ -173,6 +173,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "lanes of a scan": (vmap(path, in_axes=1), (numbers(2, 50),)),
     "gradient of lanes": (vmap(grad(lambda y: of(y).sum(path(y)[1])), in_axes=1), (numbers(2, 50),)),
     "lanes of a while loop": (vmap(root), (10.0 ** np.linspace(-8, 8, 50),)),
+    "many lanes of a while loop": (vmap(root), (10.0 ** np.linspace(-8, 8, 300),)),
     "gradients of examples": (vmap(grad(loss), in_axes=(None, 0)), (numbers(7), numbers(ROWS, 7))),
 }
 

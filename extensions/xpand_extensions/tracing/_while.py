@@ -139,10 +139,14 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     first = [trace.lifted(x) for x in init]
     is_collective = _has_collectives(params["body"])
     safe_init = first
+
+    def tested(carry: Sequence[Any]) -> Array:
+        return namespace.wrap(test.graph.run(*given_test, *carry)[0])
+
+    active = tested(first)
     if not is_collective and size:
         # Finished lanes step from their initial carry, since a step from their last one may be undefined; lanes without
         # a step use the initial carry of one that has some. With collectives, the carry is used unchanged.
-        active = namespace.wrap(test.graph.run(*given_test, *first)[0])
         if is_concrete(active) and not bool(namespace.any(active)):
             return tuple(namespace.array(trace, x) for x in first)
         own = [i for i, x in enumerate(of_body) if trace.owns(x)]
@@ -152,16 +156,17 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
             given_body[i] = x
         safe_init = [bare(stop_gradient(namespace.wrap(x))) for x in safe_ones[len(own) :]]
 
-    def running(*carry: Array) -> Array:
-        return namespace.any(test.graph.run(*given_test, *carry)[0])
-
-    def step(*carry: Array) -> Arrays:
-        active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
+    def step(active: Any, *carry: Array) -> Arrays:
+        active = namespace.wrap(active)
         safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, safe_init)]
         stepped = body.graph.run(*given_body, *safe)
-        return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
+        found = tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
+        return bare(tested(found)), *found
 
-    return tuple(namespace.array(trace, x) for x in while_loop(namespace, running, step, first, limit))
+    # The condition is computed once for each step: the loop carries which lanes are active.
+    running = lambda active, *carry: namespace.any(namespace.wrap(active))
+    found = while_loop(namespace, running, step, [bare(active), *first], limit)[1:]
+    return tuple(namespace.array(trace, x) for x in found)
 
 
 def _safe_values(active: Array, *arrays: Array) -> Arrays:

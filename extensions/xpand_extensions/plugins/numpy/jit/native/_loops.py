@@ -13,6 +13,7 @@ from .....tracing._graph import Equation, Graph, Variable
 from ._emit import AGAIN, INTEGER, POINTER, Emitter
 from ._equations import RULES
 from ._expansions import expanded
+from ._lanes import lanes_of, run_lanes
 from ._scalars import literal, stored_type_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, slots_of
 
@@ -203,6 +204,11 @@ def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], 
     given = _resolved(emitter, equation, inputs)
     of_test, of_body, init = split(given, params["tested"], params["constants"])
     limit, counts = params["limit"], id(equation) in emitter.counted
+    lanes = lanes_of(equation, emitter.orders)
+    if lanes is not None:
+        step = lambda part, given: lowered(emitter, part, given, constants)
+        of_graph = map(constants, params["body"].graph.constants.values())
+        return run_lanes(emitter, lanes, equation, [*of_body, *init, *of_graph], step)
     cells = [_Cells(emitter, x) for x in equation.outputs]
     for each, x in zip(cells, init):
         each.init(x)

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial, reduce
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -11,8 +12,8 @@ from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
 from ._scalars import instructions_of, is_compiled, literal, stored_type_of
 from ._shares import LEAST, shared
-from ._ufuncs import Loop, loop_of
-from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, constant
+from ._ufuncs import Loop, is_same, loop_of
+from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Place, Shape, Small, constant
 
 REDUCTIONS: Final = {
     "all": np.logical_and,
@@ -89,6 +90,8 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
     node, out = given[0], equation.outputs[0]
     dtype, name = np.dtype(out.dtype), equation.op.name
     node, (order,) = emitter.cast(node, dtype), emitter.orders[id(equation)]
+    if order is Order.DENSE and is_of_few(equation):
+        return [_reduction_of_few(emitter, node, out, name)]
     buffer = emitter.dense(node if order is Order.DENSE else emitter.viewed(node, np.matrix_transpose))
     runs, loop = _runs(equation, order) or [(True, 1)], _reduction_loop(equation)
     assert loop is not None
@@ -136,6 +139,72 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
 
             emitter.nest(flat.shape[:-1], call, part=part)
     return [emitter.small(found) if found.size <= SMALL else found]
+
+
+FEW: Final = 16
+"""The maximum length of rows that are summed by instructions: calls of NumPy's loop take longer."""
+_OF_FEW: Final = {"all": "logical_and", "any": "logical_or", "sum": "add"}
+"""Reductions of short rows, whose order of operations is known or makes no difference."""
+_PARTIAL: Final = 8
+"""The number of partial sums in NumPy's sum of that many floating-point numbers, or more."""
+
+
+def is_of_few(equation: Equation) -> bool:
+    """Return whether an operation reduces short rows, or a small array, by instructions."""
+    if equation.op.name not in _OF_FEW:
+        return False
+    x, axes = equation.inputs[0], _reduced_axes(equation)
+    is_known = axes == (len(x.shape) - 1,) or (x.aval.size <= SMALL and len(axes) == len(x.shape) > 0)
+    count = math.prod(x.shape[i] for i in axes)
+    is_same = equation.op.name != "sum" or _adds_few(np.dtype(equation.outputs[0].dtype).char)
+    return is_known and 0 < count <= FEW and is_same
+
+
+def _reduction_of_few(emitter: Emitter, node: Node, out: Any, name: str) -> Node:
+    """Combine the columns of an array, as an elementwise operation on them."""
+    add, unit = instructions_of(_OF_FEW[name], node.dtype), literal(int(name == "all"), node.dtype)
+    if out.aval.size == 1:
+        values = [unit, _added(emitter.small(node).values, partial(add, emitter.b, node.dtype))]
+        return Small(out.shape, node.dtype, [add(emitter.b, node.dtype, *values)])
+    keeps = len(out.shape) == len(node.shape)
+    parts = [(Ellipsis, slice(i, i + 1) if keeps else i) for i in range(node.shape[-1])]
+    columns = [emitter.viewed(node, itemgetter(part)) for part in parts]
+    first = Small((), node.dtype, [unit])
+
+    def combine(x: Node, y: Node) -> Node:
+        return Elementwise(out.shape, node.dtype, add, [node.dtype] * 2, [x, y])
+
+    found = combine(first, _added(columns, combine))
+    return emitter.small(found) if found.size <= SMALL else found
+
+
+def _added(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Add a few numbers up as NumPy does, which adds the result to 0."""
+    rest = list(values)
+    if len(rest) >= _PARTIAL:
+        sums = rest[:_PARTIAL]
+        for start in range(_PARTIAL, len(rest) - _PARTIAL + 1, _PARTIAL):
+            sums = list(map(add, sums, rest[start : start + _PARTIAL]))
+        while len(sums) > 1:
+            sums = list(map(add, sums[::2], sums[1::2]))
+        rest = [*sums, *rest[len(rest) // _PARTIAL * _PARTIAL :]]
+    return reduce(add, rest)
+
+
+@cache
+def _adds_few(code: str) -> bool:
+    """Return whether NumPy sums short rows as `_added` does."""
+    if np.dtype(code).kind in "iu":
+        return True
+    if code not in "fd":
+        return False
+    for size in range(1, FEW + 1):
+        x = (np.random.default_rng(size).normal(size=(40, size)) * 1000.0).astype(code)
+        x[0] = -0.0
+        found = 0 + _added(list(x.T), np.add)
+        if not (is_same(found, np.sum(x, axis=1)) and is_same(found, np.asarray([np.sum(row) for row in x]))):
+            return False
+    return True
 
 
 _Sums: TypeAlias = "range | tuple[_Sums, _Sums]"

@@ -207,6 +207,8 @@ def _ufunc_of(equation: Equation, out: np.dtype[Any]) -> Any:
     name = equation.op.name
     if name == "round":
         return np.rint
+    if name == "floor_divide" and out.kind in "iu":
+        return np.floor_divide
     return equation.op.function if out.kind == "c" else _CALLED.get(name, equation.op.function)
 
 
@@ -310,6 +312,8 @@ def plan_of(equation: Equation) -> Plan | str:
     kinds = {"i" if dtype.kind == "u" else dtype.kind for dtype in operands}
     if name == "pow" and isinstance(inputs[1], (int, float)) and inputs[1] == 2 and kinds == {"f"}:
         return _checked(Plan((operands[0], operands[1]), _square), inputs, given)
+    if name in _DIVISIONS and kinds == {"i"} and isinstance(inputs[1], int) and inputs[1] > 0:
+        return _checked(Plan((operands[0], operands[1]), _DIVISIONS[name]), inputs, given)
     types = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
     least = least_step(ufunc, types) if "c" in kinds else -1
     if least is None:
@@ -344,6 +348,32 @@ def _clip(b: Any, dtype: Any, x: Any, least: Any, most: Any) -> Any:
 
 def _square(b: Any, dtype: Any, x: Any, y: Any) -> Any:
     return b.fmul(x, x)
+
+
+def _quotient(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+    """Divide integers by a positive constant, and round down."""
+    if dtype.kind == "u":
+        return b.udiv(x, y)
+    count = y.constant.bit_length() - 1
+    if y.constant == 1 << count:
+        return b.ashr(x, ir.Constant(x.type, count))
+    found, zero = b.sdiv(x, y), ir.Constant(x.type, 0)
+    is_above = b.icmp_signed("<", b.srem(x, y), zero)
+    return b.select(is_above, b.sub(found, ir.Constant(x.type, 1)), found)
+
+
+def _remainder(b: Any, dtype: Any, x: Any, y: Any) -> Any:
+    """Return the remainder of a division by a positive constant, which is not negative."""
+    if y.constant & (y.constant - 1) == 0:
+        return b.and_(x, ir.Constant(x.type, y.constant - 1))
+    if dtype.kind == "u":
+        return b.urem(x, y)
+    found = b.srem(x, y)
+    return b.select(b.icmp_signed("<", found, ir.Constant(x.type, 0)), b.add(found, y), found)
+
+
+_DIVISIONS: Final[dict[str, Instructions]] = {"floor_divide": _quotient, "remainder": _remainder}
+"""Divisions of integers by a positive number; NumPy's own loops divide by others, and warn about zero."""
 
 
 def _where(b: Any, dtype: Any, condition: Any, x: Any, y: Any) -> Any:
