@@ -25,7 +25,7 @@ __dir__ = __all__.copy
 
 
 @pluggable
-def bitcast(x: Array, dtype: DType | str, /) -> Array:
+def bitcast(x: Array, /, dtype: DType | str) -> Array:
     """See the bits of an array as another data type.
 
     Args:

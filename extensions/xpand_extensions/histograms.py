@@ -84,8 +84,8 @@ def bincount(
 @pluggable
 def histogram(
     x: Array,
-    bins: int | Array = 10,
     /,
+    bins: int | Array = 10,
     *,
     range: tuple[float, float] | None = None,
     weights: Array | None = None,
@@ -135,7 +135,7 @@ def histogram(
 
 
 @pluggable
-def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, float] | None = None) -> Array:
     """Compute the edges of bins of equal width for the values along the last axis.
 
     Arguments and errors are those of `histogram`; the result is the `edges` of its.
@@ -155,8 +155,8 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
 @pluggable
 def histogramdd(
     sample: Array,
-    bins: int | Sequence[int | Array] = 10,
     /,
+    bins: int | Sequence[int | Array] = 10,
     *,
     range: Sequence[tuple[float, float] | None] | None = None,
     weights: Array | None = None,

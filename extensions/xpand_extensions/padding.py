@@ -36,8 +36,8 @@ _OTHER_NAMES: Final = {
 @pluggable
 def pad(
     x: Array,
-    pad_width: PadWidth,
     /,
+    pad_width: PadWidth,
     *,
     mode: PadMode = "constant",
     constant_values: Values = 0,

@@ -25,7 +25,7 @@ class TopK(NamedTuple):
 
 
 @pluggable
-def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     """Find the `k` largest values along an axis, largest first, or the smallest ones, smallest first.
 
     Args:
@@ -87,7 +87,7 @@ def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) ->
 
 
 @pluggable
-def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     """Rearrange the values along an axis so that the one that a sort would put at `kth` is there.
 
     Those before it are no larger, those after it no smaller. In which order they are, is each library's own choice.
@@ -118,7 +118,7 @@ def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 
 
 @pluggable
-def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     """Find the indices that rearrange the values along an axis as `partition` does.
 
     Arguments and errors are those of `partition`.

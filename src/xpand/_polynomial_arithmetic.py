@@ -105,7 +105,7 @@ def polydiv(u: Array, v: Array, /) -> Division:
     return Division(found, rest)
 
 
-def polyder(p: Array, m: int = 1, /) -> Array:
+def polyder(p: Array, /, m: int = 1) -> Array:
     """Differentiate a polynomial `m` times.
 
     Args:
@@ -130,7 +130,7 @@ def polyder(p: Array, m: int = 1, /) -> Array:
     return xp.multiply(p[..., : len(factors)], _vector(xp, factors, p))
 
 
-def polyint(p: Array, m: int = 1, /, *, k: float | complex | Array = 0.0) -> Array:
+def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Array:
     """Integrate a polynomial `m` times.
 
     Args:

@@ -105,7 +105,7 @@ def roots(p: Array, /) -> Array:
     return xp.linalg.eigvals(xp.concat([top[..., None, :], below], axis=-2))
 
 
-def vander(x: Array, n: int | None = None, /, *, increasing: bool = False) -> Array:
+def vander(x: Array, /, n: int | None = None, *, increasing: bool = False) -> Array:
     """Make the Vandermonde matrix of points: their powers, a row a point.
 
     Args:
@@ -136,7 +136,7 @@ def vander(x: Array, n: int | None = None, /, *, increasing: bool = False) -> Ar
     return xp.stack(powers if increasing else powers[::-1], axis=-1)
 
 
-def polyfit(x: Array, y: Array, degree: int, /, *, w: Array | None = None, rtol: float | None = None) -> Array:
+def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol: float | None = None) -> Array:
     """Fit a polynomial to points, by least squares.
 
     Args:

@@ -99,7 +99,7 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
     return xp.where(mask, numbers, xp.zeros((), dtype=x.dtype, device=device))
 
 
-def one_hot(x: Array, num_classes: int, /, *, dtype: DType | None = None, axis: int = -1) -> Array:
+def one_hot(x: Array, /, num_classes: int, *, dtype: DType | None = None, axis: int = -1) -> Array:
     """Write each integer as a vector that is one at its position and zero elsewhere.
 
     Args:

@@ -33,7 +33,7 @@ def atleast_nd(x: Array, /, *, ndim: int) -> Array:
     return xp.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape)) if x.ndim < ndim else x
 
 
-def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: ArrayLike = 0) -> Array:
+def pad_to(x: Array, /, size: int, *, axis: int = -1, fill_value: ArrayLike = 0) -> Array:
     """Bring an axis to a size: fill missing elements at its end, and cut off excess ones.
 
     Args:
@@ -82,7 +82,7 @@ def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: ArrayLike = 0)
     return xp.concat([x, filled], axis=axis)
 
 
-def tile_to(x: Array, size: int, /, *, axis: int = -1) -> Array:
+def tile_to(x: Array, /, size: int, *, axis: int = -1) -> Array:
     """Bring an axis to a size by repeating the array along it a whole number of times.
 
     Args:
@@ -113,7 +113,7 @@ def tile_to(x: Array, size: int, /, *, axis: int = -1) -> Array:
     return xp.tile(x, tuple(size // now if i == axis else 1 for i in range(x.ndim)))
 
 
-def broadcast_in_dim(x: Array, shape: int | Sequence[int], /, *, axes: int | Sequence[int]) -> Array:
+def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Sequence[int]) -> Array:
     """Broadcast an array to a shape, its axes placed at given positions of it.
 
     Args:
@@ -163,7 +163,7 @@ def broadcast_in_dim(x: Array, shape: int | Sequence[int], /, *, axes: int | Seq
 
 
 def to_batched(
-    x: Array, batch_size: int, /, *, axis: int = 0, leftover: Literal["repeat", "discard", "keep"] = "repeat"
+    x: Array, /, batch_size: int, *, axis: int = 0, leftover: Literal["repeat", "discard", "keep"] = "repeat"
 ) -> Iterator[Array]:
     """Cut an array into batches of one size along an axis.
 

@@ -47,7 +47,7 @@ def is_differentiated(x: Array, /) -> bool:
 @clean_tracebacks
 @pluggable
 def jvp(
-    function: Function, primals: Sequence[trees.Tree], tangents: Sequence[trees.Tree], /, *, has_aux: bool = False
+    function: Function, /, primals: Sequence[trees.Tree], tangents: Sequence[trees.Tree], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
     """Evaluate a function and its derivative along a direction, by forward mode.
 

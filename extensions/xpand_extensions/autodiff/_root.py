@@ -24,8 +24,8 @@ Users: TypeAlias = tuple[Function]
 @pluggable
 def custom_root(
     f: Function,
-    initial_guess: trees.Tree,
     /,
+    initial_guess: trees.Tree,
     *,
     solve: Function,
     tangent_solve: Function | None = None,

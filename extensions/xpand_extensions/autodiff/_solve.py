@@ -118,8 +118,8 @@ Users: TypeAlias = tuple[Function]
 @pluggable
 def custom_linear_solve(
     matvec: Function,
-    b: trees.Tree,
     /,
+    b: trees.Tree,
     *,
     solve: Function,
     transpose_solve: Function | None = None,

@@ -27,7 +27,7 @@ _paths: Final[dict[tuple[type, Any], Path]] = {}
 _MAX_PATHS: Final = 4096  # the table must stay bounded if a program keeps making classes
 
 
-def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = None, copy: bool | None = None) -> Any:
     """Convert an array, or the arrays of a tree, to another library.
 
     Args:

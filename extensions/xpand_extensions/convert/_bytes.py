@@ -70,9 +70,9 @@ def _first(x: Array, limit: int | None) -> Array:
 @pluggable
 def from_bytes(
     data: Any,
+    /,
     dtype: DType | str,
     shape: int | tuple[int, ...] | None = None,
-    /,
     *,
     byteorder: ByteOrder = "little",
     device: Device | None = None,

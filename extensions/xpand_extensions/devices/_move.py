@@ -129,7 +129,7 @@ def on_host(x: Array) -> Any:
     return host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
 
-def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None = None, donate: bool = False) -> T:
+def to_device(x: T, /, device: Device | DeviceInfo | str, *, copy: bool | None = None, donate: bool = False) -> T:
     """Move an array, or all arrays of a tree, to a device.
 
     Args:

@@ -51,7 +51,7 @@ def _imported(x: Any, to: Namespace, library: str, copy: bool | None) -> Any:
 
 
 def from_bytes(
-    data: Any, dtype: Any, shape: Any = None, /, *, byteorder: Any = "little", device: Any = None, xp: Any = None
+    data: Any, /, dtype: Any, shape: Any = None, *, byteorder: Any = "little", device: Any = None, xp: Any = None
 ) -> Array:
     library: Any = xp
     name = name_of(dtype)

@@ -10,19 +10,19 @@ from ._unique import unique
 __all__ = ["argpartition", "partition", "searchsorted", "top_k", "unique"]
 
 
-def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     xp = array_namespace(x)
     order = _argsort(xp, x, axis, descending=largest)
     indices = order[(slice(None),) * axis + (slice(k), ...)]
     return TopK(xp.take_along_axis(x, indices, axis=axis), indices)
 
 
-def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     xp = array_namespace(x)
     return xp.take_along_axis(x, _argsort(xp, x, axis), axis=axis)
 
 
-def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     return _argsort(array_namespace(x), x, axis)
 
 

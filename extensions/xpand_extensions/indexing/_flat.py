@@ -12,7 +12,7 @@ from ._take import check_indices
 
 @pluggable
 def unravel_index(
-    indices: Array, shape: Sequence[int], /, *, mode: Mode | None = None, fill_value: int = -1
+    indices: Array, /, shape: Sequence[int], *, mode: Mode | None = None, fill_value: int = -1
 ) -> tuple[Array, ...]:
     """Turn flat indices into an array of some shape, in row-major order, into an index for each axis.
 
@@ -45,7 +45,7 @@ def unravel_index(
 
 @pluggable
 def ravel_multi_index(
-    multi_index: Sequence[Array], shape: Sequence[int], /, *, mode: Mode | None = None, fill_value: int = -1
+    multi_index: Sequence[Array], /, shape: Sequence[int], *, mode: Mode | None = None, fill_value: int = -1
 ) -> Array:
     """Turn an index for each axis into flat indices into an array of some shape, in row-major order.
 

@@ -20,9 +20,9 @@ _MODES: Final = (None, "raise", "clip", "wrap")
 @pluggable
 def dynamic_slice(
     x: Array,
+    /,
     starts: Sequence[int | Array],
     sizes: Sequence[int],
-    /,
     *,
     strides: Sequence[int] | None = None,
     mode: SliceMode | None = None,
@@ -65,7 +65,7 @@ def dynamic_slice(
 
 
 @pluggable
-def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode: SliceMode | None = None) -> Array:
     """Put values in place of a slice that starts anywhere.
 
     Args:
@@ -104,7 +104,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
 
 @pluggable
 def repeat(
-    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+    x: Array, /, repeats: int | Array, *, axis: int | None = None, total_repeat_length: int | None = None
 ) -> Array:
     """Repeat each element along an axis.
 

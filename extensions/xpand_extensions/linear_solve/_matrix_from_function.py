@@ -14,7 +14,7 @@ from ..sparse._convert import FORMATS
 
 @clean_tracebacks
 def matrix_from_function(
-    function: Callable[..., Any], example: trees.Tree, /, *, args: tuple[Any, ...] = (), format: sparse.Format = "csr"
+    function: Callable[..., Any], /, example: trees.Tree, *, args: tuple[Any, ...] = (), format: sparse.Format = "csr"
 ) -> tuple[sparse.Sparse, Array]:
     """Find the matrix of a linear function, and the offset of an affine one, from the structure of the function.
 

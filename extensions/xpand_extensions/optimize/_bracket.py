@@ -27,9 +27,9 @@ _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 @arguments_elsewhere(xtol="`atol`", tol="`atol` and `rtol`", bracket="`a` and `b`", maxiter="`max_steps`")
 def bracketed_root(
     f: Callable[..., Any],
+    /,
     a: Array | float,
     b: Array | float,
-    /,
     *,
     method: str = "brent",
     args: tuple[Any, ...] = (),
@@ -96,9 +96,9 @@ def bracketed_root(
 @clean_tracebacks
 def brentq(
     f: Callable[..., Any],
+    /,
     a: Array | float,
     b: Array | float,
-    /,
     *,
     args: tuple[Any, ...] = (),
     atol: float | None = None,
@@ -127,9 +127,9 @@ def brentq(
 @clean_tracebacks
 def bisect(
     f: Callable[..., Any],
+    /,
     a: Array | float,
     b: Array | float,
-    /,
     *,
     args: tuple[Any, ...] = (),
     atol: float | None = None,

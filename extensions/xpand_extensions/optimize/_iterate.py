@@ -16,8 +16,8 @@ from ._algorithms._vectors import select
 @pluggable
 def iterate(
     step: Callable[[Any], Any],
-    state: trees.Tree,
     /,
+    state: trees.Tree,
     *,
     running: Callable[[Any], Array],
     init: Callable[[Any], Any] | None = None,

@@ -25,8 +25,8 @@ _METHODS: Final = ("levenberg-marquardt", "gauss-newton")
 @arguments_elsewhere(ftol="`rtol`", xtol="`rtol`", gtol="`atol`", tol="`atol` and `rtol`", max_nfev="`max_steps`")
 def least_squares(
     f: Callable[..., Any],
-    x0: trees.Tree,
     /,
+    x0: trees.Tree,
     *,
     method: str = "levenberg-marquardt",
     args: tuple[Any, ...] = (),

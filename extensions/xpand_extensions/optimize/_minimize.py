@@ -55,8 +55,8 @@ class _Options(NamedTuple):
 )
 def minimize(
     f: Callable[..., Any],
-    x0: trees.Tree,
     /,
+    x0: trees.Tree,
     *,
     method: str | None = None,
     args: tuple[Any, ...] = (),

@@ -25,8 +25,8 @@ _FIXED_POINT_METHODS: Final = ("iteration", "anderson")
 @arguments_elsewhere(tol="`atol` and `rtol`", maxiter="`max_steps`", options="each option as an argument of its own")
 def root(
     f: Callable[..., Any],
-    x0: trees.Tree,
     /,
+    x0: trees.Tree,
     *,
     method: str = "newton",
     args: tuple[Any, ...] = (),
@@ -114,8 +114,8 @@ def root(
 @arguments_elsewhere(xtol="`atol` and `rtol`", tol="`atol` and `rtol`", maxiter="`max_steps`")
 def fixed_point(
     f: Callable[..., Any],
-    x0: trees.Tree,
     /,
+    x0: trees.Tree,
     *,
     method: str = "iteration",
     args: tuple[Any, ...] = (),

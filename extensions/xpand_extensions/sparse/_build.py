@@ -15,8 +15,8 @@ from ._pattern import full, pattern_work, used
 
 def eye(
     rows: int,
-    columns: int | None = None,
     /,
+    columns: int | None = None,
     *,
     xp: Namespace | str | None = None,
     k: int = 0,

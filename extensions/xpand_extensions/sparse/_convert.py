@@ -118,7 +118,7 @@ def tocsc(a: Sparse, /) -> CSC:
     return a if isinstance(a, CSC) else _compressed("tocsc", a, CSC)
 
 
-def convert(a: Sparse, format: Format, /) -> Sparse:
+def convert(a: Sparse, /, format: Format) -> Sparse:
     """Convert a container to a format by its name.
 
     Raises:

@@ -122,7 +122,7 @@ def square(a: Sparse, /) -> Any:
     return a._replace(a.values * a.values)
 
 
-def power(a: Sparse, exponent: float, /) -> Any:
+def power(a: Sparse, /, exponent: float) -> Any:
     """Raise to a positive power. Entries at one position are summed first.
 
     Args:
@@ -196,7 +196,7 @@ def imag(a: Sparse, /) -> Any:
     return a._replace(xp.imag(a.values) if xp.isdtype(a.dtype, "complex floating") else xp.zeros_like(a.values))
 
 
-def astype(a: Sparse, dtype: DType | str, /) -> Any:
+def astype(a: Sparse, /, dtype: DType | str) -> Any:
     """Convert to another data type, also given by its name, as `xp.astype`.
 
     Entries at one position are summed first where sums might change.

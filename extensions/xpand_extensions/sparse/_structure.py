@@ -192,7 +192,7 @@ def _triangle(function: str, a: Any, k: Any) -> Any:
     return by_coordinates(lambda coo: chosen(coo, mask), a)
 
 
-def transpose(a: Sparse, axes: tuple[int, ...] | None = None, /) -> Sparse:
+def transpose(a: Sparse, /, axes: tuple[int, ...] | None = None) -> Sparse:
     """Permute axes: those of a batch among themselves, and so the sparse and the dense ones.
 
     Args:
@@ -251,7 +251,7 @@ def _with_batch_permuted(a: Sparse, batch: tuple[int, ...], dense: tuple[int, ..
     return type(a)._of(xp.permute_dims(a.values, axes), pattern, a._static())
 
 
-def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
+def reshape(a: Sparse, /, shape: tuple[int, ...]) -> COO:
     """Give the sparse axes another shape, in the order of elements with the last axis fastest.
 
     Args:

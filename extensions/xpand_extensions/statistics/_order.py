@@ -63,8 +63,8 @@ def _computed(operation: Any, x: Array, q: Any, axis: Any, method: Any, keepdims
 @pluggable
 def quantile(
     x: Array,
-    q: Array | float | Sequence[float],
     /,
+    q: Array | float | Sequence[float],
     *,
     axis: Axis = None,
     method: Method = "linear",
@@ -112,8 +112,8 @@ def quantile(
 @pluggable
 def nanquantile(
     x: Array,
-    q: Array | float | Sequence[float],
     /,
+    q: Array | float | Sequence[float],
     *,
     axis: Axis = None,
     method: Method = "linear",

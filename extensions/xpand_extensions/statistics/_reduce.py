@@ -14,9 +14,9 @@ from ._arguments import axes as checked_axes, number, reduced
 @pluggable
 def reduce(
     x: Array,
+    /,
     function: Callable[[Array, Array], Array],
     initial: ArrayLike,
-    /,
     *,
     axis: Axis = None,
     keepdims: bool = False,

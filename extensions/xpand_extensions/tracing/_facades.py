@@ -63,7 +63,7 @@ class Template:
         static: list[Any] = []
         for name in sorted(arguments):  # as a tree has the keys of a dictionary
             for leaf in trees.leaves(arguments[name], is_leaf=_is_none):
-                is_array = hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+                is_array = hasattr(leaf, "dtype") and hasattr(leaf, "shape") and not isinstance(leaf, type)
                 if is_array:
                     arrays.append(leaf)
                     names.append(name)

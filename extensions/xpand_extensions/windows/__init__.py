@@ -46,8 +46,8 @@ __dir__ = __all__.copy
 @pluggable
 def sliding_window_view(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,

@@ -78,8 +78,8 @@ def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callabl
 
     def reduce(
         x: Array,
-        window_shape: Any,
         /,
+        window_shape: Any,
         *,
         axis: Any = None,
         strides: Any = 1,

@@ -14,10 +14,10 @@ from ._arguments import Padding, Sizes, check_array, check_windows, passes
 @pluggable
 def window_reduce(
     x: Array,
+    /,
     function: Callable[[Array, Array], Array],
     initial: ArrayLike,
     window_shape: Sizes,
-    /,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,
@@ -78,9 +78,9 @@ def window_reduce(
 def window_scatter_max(
     x: Array,
     source: Array,
+    /,
     initial: ArrayLike,
     window_shape: Sizes,
-    /,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,
@@ -129,9 +129,9 @@ def window_scatter_max(
 def window_scatter_min(
     x: Array,
     source: Array,
+    /,
     initial: ArrayLike,
     window_shape: Sizes,
-    /,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,

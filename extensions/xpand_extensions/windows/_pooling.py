@@ -10,8 +10,8 @@ from ._reductions import window_max, window_mean, window_min
 
 def max_pool(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     strides: Sizes | None = None,
     padding: Padding = "valid",
@@ -46,8 +46,8 @@ def max_pool(
 
 def min_pool(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     strides: Sizes | None = None,
     padding: Padding = "valid",
@@ -65,8 +65,8 @@ def min_pool(
 
 def avg_pool(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     strides: Sizes | None = None,
     padding: Padding = "valid",

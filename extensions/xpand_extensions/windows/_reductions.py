@@ -23,8 +23,8 @@ def _check(function: str, x: Array, *given: Any) -> tuple[tuple[int, ...], dict[
 @pluggable
 def window_sum(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,
@@ -70,8 +70,8 @@ def window_sum(
 @pluggable
 def window_prod(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,
@@ -94,8 +94,8 @@ def window_prod(
 @pluggable
 def window_min(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,
@@ -119,8 +119,8 @@ def window_min(
 @pluggable
 def window_max(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,
@@ -144,8 +144,8 @@ def window_max(
 @pluggable
 def window_mean(
     x: Array,
-    window_shape: Sizes,
     /,
+    window_shape: Sizes,
     *,
     axis: int | tuple[int, ...] | None = None,
     strides: Sizes = 1,

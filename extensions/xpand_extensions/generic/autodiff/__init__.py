@@ -33,7 +33,7 @@ def is_differentiated(x: Array, /) -> bool:
 
 
 def jvp(
-    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+    function: Callable[..., Any], /, primals: Sequence[Array], tangents: Sequence[Array], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
     namespace = traced_namespace(array_namespace(*primals, *tangents))
     return _jvp(namespace, function, primals, tangents, _name(function, "jvp"))

@@ -20,7 +20,7 @@ Function: TypeAlias = Callable[..., Any]
 
 @forwards_to(autodiff.custom_linear_solve)
 def custom_linear_solve(
-    matvec: Function, b: Arrays, /, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
+    matvec: Function, /, b: Arrays, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(matvec: Function, solve: Function, transpose_solve: Function | None) -> LinearSystem:
         size: list[int] = []
@@ -33,7 +33,7 @@ def custom_linear_solve(
 
 @forwards_to(autodiff.custom_root)
 def custom_root(
-    f: Function, initial_guess: Arrays, /, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
+    f: Function, /, initial_guess: Arrays, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(f: Function, solve: Function, tangent_solve: Function) -> Root:
         calculus = calculus_of(traced_namespace(array_namespace(*initial_guess, *args)))

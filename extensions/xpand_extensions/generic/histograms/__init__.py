@@ -43,7 +43,7 @@ histogram = partial(histogram_by, find)
 histogramdd = partial(histogramdd_by, find)
 
 
-def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, float] | None = None) -> Array:
     xp = array_namespace(x)
     dtype = real_dtype(xp, x)
     edges = edges_of_range(xp, x, bins, range, dtype) if range is not None else edges_of_values(xp, x, bins, dtype)

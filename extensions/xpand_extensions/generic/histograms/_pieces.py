@@ -53,8 +53,8 @@ def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
 def histogram_by(
     find: Find,
     x: Array,
-    bins: int | Array = 10,
     /,
+    bins: int | Array = 10,
     *,
     range: tuple[float, float] | None = None,
     weights: Array | None = None,
@@ -177,8 +177,8 @@ def _at(xp: Namespace, edges: Array, index: Array) -> Array:
 def histogramdd_by(
     find: Find,
     sample: Array,
-    bins: Any = 10,
     /,
+    bins: Any = 10,
     *,
     range: Any = None,
     weights: Array | None = None,

@@ -12,7 +12,7 @@ from xpand_extensions._rows import row_kernels
 
 
 def unravel_index(
-    indices: Array, shape: Sequence[int], /, *, mode: Mode | None = None, fill_value: int = -1
+    indices: Array, /, shape: Sequence[int], *, mode: Mode | None = None, fill_value: int = -1
 ) -> tuple[Array, ...]:
     xp = array_namespace(indices)
     count = math.prod(shape)
@@ -30,7 +30,7 @@ def unravel_index(
 
 
 def ravel_multi_index(
-    multi_index: Sequence[Array], shape: Sequence[int], /, *, mode: Mode | None = None, fill_value: int = -1
+    multi_index: Sequence[Array], /, shape: Sequence[int], *, mode: Mode | None = None, fill_value: int = -1
 ) -> Array:
     xp = array_namespace(multi_index[0])
     parts = [

@@ -13,7 +13,7 @@ from xpand_extensions.indexing._slice import SliceMode
 from ..scatter._offsets import segment_ids
 
 
-def dynamic_slice(x: Array, starts: Any, sizes: Any, /, *, strides: Any = None, mode: Any = None) -> Array:
+def dynamic_slice(x: Array, /, starts: Any, sizes: Any, *, strides: Any = None, mode: Any = None) -> Array:
     assert strides is not None, "the facade fills them in"
     xp = array_namespace(x)
     device = checks.device_of(x)
@@ -34,7 +34,7 @@ def dynamic_slice(x: Array, starts: Any, sizes: Any, /, *, strides: Any = None, 
     return found if taken else copied(found)
 
 
-def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode: SliceMode | None = None) -> Array:
     xp = array_namespace(x)
     values = xp.astype(values, x.dtype, copy=False)
     if 0 in values.shape:
@@ -57,7 +57,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
 
 
 def repeat(
-    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+    x: Array, /, repeats: int | Array, *, axis: int | None = None, total_repeat_length: int | None = None
 ) -> Array:
     assert axis is not None, "the facade fills it in"
     xp = array_namespace(x)

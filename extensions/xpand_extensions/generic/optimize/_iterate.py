@@ -11,7 +11,7 @@ from ...optimize._algorithms._loops import is_known, looped, stepped
 
 
 @forwards_to(optimize.iterate)
-def iterate(step: Any, state: Any, /, *, running: Any, init: Any, lazy_steps: int | None, callback: Any) -> trees.Tree:
+def iterate(step: Any, /, state: Any, *, running: Any, init: Any, lazy_steps: int | None, callback: Any) -> trees.Tree:
     lazy = is_lazy(trees.leaves(state)[0])
     if lazy and lazy_steps is None:
         raise UnsupportedError(

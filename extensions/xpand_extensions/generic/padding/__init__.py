@@ -14,8 +14,8 @@ _MOST_PIECES = 16
 
 def pad(
     x: Array,
-    pad_width: Any,
     /,
+    pad_width: Any,
     *,
     mode: Any = "constant",
     constant_values: Any = 0,

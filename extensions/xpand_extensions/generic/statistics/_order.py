@@ -25,7 +25,7 @@ _PLOTTING: Final[dict[str, tuple[float, float]]] = {
 - beta)."""
 
 
-def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
     xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
@@ -39,7 +39,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
     return arranged(xp, without(xp, result, xp.any(nan, axis=-1, keepdims=True), q), x, q, axis, keepdims)
 
 
-def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
     xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)

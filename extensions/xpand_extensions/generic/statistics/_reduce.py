@@ -11,7 +11,7 @@ from ..._dtypes import plain_sum
 from .._last_axis import as_last
 
 
-def reduce(x: Array, function: Any, initial: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def reduce(x: Array, /, function: Any, initial: Any, *, axis: Any = None, keepdims: bool = False) -> Array:
     xp = array_namespace(x, initial)
     device = checks.device_of(x)
     if isinstance(initial, (bool, int, float, complex)):

@@ -15,7 +15,7 @@ from xpand_extensions.windows._pieces import inside, reduce, reduce_by, scatter_
 
 
 def sliding_window_view(
-    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+    x: Array, /, window_shape: Any, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     xp = array_namespace(x)
     device = checks.device_of(x)
@@ -36,7 +36,7 @@ window_sum, window_prod, window_min, window_max = reducers(reduce_by)
 
 
 @forwards_to(windows.window_mean)
-def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
+def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     xp = array_namespace(x)
     total = windows.window_sum.native(x)(x, window_shape, padding=padding, **where)
     if count_include_pad or not any(map(any, padding)):
@@ -53,7 +53,7 @@ def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_p
 
 @forwards_to(windows.window_reduce)
 def window_reduce(
-    x: Array, function: Callable[[Array, Array], Array], initial: ArrayLike, window_shape: Any, /, **where: Any
+    x: Array, /, function: Callable[[Array, Array], Array], initial: ArrayLike, window_shape: Any, **where: Any
 ) -> Array:
     xp = array_namespace(x, initial)
     if isinstance(initial, (bool, int, float, complex)):

@@ -5,7 +5,7 @@ import cupy as cp
 from xpand.extend import DType, LibraryArray as Array
 
 
-def bitcast(x: Array, dtype: DType, /) -> Array:
+def bitcast(x: Array, /, dtype: DType) -> Array:
     width = cp.dtype(dtype).itemsize
     if width == x.itemsize:
         return x.view(dtype)

@@ -10,7 +10,7 @@ from xpand_extensions import bits as facade
 from xpand_extensions.arithmetic import element_width
 
 
-def bitcast(x: Array, dtype: DType, /) -> Array:
+def bitcast(x: Array, /, dtype: DType) -> Array:
     old, new = element_width(xp, x.dtype), element_width(xp, dtype)
     if old == new:
         return x.map_blocks(facade.bitcast, dtype, dtype=dtype)

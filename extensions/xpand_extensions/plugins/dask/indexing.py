@@ -14,7 +14,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 def repeat(
-    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+    x: Array, /, repeats: int | Array, *, axis: int | None = None, total_repeat_length: int | None = None
 ) -> Array:
     assert axis is not None, "the facade fills it in"
     if total_repeat_length is None or isinstance(repeats, int):

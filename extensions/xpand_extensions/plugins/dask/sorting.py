@@ -15,7 +15,7 @@ from xpand_extensions.sorting import Side, TopK
 _INDICES = "int64"
 
 
-def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     options = {"k": k, "axis": axis, "largest": largest}
     return TopK(
         _along(x, axis, _top_k_part, k, x.dtype, part=0, **options),
@@ -27,11 +27,11 @@ def _top_k_part(block: Array, *, k: int, axis: int, largest: bool, part: int) ->
     return sorting.top_k(block, k, axis=axis, largest=largest)[part]
 
 
-def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     return _along(x, axis, sorting.partition, x.shape[axis], x.dtype, kth, axis=axis)
 
 
-def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     return _along(x, axis, sorting.argpartition, x.shape[axis], _INDICES, kth, axis=axis)
 
 

@@ -16,11 +16,11 @@ from xpand_extensions.generic.statistics._order import arranged, as_array
 from xpand_extensions.statistics._arguments import identity, with_initial
 
 
-def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
     return _blocks(facade.quantile, x, q, axis, method, keepdims)
 
 
-def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
     return _blocks(facade.nanquantile, x, q, axis, method, keepdims)
 
 

@@ -16,7 +16,7 @@ from xpand_extensions.windows._passes import pad_axis
 
 
 def sliding_window_view(
-    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+    x: Array, /, window_shape: Any, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     steps = passes(window_shape, axis, strides, ((0, 0),) * len(axis), window_dilation)
     of_block = partial(

@@ -20,7 +20,7 @@ def _bitcast(x: Array, dtype: DType) -> Array:
     return jax.lax.bitcast_convert_type(x, dtype)
 
 
-def bitcast(x: Array, dtype: DType, /) -> Array:
+def bitcast(x: Array, /, dtype: DType) -> Array:
     return _bitcast(x, jnp.dtype(dtype))
 
 

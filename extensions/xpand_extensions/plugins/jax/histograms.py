@@ -35,7 +35,7 @@ def _extremes(x: Array) -> tuple[int, int]:
     return pieces.extremes(x)
 
 
-def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
+def histogram(x: Array, /, bins: Any = 10, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
     if not isinstance(bins, int):
         return Histogram(_histogram(x, bins, weights, False, density)[0], bins)
     if range is None:
@@ -50,7 +50,7 @@ def _histogram(x: Array, edges: Array, weights: Array | None, uniform: bool, den
     return pieces.counted(pieces.find(x, edges, uniform), edges, weights, density).hist, edges
 
 
-def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, float] | None = None) -> Array:
     dtype = pieces.real_dtype(xp, x)
     if range is not None:
         return xp.asarray(_edges_of_range(bins, range, dtype), device=checks.device_of(x))

@@ -106,7 +106,7 @@ _ravel_multi_index = jax.jit(generic.ravel_multi_index, static_argnums=(1,), sta
 
 
 def unravel_index(
-    indices: Array, shape: tuple[int, ...], /, *, mode: Mode | None = None, fill_value: int = -1
+    indices: Array, /, shape: tuple[int, ...], *, mode: Mode | None = None, fill_value: int = -1
 ) -> tuple[Array, ...]:
     if not is_concrete(indices) or mode not in (None, "raise"):
         return _unravel_index(indices, shape, mode=mode, fill_value=fill_value)
@@ -116,7 +116,7 @@ def unravel_index(
 
 
 def ravel_multi_index(
-    multi_index: tuple[Array, ...], shape: tuple[int, ...], /, *, mode: Mode | None = None, fill_value: int = -1
+    multi_index: tuple[Array, ...], /, shape: tuple[int, ...], *, mode: Mode | None = None, fill_value: int = -1
 ) -> Array:
     if not all(map(is_concrete, multi_index)) or mode not in (None, "raise"):
         return _ravel_multi_index(multi_index, shape, mode=mode, fill_value=fill_value)
@@ -129,11 +129,11 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
     return jnp.stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
 
 
-def dynamic_slice(x: Array, starts: Any, sizes: Any, /, *, strides: Any = None, mode: Any = None) -> Array:
+def dynamic_slice(x: Array, /, starts: Any, sizes: Any, *, strides: Any = None, mode: Any = None) -> Array:
     return _dynamic_slice(x, _as_arrays(starts), sizes, strides=strides, mode=mode)
 
 
-def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode: SliceMode | None = None) -> Array:
     if mode == "wrap":
         return _put_slice(x, values, _as_arrays(starts), mode=mode)
     return _update_slice(x, values.astype(x.dtype), _as_arrays(starts))
@@ -154,7 +154,7 @@ _repeat_each = jax.jit(generic.repeat, static_argnums=(1,), static_argnames=("ax
 
 
 def repeat(
-    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+    x: Array, /, repeats: int | Array, *, axis: int | None = None, total_repeat_length: int | None = None
 ) -> Array:
     compute = generic.repeat if total_repeat_length is None else _repeat
     if isinstance(repeats, int):

@@ -13,7 +13,7 @@ from ...optimize._algorithms._loops import is_known, looped, stepped
 
 
 @forwards_to(optimize.iterate)
-def iterate(step: Any, state: Any, /, *, running: Any, init: Any, callback: Any, **options: Any) -> trees.Tree:
+def iterate(step: Any, /, state: Any, *, running: Any, init: Any, callback: Any, **options: Any) -> trees.Tree:
     if callback is not None and is_known(state):
         initial = state if init is None else init(state)
         if is_known(initial):

@@ -13,7 +13,7 @@ from xpand_extensions.generic import padding as generic
 
 @forwards_to(generic.pad)
 def pad(
-    x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values: Any = 0, end_values: Any = 0, **rest: Any
+    x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values: Any = 0, end_values: Any = 0, **rest: Any
 ) -> Array:
     if mode == "constant" and not isinstance(constant_values, tuple):
         return _constant(x, _array(constant_values, x.dtype), pad_width, rest["interior"])

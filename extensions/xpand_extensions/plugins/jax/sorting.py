@@ -28,7 +28,7 @@ def _on_host(x: Array) -> bool:
     )
 
 
-def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     if (x.dtype == jnp.float32 and largest) or not _on_host(x):
         return TopK(*_top_k(x, k, axis, largest))
     values, indices = host.top_k(np.asarray(x), k, axis=axis, largest=largest)
@@ -48,13 +48,13 @@ def _top_k(x: Array, k: int, axis: int, largest: bool) -> TopK:
     return TopK(jnp.take_along_axis(x, indices, axis), indices)
 
 
-def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     if _on_host(x):
         return jax.device_put(host.partition(np.asarray(x), kth, axis=axis), x.device)
     return jnp.sort(x, axis=axis)
 
 
-def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     if _on_host(x):
         return jax.device_put(host.argpartition(np.asarray(x), kth, axis=axis), x.device)
     return jnp.argsort(x, axis=axis)

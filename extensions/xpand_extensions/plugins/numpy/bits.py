@@ -10,7 +10,7 @@ from xpand_extensions.arithmetic import integer_width
 from xpand_extensions.generic import bits as generic
 
 
-def bitcast(x: Array, dtype: DType, /) -> Array:
+def bitcast(x: Array, /, dtype: DType) -> Array:
     dtype = np.dtype(dtype)
     if dtype.itemsize == x.itemsize:
         return x.view(dtype)

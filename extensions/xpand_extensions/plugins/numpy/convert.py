@@ -33,7 +33,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def from_bytes(
-    data: Any, dtype: Any, shape: Any = None, /, *, byteorder: Any = "little", device: Any = None, xp: Any = None
+    data: Any, /, dtype: Any, shape: Any = None, *, byteorder: Any = "little", device: Any = None, xp: Any = None
 ) -> Array:
     x = np.frombuffer(data, dtype=_dtype(dtype)).reshape(shape)
     x = x.copy() if byteorder == sys.byteorder else x.byteswap()

@@ -44,7 +44,7 @@ def _counted(x: Array, weights: Array | None, length: int) -> Array:
     return total
 
 
-def histogram(x: Array, bins: Any = 10, /, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
+def histogram(x: Array, /, bins: Any = 10, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
     if x.ndim > 1 or not isinstance(bins, int) or weights is not None or density or not x.size:
         return generic.histogram(x, bins, range=range, weights=weights, density=density)
     edges = histogram_bin_edges(x, bins, range=range)
@@ -78,7 +78,7 @@ def _count_between(x: Array, edges: Array, *, all_inside: bool) -> Array:
     return hist[:bins]
 
 
-def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, float] | None = None) -> Array:
     dtype = np.dtype(np.float64) if x.dtype.kind in "iu" else x.dtype
     if range is not None:
         edges = np.linspace(*range, bins + 1, dtype=dtype)

@@ -93,7 +93,7 @@ def _of_size(x: Array, size: int, fill_value: Any) -> Array:
     return out
 
 
-def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode: SliceMode | None = None) -> Array:
     if mode == "wrap":
         return generic.put_slice(x, values, starts, mode=mode)
     out = np.array(x)
@@ -102,7 +102,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
 
 
 def unravel_index(
-    indices: Array, shape: tuple[int, ...], /, *, mode: Mode | None = None, fill_value: int = -1
+    indices: Array, /, shape: tuple[int, ...], *, mode: Mode | None = None, fill_value: int = -1
 ) -> tuple[Array, ...]:
     if mode in (None, "raise") and shape and indices.ndim:
         try:
@@ -113,7 +113,7 @@ def unravel_index(
 
 
 def ravel_multi_index(
-    multi_index: tuple[Array, ...], shape: tuple[int, ...], /, *, mode: Mode | None = None, fill_value: int = -1
+    multi_index: tuple[Array, ...], /, shape: tuple[int, ...], *, mode: Mode | None = None, fill_value: int = -1
 ) -> Array:
     if mode in (None, "raise") and any(part.ndim for part in multi_index):
         try:

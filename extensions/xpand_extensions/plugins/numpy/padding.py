@@ -16,7 +16,7 @@ _MOST_REPEATS: Final = 8
 
 
 @forwards_to(generic.pad)
-def pad(x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
+def pad(x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
     no_mask("pad", x)
     if (
         mode == "linear_ramp"

@@ -8,7 +8,7 @@ from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK
 
 
-def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     size = x.shape[axis]
     if not 0 < k < size:
         return generic.top_k(x, k, axis=axis, largest=largest)

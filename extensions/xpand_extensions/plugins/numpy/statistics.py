@@ -12,7 +12,7 @@ from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._arguments import with_initial
 
 
-def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
     flat = as_last(xp, x, axis)
     if isinstance(q, float) and method == "linear" and flat.shape[-1]:
         return _quantile(flat, q).reshape(order.shape(x, (), axis, keepdims))

@@ -24,7 +24,7 @@ _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "ma
 
 
 def sliding_window_view(
-    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+    x: Array, /, window_shape: Any, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     no_mask("sliding_window_view", x)
     shape, steps = list(x.shape), list(x.strides)
@@ -56,7 +56,7 @@ window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
 @forwards_to(windows.window_mean)
-def window_mean(x: Array, window_shape: Any, /, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
+def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     no_mask("window_mean", x)
     steps = passes(window_shape, padding=padding, **where)
     total = _reduce("add", x, steps)

@@ -9,7 +9,7 @@ from xpand_extensions.generic import bits as generic
 from ._unsigned import on_signed
 
 
-def bitcast(x: Array, dtype: DType, /) -> Array:
+def bitcast(x: Array, /, dtype: DType) -> Array:
     if dtype.itemsize == x.dtype.itemsize:
         return x.view(dtype)
     # Always a copy: `contiguous` doesn't change the strides of axes of size one, which `view` may refuse.

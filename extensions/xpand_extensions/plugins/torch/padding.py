@@ -16,7 +16,7 @@ _HALF: Final = 2**63
 
 
 @forwards_to(generic.pad)
-def pad(x: Array, pad_width: Any, /, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
+def pad(x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
     if (
         mode == "constant"
         and isinstance(constant_values, (bool, int, float, complex))

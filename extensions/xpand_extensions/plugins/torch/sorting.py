@@ -22,7 +22,7 @@ def _gathered(x: Array, axis: int, indices: Array) -> Array:
     return x.gather(axis, indices) if signed is None else x.view(signed).gather(axis, indices).view(x.dtype)
 
 
-def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     key = ordered(x)
     if is_concrete(x) and 0 < 4 * k < x.shape[axis]:
         indices = _selected(key.detach(), k, axis, largest)
@@ -56,11 +56,11 @@ def _selected(key: Array, k: int, axis: int, largest: bool) -> Array:
     return indices.gather(axis, _sorted(key.gather(axis, indices), k, axis, largest))
 
 
-def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     return _gathered(x, axis, argpartition(x, kth, axis=axis))
 
 
-def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
     """Sort small integers for values below, at and above the sought one, which is ten times faster."""
     key = ordered(x.detach())
     if not key.numel():

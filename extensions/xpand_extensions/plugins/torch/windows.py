@@ -35,7 +35,7 @@ _LARGE: Final = 2**17
 
 
 def sliding_window_view(
-    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+    x: Array, /, window_shape: Any, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     if not is_traced() and not is_concrete(x):
         # torch.func has no vmap rule for the gradient of unfold.

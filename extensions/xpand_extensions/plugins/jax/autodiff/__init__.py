@@ -23,7 +23,7 @@ def stop_gradient(x: Array, /) -> Array:
 
 
 def jvp(
-    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+    function: Callable[..., Any], /, primals: Sequence[Array], tangents: Sequence[Array], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
     function = explained(getattr(function, "name", "jvp"), function)
     outs, derivatives, aux = jax.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)

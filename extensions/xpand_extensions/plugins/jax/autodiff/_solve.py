@@ -18,7 +18,7 @@ Arrays: TypeAlias = tuple[Array, ...]
 
 @forwards_to(autodiff.custom_linear_solve)
 def custom_linear_solve(
-    matvec: Any, b: Arrays, /, *, solve: Any, transpose_solve: Any, args: Arrays, symmetric: bool, **options: Any
+    matvec: Any, /, b: Arrays, *, solve: Any, transpose_solve: Any, args: Arrays, symmetric: bool, **options: Any
 ) -> tuple[Arrays, Arrays]:
     found = _directly((matvec, solve, transpose_solve), b, args)
     if found is not None:
@@ -51,7 +51,7 @@ def custom_linear_solve(
 
 @forwards_to(autodiff.custom_root)
 def custom_root(
-    f: Any, initial_guess: Arrays, /, *, solve: Any, tangent_solve: Any, args: Arrays, **options: Any
+    f: Any, /, initial_guess: Arrays, *, solve: Any, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
     found = _directly((f, solve, tangent_solve), initial_guess, args)
     if found is not None:

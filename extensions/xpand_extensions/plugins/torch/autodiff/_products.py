@@ -25,7 +25,7 @@ def stop_gradient(x: Array, /) -> Array:
 
 
 def jvp(
-    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+    function: Callable[..., Any], /, primals: Sequence[Array], tangents: Sequence[Array], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
     if any(map(_is_distributed, primals)):  # which has no forward mode
         outs, push, aux = linearize(function, *primals, has_aux=True)

@@ -40,7 +40,7 @@ _CALCULUS: Final = Calculus(_derivative, _transpose, lambda x: x)
 
 @forwards_to(autodiff.custom_linear_solve)
 def custom_linear_solve(
-    matvec: Function, b: Arrays, /, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
+    matvec: Function, /, b: Arrays, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(outer: int, matvec: Function, solve: Function, transpose_solve: Any) -> LinearSystem:
         size: list[int] = []
@@ -52,7 +52,7 @@ def custom_linear_solve(
 
 @forwards_to(autodiff.custom_root)
 def custom_root(
-    f: Function, initial_guess: Arrays, /, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
+    f: Function, /, initial_guess: Arrays, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(outer: int, f: Function, solve: Function, tangent_solve: Function) -> Root:
         of_tangents = tangent_solver(_CALCULUS, f, tangent_solve, outer)
