@@ -24,7 +24,7 @@ from xpand_extensions.optimize._arguments import Limits
 from xpand_extensions.optimize._drivers import Driver, Outcome, Task
 from xpand_extensions.tracing._forward import unwrapped
 
-from .jit import jit_steps
+from .jit._steps import jit_steps
 
 _EPS: Final = 2.0**-52
 _REACH: Final = _EPS**-1.5
