@@ -156,7 +156,7 @@ def test_numbers_take_the_data_type_of_the_first_step(library: Library) -> None:
 
 def test_fori_with_bounds_of_arrays(library: Library) -> None:
     if library.lazy:
-        with pytest.raises(UnsupportedError, match="while_loop: whether to go on is not known"):
+        with pytest.raises(UnsupportedError, match="while_loop: the condition's value is not known"):
             fori_loop(library.asarray(0), 3, lambda i, x: x, library.asarray(1))
         return
     found = fori_loop(

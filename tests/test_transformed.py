@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import operator
 import pickle
 import subprocess
 import sys
@@ -364,6 +365,7 @@ def test_names_from_elsewhere() -> None:
         (xe.sparse.eye(2), "toarray", "`a.todense\\(\\)`"),
         (xe, "PRNGKey", "`random.key"),
         (xe, "fft", "`xp.fft` of the standard"),
+        (xe.named, "softmax", "`named.special.softmax`"),
         (jit, "make_jaxpr", "`jit.make_graph`"),
     ):
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; write .*{write}"):
@@ -382,10 +384,10 @@ def test_names_from_elsewhere_lead_somewhere() -> None:
             owners: dict[str, Any] = {"Sparse": xe.sparse.CSR, "xpand_extensions": xe}
             owner = owners[capability] if capability in owners else getattr(xe, capability)
             assert not hasattr(owner, name) or inspect.ismodule(getattr(owner, name)), f"{capability}.{name} exists"
-            head = instead.partition("`")[2].partition("`")[0].split("(")[0].split("[")[0]
+            head = instead.format(name=name).partition("`")[2].partition("`")[0].split("(")[0].split("[")[0]
             module, _, attribute = head.rpartition(".")
             if module and not module.startswith(("xp", "a")):
-                assert hasattr(getattr(xe, module), attribute), instead
+                assert hasattr(operator.attrgetter(module)(xe), attribute), instead
 
 
 def test_names_outside_the_standard_lead_somewhere() -> None:

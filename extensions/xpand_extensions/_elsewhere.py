@@ -39,6 +39,14 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "solve": "`xp.linalg.solve` of the standard, or `linear_solve.solve`, which takes a method",
         "solve_triangular": "`linalg.triangular_solve`, or `linear_solve.solve_triangular`",
     },
+    "named": {
+        **dict.fromkeys(
+            ("erf", "expit", "log_sigmoid", "log_softmax", "logsumexp", "sigmoid", "softmax", "softplus"),
+            "`named.special.{name}`",
+        ),
+        "nn": "`named.special` for softmax and activations; xpand has no layers",
+        "relu": "`named.maximum(x, 0)`",
+    },
     "optimize": {
         **dict.fromkeys(("curve_fit", "leastsq"), "`optimize.least_squares`"),
         **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_l_bfgs_b", "minimize_scalar"), "`optimize.minimize`"),
@@ -153,7 +161,7 @@ def instead_of(name: str) -> str:
 
 def missing(what: str, capability: str | None, name: str) -> AttributeError:
     """Make the error of a name that `what` lacks. Without a capability, the name is looked for in all."""
-    tables = NAMES.values() if capability is None else [NAMES.get(capability, {})]
+    tables = [NAMES[each] for each in NAMES if each != "named"] if capability is None else [NAMES.get(capability, {})]
     found = next((table[name] for table in tables if name in table), None)
     write = "" if found is None else f"; write {found.format(name=name)}"
     return AttributeError(f"{what} has no attribute {name!r}{write}", name=name)

@@ -12,6 +12,9 @@ by name, reductions name the axes that they remove, and the order of axes matter
 NamedArray({'batch': 2}, array([  6., 150.]))
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from . import (
     _at,
     _axis,
@@ -123,3 +126,6 @@ __all__ += _unary.__all__
 __all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 __all__ += ["roots", "trim_zeros", "vander"]
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+    __getattr__ = elsewhere(__name__)

@@ -49,8 +49,8 @@ def while_loop(
             return False, False
         if not bounded:
             raise UnsupportedError(
-                "while_loop: whether to go on is not known, for the arrays are lazy; give max_iter, which bounds the "
-                "steps, or compute the arrays first"
+                "while_loop: the condition's value is not known, because the arrays are lazy; give max_iter, which "
+                "bounds the steps, or compute the arrays first"
             )
         masks = True
         return True, True
