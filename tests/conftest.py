@@ -99,13 +99,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out tests that don't apply to their parameters; slow ones and other libraries' if that is asked for."""
     unwanted = {item.nodeid for item in items if not _applies(item)}
     if config.getoption("tier") != "deep":
-        tenth = tenth_of_today() if config.getoption("tier") == "ci" else None
-        unwanted |= left_out((item.nodeid for item in items), tenth)
+        unwanted |= slow_ones(items, ci=config.getoption("tier") == "ci")
     if wanted := {name for name in config.getoption("libraries").split(",") if name}:
         unwanted |= {item.nodeid for item in items if not _libraries_of(item) <= wanted}
     if unwanted:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in unwanted])
         items[:] = [item for item in items if item.nodeid not in unwanted]
+
+
+def slow_ones(items: list[pytest.Item], *, ci: bool) -> set[str]:
+    """Return which tests are too slow: of `make test`, where marked ones and a tenth of the others run, or of quick."""
+    names = [item.nodeid for item in items if not (ci and item.get_closest_marker("every_run"))]
+    return left_out(names, tenth_of_today() if ci else None)
 
 
 def _applies(item: pytest.Item) -> bool:

@@ -127,6 +127,7 @@ def test_forwards_to_gives_the_signature_of_another_function(monkeypatch: pytest
         check_plugin(f"{OURS}.plugins.numpy")
 
 
+@pytest.mark.every_run
 def test_every_operation_is_somewhere() -> None:
     import_facades()
     for name, operation in OPERATIONS.items():
@@ -575,6 +576,7 @@ def test_a_generic_version_that_fails_to_import_raises(package: Path) -> None:
         area(np.ones(2))
 
 
+@pytest.mark.every_run
 def test_capabilities_cover_every_library() -> None:
     columns = {*xpand.wrapped_libraries(), "other"}
     for name, row in capabilities().items():

@@ -221,6 +221,7 @@ def test_functions_have_a_badge_for_each_library():
         assert not _doctests.badges(path)
 
 
+@pytest.mark.every_run
 def test_the_capability_table_names_every_operation():
     from xpand_extensions import capabilities
 

@@ -23,7 +23,6 @@ MODULES = {
 """Modules, and how many tests of each pass at least."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_nothing_is_lost(module: str) -> None:
     with_xpand = run([f"sklearn.{module}", "-k", "array_api"], swapped=True)

@@ -117,6 +117,7 @@ IN_STAND_IN = "XPAND_CUPY_STAND_IN" in os.environ
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the stand-in is NumPy, which warns of NaNs
 
 
+@pytest.mark.every_run
 @pytest.mark.skipif(IN_STAND_IN, reason="this is the process with the stand-in")
 def test_against_a_stand_in(tmp_path) -> None:
     package = tmp_path / "cupy"

@@ -681,7 +681,6 @@ def everything(x: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.uint64, torch.int32, torch.float32])
 def test_compiled_in_one_graph(dtype: torch.dtype) -> None:
     x = torch.tensor([[3, 1, 2], [5, 2, 7]]).to(dtype)

@@ -115,6 +115,7 @@ def numpy_alone() -> dict[str, Any]:
     return found | {"stderr": done.stderr}
 
 
+@pytest.mark.every_run
 def test_functions_work_on_numpy_without_optional_packages(numpy_alone: dict[str, Any]) -> None:
     import numpy as np
 
@@ -168,6 +169,7 @@ def test_command_without_rich(numpy_alone: dict[str, Any]) -> None:
     assert any("segment_sum" in name for name in numpy_alone["names"])  # profiles are recorded without rich
 
 
+@pytest.mark.every_run
 def test_the_core_needs_array_api_compat_and_one_library(tmp_path: Path) -> None:
     source = Path(xpand.__file__).parent
     target = tmp_path / "project" / "xpand"

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.test_namespace_cupy import STAND_IN
 
 CUPYX = """
@@ -78,6 +80,7 @@ class RawKernel:
 """
 
 
+@pytest.mark.every_run
 def test_against_a_stand_in(tmp_path: Path) -> None:
     for name, text in {"cupy": STAND_IN + RUNTIME + KERNEL, "cupyx": CUPYX}.items():
         (tmp_path / name).mkdir()

@@ -263,6 +263,7 @@ def test_what_computes_with_arrays_is_not_affected(library: Library) -> None:
         library.assert_equal(x, library.to_numpy(y), rtol=1e-14)
 
 
+@pytest.mark.every_run
 def test_helpers_name_their_data_types() -> None:
     """No array that a function makes on the way has a data type by default: those are the precision's."""
     creation = {"arange", "empty", "eye", "fftfreq", "full", "linspace", "ones", "rfftfreq", "zeros"}

@@ -7,7 +7,7 @@ import pytest
 from tests import singular_points
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch", pytest.param("jax", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
 def test_the_table_is_current(library: str) -> None:
     """`python -m tests.singular_points` writes it."""
     recorded = json.loads(singular_points.OUTPUT.read_text(encoding="utf-8"))

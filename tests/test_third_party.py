@@ -135,6 +135,7 @@ print("done")
     )
 
 
+@pytest.mark.every_run
 def test_it_is_a_library_like_the_others(installed: Path) -> None:
     _succeeds(
         installed,

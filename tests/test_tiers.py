@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -47,6 +48,20 @@ def test_every_tenth_takes_the_same_time():
 def test_no_test_takes_a_tenth_of_the_time_of_a_run():
     seconds = tiers.recorded()
     assert {name: cost for name, cost in seconds.items() if cost > 40.0} == {}
+
+
+def test_marked_tests_run_each_day_but_not_in_quick_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr(tiers, "LIST", tmp_path / "slow.txt")
+    tiers.LIST.write_text("\n".join(f"0.5 {name}" for name in NAMES))
+
+    def item(name):
+        return SimpleNamespace(nodeid=name, get_closest_marker=lambda mark: mark == "every_run" and name in NAMES[:30])
+
+    items = [item(name) for name in NAMES]
+    left = tests.conftest.slow_ones(items, ci=True)
+    assert left.isdisjoint(NAMES[:30])
+    assert len(left) == 0.9 * len(NAMES[30:])
+    assert tests.conftest.slow_ones(items, ci=False) == set(NAMES)
 
 
 def test_without_a_list_all_tests_run(monkeypatch, tmp_path):
@@ -144,6 +159,7 @@ def test_tests_of_a_capability_come_first_and_the_quickest_of_the_others():
     assert not set(run) & set(left)
 
 
+@pytest.mark.every_run
 def test_runs_on_numpy_alone_import_no_other_library():
     arguments = [
         "tests/test_rules_searching.py",

@@ -236,7 +236,6 @@ OF_FUNCTIONS = {"autodiff.jvp", "jit.eval_shape", "vmap.pmap", "vmap.ppermute", 
 """Operations that take functions, and other options than arrays; the permutation of `ppermute` must be concrete."""
 
 
-@pytest.mark.slow
 def test_every_function_of_several_arrays_has_a_case() -> None:
     library = library_of_name("numpy")
     chosen = [case for case in every().values() if len(case.arrays) > 1]

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import xpand
 
 CODE = """
@@ -21,6 +23,7 @@ assert not [name for name in sys.modules if name.partition(".")[0] == "xpand"], 
 """
 
 
+@pytest.mark.every_run
 def test_a_vendored_copy_stands_alone(tmp_path):
     source = Path(xpand.__file__).parent
     target = tmp_path / "project" / "_vendor" / "xpand"

@@ -141,7 +141,6 @@ def test_every_operation_on_the_second_device() -> None:
     assert set(NO_CASE) <= names
 
 
-@pytest.mark.slow
 def test_jax_on_the_second_of_two_devices() -> None:
     environment = os.environ | {
         "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2",

@@ -4,8 +4,8 @@
 them, another tenth each day, and all tenths take about the same time; `make quick` runs none. Of the slow tests of one
 function, the fastest isn't listed unless it takes `DEAR` seconds or longer: so every run checks each property, on all
 libraries where that takes less than `SLOW` seconds, and on one where that takes less than `DEAR`. A test that isn't in
-the list always runs. `module_seconds.json` has the time that the other tests of each module take, for `make quick`. To
-write both files:
+the list always runs. So does one with the mark `every_run` in `make test`, such as checks of the whole repository.
+`module_seconds.json` has the time that the other tests of each module take, for `make quick`. To write both files:
 
     make unit-deep ARGS=--junitxml=results.xml
     python -m tests.tiers results.xml
