@@ -5,7 +5,7 @@ import random
 import threading
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,12 @@ DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint64", "bo
 
 def native(function: Callable[..., Any]) -> Callable[..., Any]:
     return jit(function, compiler="native")
+
+
+@lru_cache(maxsize=1)
+def programs(function: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the native program and NumPy's: the checks of a function with several arrays compile it once."""
+    return native(function), jit(function, compiler="numpy")
 
 
 def assert_same_bits(found: Any, expected: Any) -> None:

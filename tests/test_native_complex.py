@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.test_native import applied, assert_same_bits, elementwise, misaligned, native, reasons, samples
+from tests.test_native import applied, assert_same_bits, elementwise, misaligned, native, programs, reasons, samples
 from xpand_extensions import control_flow, linalg, scatter
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.jit import jit
@@ -36,7 +36,7 @@ def check(f: Callable[..., Any], *arrays: Any, left: frozenset[str] = frozenset(
     """Compare a program with NumPy's; all of its operations are compiled, but for those `left` to NumPy."""
     assert reasons(f, *arrays).keys() <= left
     with np.errstate(all="ignore"):
-        assert_same_bits(native(f)(*arrays), jit(f, compiler="numpy")(*arrays))
+        assert_same_bits(*(program(*arrays) for program in programs(f)))
 
 
 @pytest.mark.parametrize("size", [3, 100], ids=["in registers", "in memory"])

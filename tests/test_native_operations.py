@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.test_native import assert_same_bits, native, reasons, samples
+from tests.test_native import assert_same_bits, native, programs, reasons, samples
 from xpand_extensions import control_flow, random, scatter
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
@@ -23,7 +23,7 @@ def check(f: Callable[..., Any], *arrays: Any, left: frozenset[str] = frozenset(
     """Compare a program with NumPy's; all of its operations are compiled, but for those `left` to NumPy."""
     assert reasons(f, *arrays).keys() <= left
     with np.errstate(all="ignore"):
-        assert_same_bits(native(f)(*arrays), jit(f, compiler="numpy")(*arrays))
+        assert_same_bits(*(program(*arrays) for program in programs(f)))
 
 
 SHAPES = [(2, 3), (3, 1, 50)]
