@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from cmath import isfinite
+from collections.abc import Callable
 from typing import Final
 
 import torch
+from torch.func import debug_unwrap
 
 from ..typing import LibraryArray as Array
 from . import _private as private
@@ -22,6 +24,23 @@ def is_concrete(x: Array) -> bool:
     if is_traced() or x.is_meta:
         return False
     return type(x) in _HOLD_VALUES and not private.is_wrapped(x)
+
+
+def holds_at_some_level(test: Callable[[Array], bool], x: Array) -> bool:
+    """Return whether a test holds for an array, or for one that a level of torch.func wraps as this array."""
+    with private.unobserved():
+        while not test(x):
+            if not private.is_wrapped(x):
+                return False
+            x = debug_unwrap(x, recurse=False)
+    return True
+
+
+def without_grad(x: Array) -> Array:
+    """Remove the wrappers of derivatives, which torch.func.grad adds to every result inside, also to integers."""
+    while not is_traced() and private.is_grad_wrapped(x):
+        x = debug_unwrap(x, recurse=False)
+    return x
 
 
 def is_finite(x: Array) -> bool:

@@ -9,32 +9,24 @@ from __future__ import annotations
 import torch
 from torch.func import debug_unwrap
 
-from .._namespace import is_concrete
 from ..typing import LibraryArray as Array
 from . import _private as private
+from ._concrete import holds_at_some_level, is_concrete
 
 
 def is_differentiated(x: Array) -> bool:
     """Return whether an array is being differentiated. In forward mode this is assumed of any array."""
     if x.requires_grad or private.in_forward_mode():
         return True
-    return private.are_levels_active() and _is_differentiated_below(x)
-
-
-def _is_differentiated_below(x: Array) -> bool:
-    if torch.compiler.is_dynamo_compiling():  # which can't see below the levels of torch.func
-        return True
-    with private.unobserved():
-        while private.is_wrapped(x):
-            x = debug_unwrap(x, recurse=False)
-            if x.requires_grad:
-                return True
-    return False
+    return is_differentiated_in_reverse(x)
 
 
 def is_differentiated_in_reverse(x: Array) -> bool:
     """Return whether an array is being differentiated by reverse mode, at any level."""
-    return bool(x.requires_grad) or (private.are_levels_active() and _is_differentiated_below(x))
+    if x.requires_grad or not private.are_levels_active():
+        return bool(x.requires_grad)
+    # torch.compile can't see below the levels of torch.func.
+    return torch.compiler.is_dynamo_compiling() or holds_at_some_level(lambda x: bool(x.requires_grad), x)
 
 
 def is_differentiated_in_both(x: Array) -> bool:
@@ -47,8 +39,7 @@ def is_all_false(condition: Array) -> bool:
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # reading it would wait
         return False
     with private.unobserved():
-        while private.is_wrapped(condition):
-            condition = debug_unwrap(condition, recurse=False)
+        condition = debug_unwrap(condition)
         return is_concrete(condition) and not bool(condition.any())
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import torch
 from array_api_compat.torch.fft import *
 from array_api_compat.torch.fft import __all__ as _compat_all
-from torch.func import debug_unwrap
 
 from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
 from . import _private as private
+from ._concrete import holds_at_some_level
 
 _XP: Any = sys.modules[__package__]
 _Norm = Literal["backward", "ortho", "forward"]
@@ -23,10 +23,7 @@ def _is_empty(x: Array) -> bool:
     """Return whether there is nothing in an array, or no batch element in what `vmap` has made it of."""
     if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
         return not x.numel()
-    with private.unobserved():
-        while x.numel() and private.is_wrapped(x):
-            x = debug_unwrap(x, recurse=False)
-        return not x.numel()
+    return holds_at_some_level(lambda x: not x.numel(), x)
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:

@@ -20,12 +20,14 @@ Partials: TypeAlias = Callable[..., Sequence[Array | None]]
 _LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
 
 
-def elementwise(signature: str, run: Callable[..., Array], partials: Partials | None = None) -> Callable[..., Array]:
-    """Define an operation, in place of one of the same name.
+def define_operation(
+    signature: str, run: Callable[..., Array], partials: Partials | None = None
+) -> Callable[..., Array]:
+    """Define an operation whose result is like one of its arguments, in place of one of the same name.
 
     Args:
         signature: Its name, and its arguments as PyTorch writes them: options, then tensors. The result is of the
-            shape, data type and device of the last one; the others have the same axes, some maybe further ones.
+            shape, data type and device of the last one. The first axes of all, those of batches, are the same.
         run: Computes it on concrete tensors.
         partials: Its derivatives; None if its derivatives are zero.
 

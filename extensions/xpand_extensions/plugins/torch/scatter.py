@@ -5,13 +5,11 @@ from collections.abc import Callable
 from typing import Any, Final, Self, TypeGuard
 
 import torch
-from torch.func import debug_unwrap
 
 import xpand.torch as xp
 from xpand import UnsupportedError, is_concrete
 from xpand.extend import LibraryArray as Array, Scalar
-from xpand.torch import _private as private
-from xpand.torch._concrete import is_traced
+from xpand.torch._concrete import without_grad
 from xpand.torch._dtypes import SIGNED, from_ordered
 from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
@@ -88,7 +86,7 @@ class TorchAt(GenericAt):
         if operation == "set":
             table = _set(table, index, values, unique=rows.unique)
         elif operation == "power":
-            wider = Rows(_plain(index), count, rows.width, rows.shape, unique=False, dropped=False)
+            wider = Rows(without_grad(index), count, rows.width, rows.shape, unique=False, dropped=False)
             table = super()._write_rows(table, wider, values, operation)
         elif operation == "divide":
             table = table / _combine(torch.ones_like(table), index, values, "multiply")
@@ -100,7 +98,7 @@ class TorchAt(GenericAt):
         if rows.dropped:
             table = torch.cat([table, table.new_ones((1, rows.width))])
         count = rows.count + rows.dropped
-        wider = Rows(_plain(rows.index), count, rows.width, rows.shape, unique=rows.unique, dropped=False)
+        wider = Rows(without_grad(rows.index), count, rows.width, rows.shape, unique=rows.unique, dropped=False)
         return super()._apply_rows(table, wider, function)[: rows.count]
 
     def _write_positions(self, operation: Any, values: Any, mode: Mode | None) -> Array:
@@ -179,13 +177,6 @@ def _is_ordered(index: Array, values: Array) -> bool:
     return is_concrete(index) and index.is_cpu and not values.requires_grad
 
 
-def _plain(x: Array) -> Array:
-    """Remove the wrappers of torch.func.grad, which it adds to every result inside, also to integers."""
-    while not is_traced() and private.is_grad_wrapped(x):
-        x = debug_unwrap(x, recurse=False)
-    return x
-
-
 class _Runs(Runs):
     """Runs of an index, all of it within `0 <= index < count`."""
 
@@ -201,7 +192,7 @@ class _Runs(Runs):
 
     @property
     def longest(self) -> int:
-        lengths = _plain(self.stop - self.first)
+        lengths = without_grad(self.stop - self.first)
         return int(lengths.max()) if lengths.numel() and is_concrete(lengths) else len(self.sorted_index)
 
 

@@ -24,7 +24,7 @@ from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic.special._gamma import factorials
 
-from ._operators import elementwise
+from ._operators import define_operation
 from ._plain import is_on_host, on_host
 
 _WITH_KERNELS: Final = (torch.float32, torch.float64)
@@ -123,9 +123,9 @@ def polygamma(n: int, x: Array, /) -> Array:
 
 
 # PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
-_differentiable_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
-_differentiable_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
-_differentiable_polygamma = elementwise(
+_differentiable_gammaln = define_operation("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
+_differentiable_digamma = define_operation("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
+_differentiable_polygamma = define_operation(
     "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
 )
 

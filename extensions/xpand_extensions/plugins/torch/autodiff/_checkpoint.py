@@ -1,8 +1,7 @@
 """Checkpointed functions on PyTorch, also under torch.func, where `torch.utils.checkpoint` doesn't work."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TypeAlias
 
 import torch
 import torch.utils.checkpoint
@@ -14,11 +13,8 @@ from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, check_no_of
 from xpand_extensions.vmap._names import are_bound
 
 from ._closures import captured_by, outer_errors, with_arguments
-from ._levels import Rule, call, is_floating, merged
+from ._levels import Arrays, Function, Rule, call, is_floating, merged
 from ._products import jvp, vjp
-
-Arrays: TypeAlias = "tuple[Array, ...]"
-Function: TypeAlias = Callable[..., Arrays]
 
 
 def checkpoint(

@@ -22,6 +22,7 @@ from xpand_extensions.vmap import _names as names
 from .._plain import has_tangent
 
 Arrays: TypeAlias = "tuple[Array, ...]"
+Function: TypeAlias = Callable[..., Any]
 
 
 class Rule(NamedTuple):

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import RLock, _DummyThread, current_thread
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import torch
 from torch.func import debug_unwrap
@@ -13,9 +13,7 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from .._errors import with_errors
-from ._levels import conjugated, depends, is_floating, merged, with_warnings
-
-Arrays: TypeAlias = tuple[Array, ...]
+from ._levels import Arrays, conjugated, depends, is_floating, merged, with_warnings
 
 private.load_forward_rules()  # once at import, so that PyTorch doesn't warn in the user's call
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 
@@ -11,9 +11,7 @@ from xpand_extensions._captures import with_own_cells
 
 from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, outer_errors, with_arguments
-from ._levels import Rule, call, is_traced_anywhere
-
-Arrays: TypeAlias = "tuple[Array, ...]"
+from ._levels import Arrays, Rule, call, is_traced_anywhere
 
 
 def custom_jvp(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -10,15 +10,14 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions import autodiff
 from xpand_extensions._captures import solved_directly, with_own_cells
 from xpand_extensions._dispatch import forwards_to
+from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 
 from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, check_arguments, outer_error, outer_errors, with_arguments
-from ._levels import Rule, call, is_floating, is_traced_anywhere
+from ._levels import Arrays, Function, Rule, call, is_floating, is_traced_anywhere
 from ._products import linear_transpose, linearize, vjp
 
-Arrays: TypeAlias = tuple[Array, ...]
-Function: TypeAlias = Callable[..., Any]
 Equation: TypeAlias = LinearSystem | Root
 
 
@@ -159,17 +158,10 @@ def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Arr
     return call(Rule(forward, forward, pull, push), (*xs, *rhs, *(x.detach() for x in given)))
 
 
-class _Type(NamedTuple):
-    """The type of an array, stored because its levels of torch.func may finish before the type is needed."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-    device: Any
+def _types(arrays: Sequence[Array]) -> list[ArraySpec]:
+    """Return the types of arrays, whose levels of torch.func may finish before the types are needed."""
+    return list(map(ArraySpec.of, arrays))
 
 
-def _types(arrays: Sequence[Array]) -> list[_Type]:
-    return [_Type(tuple(x.shape), x.dtype, x.device) for x in arrays]
-
-
-def _zeros(types: Sequence[Any]) -> Arrays:
-    return tuple([torch.zeros(x.shape, dtype=x.dtype, device=x.device) for x in types])
+def _zeros(types: Sequence[ArraySpec]) -> Arrays:
+    return tuple([x.zeros() for x in types])

@@ -1,21 +1,18 @@
 """Branches on PyTorch: Python's where the condition can be read, operations where a graph is made."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
 import torch
 from torch.func import debug_unwrap
 
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
-from xpand.torch._concrete import is_traced
+from xpand.torch._concrete import holds_at_some_level, is_traced
 from xpand_extensions.control_flow._checkpointed import selected
 from xpand_extensions.vmap._names import are_bound
 
+from ..autodiff._levels import Arrays, Function
 from ._traced import either, of_lanes
-
-Arrays: TypeAlias = "tuple[Array, ...]"
-Function: TypeAlias = Callable[..., Any]
 
 
 def cond(pred: Array, true_fun: Function, false_fun: Function, *operands: Array) -> Arrays:
@@ -72,20 +69,15 @@ def holds(active: Array) -> tuple[bool, bool]:
     """Return whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
     if not private.is_wrapped(active):
         return bool(active), False
-    values, mapped = _below(active)
     with private.unobserved():
-        return bool(torch.any(values)), mapped
+        return bool(torch.any(debug_unwrap(active))), _is_mapped(active)
 
 
 def is_known(x: Array) -> bool:
     """Return whether a value can be read, as one value for all lanes."""
-    return not is_traced() and not _below(x)[1]
+    return not is_traced() and not _is_mapped(x)
 
 
-def _below(x: Array) -> tuple[Array, bool]:
-    """Return an array below all levels, and whether one of them maps it."""
-    mapped = False
-    while private.is_wrapped(x):
-        mapped = mapped or private.is_mapped(x)
-        x = debug_unwrap(x, recurse=False)
-    return x, mapped
+def _is_mapped(x: Array) -> bool:
+    """Return whether some level maps an array."""
+    return holds_at_some_level(private.is_mapped, x)

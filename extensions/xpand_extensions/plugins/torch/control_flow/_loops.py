@@ -5,9 +5,8 @@ torch.func. Inside of those, loops with a concrete number of steps are unrolled.
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import torch
 
@@ -21,11 +20,9 @@ from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed
 from xpand_extensions.generic.control_flow import _loops as scans
 from xpand_extensions.generic.control_flow._loops import counted, looped
 
+from ..autodiff._levels import Arrays, Function
 from ._branches import holds, is_known, is_open, unaliased
 from ._traced import FEW_STEPS, is_long, repeated, saves, scanned
-
-Arrays: TypeAlias = "tuple[Array, ...]"
-Function: TypeAlias = Callable[..., Any]
 
 # An unrolled step costs the compiler about 35 ms, the operator 0.5 s.
 _FEW_COMPILED_STEPS: Final = 16
@@ -45,10 +42,7 @@ def scan(
 
 def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
     if batch_size is not None and xs[0].shape[0]:
-        batches = zip(*[torch.split(x, batch_size) for x in xs])
-        over = torch.func.vmap(f)
-        found = [over(*batch) for batch in batches]
-        return tuple([torch.cat(parts) for parts in zip(*found)])
+        return tuple(torch.func.vmap(f, chunk_size=batch_size)(*xs))
     return scan(lambda _, x: ((), f(*x)), (), xs, xs[0].shape[0])[1]
 
 

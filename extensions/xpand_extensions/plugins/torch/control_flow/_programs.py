@@ -6,7 +6,7 @@ if the layout of the carry changes, and under vmap.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
@@ -15,13 +15,10 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from .._operators import Program, numbered, run_program
+from ..autodiff._levels import Arrays, Function
 from ..jit._inductor import BY_INDUCTOR, compiled_graph
 from ..jit._simplify import invariants
 from ..jit._trace import graph_of, tracing, without_values
-
-Arrays: TypeAlias = "tuple[Array, ...]"
-Function: TypeAlias = Callable[..., Arrays]
-
 
 # A step around another loop, with fewer operations than these, takes about as long without being compiled.
 _FEW_OPERATIONS: Final = 16

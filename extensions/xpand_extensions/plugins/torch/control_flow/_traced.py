@@ -1,8 +1,8 @@
 """Traced loops and branches, whose derivatives in both modes are loops and branches again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import torch
 
@@ -21,11 +21,8 @@ from xpand_extensions.control_flow._checkpointed import (
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
-from ..autodiff._levels import Lanes, Rule, call, is_floating
+from ..autodiff._levels import Arrays, Function, Lanes, Rule, call, is_floating
 from . import _programs as programs
-
-Arrays: TypeAlias = "tuple[Array, ...]"
-Function: TypeAlias = Callable[..., Any]
 
 # Shorter loops save little, so that blocks would only compute each step twice.
 FEW_STEPS: Final = 64

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -15,9 +15,7 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.jit._host import of_shapes, pure_callback as facade
 
 from .._operators import Program, numbered, program_operation, run_program
-from ..autodiff._levels import Lanes, Rule, call
-
-Arrays: TypeAlias = "tuple[Array, ...]"
+from ..autodiff._levels import Arrays, Lanes, Rule, call
 
 
 class _Host(NamedTuple):

@@ -1,11 +1,8 @@
-"""Threefry-2x32 on PyTorch, which has few functions of uint32: with the same bits as int32.
+"""Threefry-2x32 on PyTorch, and samplers.
 
-NumPy hashes concrete keys on the CPU, block by block, into the memory of tensors.
-
-Random numbers of many keys on PyTorch: samplers, whose loops depend on values, as one operation each.
-
-PyTorch's compiler must not see their steps, nor those of their derivatives, which take it minutes. On the CPU NumPy
-computes them.
+PyTorch has few functions of uint32, so the words are int32 with the same bits. On the CPU NumPy hashes concrete keys
+into the memory of tensors, block by block. Samplers of many keys are one operation each, because PyTorch's compiler
+takes minutes for their steps, and for those of their derivatives.
 """
 
 import math
@@ -28,7 +25,7 @@ from xpand_extensions.random._arguments import arrays_of
 
 from ...numpy import random as of_host
 from ...numpy.random import _blocks as blocks
-from .._operators import elementwise
+from .._operators import define_operation
 from .._plain import is_plain
 from ..autodiff._checkpoint import pulled_back
 
@@ -96,27 +93,18 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
         data = torch.full((), data, dtype=torch.int64, device=key.device)
     data = _int64(data)
     if is_on_host(key) and is_on_host(data):
-        return _folded(key, data)
+        return _FOLD_IN(data, key)
     low = data.to(torch.int32).unsqueeze(-1)
     return torch.cat(_hashed(key, torch.zeros_like(low), low), dim=-1).view(torch.uint32)
 
 
-@torch.library.custom_op("xpand::fold_in", mutates_args=())  # type: ignore[untyped-decorator]
-def _folded(keys: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+def _fold_in(data: Array, keys: Array) -> Array:
     pairs = zip(keys.reshape(-1, 2).tolist(), data.reshape(-1).tolist())
     rows = [blocks.hash_one((first, second), number & 0xFFFFFFFF) for (first, second), number in pairs]
     return torch.tensor(rows, dtype=torch.uint32).reshape(keys.shape)
 
 
-@_folded.register_fake  # type: ignore[untyped-decorator]
-def _(keys: Any, data: Any) -> Array:
-    return torch.empty(keys.shape, dtype=torch.uint32, device=keys.device)
-
-
-@_folded.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: Any, keys: Array, data: Array) -> Any:
-    given = ((keys, in_dims[0]), (data, in_dims[1]))
-    return _folded(*[x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in given]), 0
+_FOLD_IN: Final = define_operation("fold_in(Tensor data, Tensor keys)", _fold_in)
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
@@ -230,7 +218,7 @@ def uniform(
 
 
 # It has more steps than PyTorch's compiler should see: it repeats them at each use of the result.
-_CORRECTION: Final = elementwise(
+_CORRECTION: Final = define_operation(
     "rounding(Tensor span, Tensor low, Tensor u)", lambda span, low, u: scales.correction(u, span, low)
 )
 
@@ -303,13 +291,13 @@ def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[
     return pulled_back(function, (a, sample), (torch.ones_like(a),))
 
 
-_SLOPE = elementwise("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)
-_GAMMA = elementwise("gamma(bool log_space, Tensor keys, Tensor a)", _gamma, _slopes)
-_POISSON = elementwise(
+_SLOPE = define_operation("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)
+_GAMMA = define_operation("gamma(bool log_space, Tensor keys, Tensor a)", _gamma, _slopes)
+_POISSON = define_operation(
     "poisson(Tensor keys, Tensor lam)",
     lambda *tensors: _evaluated(of_host.poisson_elements, generics.poisson_elements, *tensors),
 )
-_BINOMIAL = elementwise(
+_BINOMIAL = define_operation(
     "binomial(Tensor keys, Tensor n, Tensor p)",
     lambda *tensors: _evaluated(of_host.binomial_elements, generics.binomial_elements, *tensors),
 )

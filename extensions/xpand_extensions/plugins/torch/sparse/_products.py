@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
-from torch.func import debug_unwrap
 
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
-from xpand.torch._concrete import is_traced
+from xpand.torch._concrete import is_traced, without_grad
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic import sparse as generic
@@ -225,11 +224,7 @@ def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 def _unwrapped(x: Array) -> Array:
     """Unwrap an array without derivatives; a mapped one stays wrapped at the level of vmap."""
-    if is_traced() or x.is_floating_point() or x.is_complex():
-        return x
-    while private.is_grad_wrapped(x):
-        x = debug_unwrap(x, recurse=False)
-    return x
+    return x if x.is_floating_point() or x.is_complex() else without_grad(x)
 
 
 _of_numpy = import_if_usable("xpand_extensions.plugins.numpy.sparse._assembly")  # it needs SciPy

@@ -9,9 +9,8 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
 from ..autodiff._checkpoint import pushed_forward
-from ..autodiff._levels import Rule, call
+from ..autodiff._levels import Arrays, Rule, call
 
-Arrays: TypeAlias = "tuple[Array, ...]"
 Batches: TypeAlias = "Callable[..., tuple[Arrays, tuple[bool, ...]]]"
 
 
