@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from xpand.extend import Array
-from xpand_extensions.generic.linear_solve._krylov_cg import CG
-from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, Step, flags, ratio
+from xpand_extensions.generic.linear_solve._krylov_cg import CG, CG_LATE
+from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, Method, Step, flags, ratio
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop
 from xpand_extensions.linear_solve._operators import Matrix
 
@@ -24,6 +24,10 @@ _MANY: Final = 32
 
 class Columns(Loop):
     """The loop, with the vectors of many systems as columns, if all have the same matrix by diagonals."""
+
+    def __init__(self, method: Method, system: Any, *args: Any) -> None:
+        """Take the arguments of a loop."""
+        super().__init__(CG_LATE if method is CG and system.is_preconditioned else method, system, *args)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
         """Take steps until all systems need a check, or have taken so many."""

@@ -78,15 +78,16 @@ class Diagonals(Layout):
 
 
 class Rows(Layout):
-    """A matrix by the positions of entries in rows: tuples of the first entry of each row, the second, and so on.
+    """A matrix by the positions of entries in rows: the first entry of each row, the second, and so on.
 
-    A matrix with few rows has one array of all: (*batch, m, slots).
+    `values` are (*batch, slots, m); `columns` are (slots, m). Missing entries of rows have the value zero. Of a matrix
+    with few rows the last two axes are swapped.
     """
 
     __slots__ = ("columns", "container", "values")
 
-    def __init__(self, container: Sparse, values: tuple[Array, ...], columns: tuple[Array, ...]) -> None:
-        """Keep the parts: missing entries of rows have the value zero."""
+    def __init__(self, container: Sparse, values: Array, columns: Array) -> None:
+        """Keep the parts."""
         self.container, self.values, self.columns = container, values, columns
 
     @property
@@ -101,17 +102,20 @@ class Rows(Layout):
 
     def times(self, x: Array) -> Array:
         """Multiply with vectors along the last axis."""
-        return jax.lax.platform_dependent(self.values, self.columns, x, cpu=partial(apart, _summed), default=_summed)
+        summed = _by_rows if self.container.shape[-2] <= FEW_ROWS else _slot_by_slot
+        return jax.lax.platform_dependent(self.values, self.columns, x, cpu=partial(apart, summed), default=summed)
 
 
-def _summed(values: tuple[Array, ...], columns: tuple[Array, ...], x: Array) -> Array:
-    return sum(_product(v, c, x) for v, c in zip(values, columns))
+def _slot_by_slot(values: Array, columns: Array, x: Array) -> Array:
+    return sum(values[..., i, :] * _taken(x, columns[i]) for i in range(columns.shape[0]))
 
 
-def _product(values: Array, columns: Array, x: Array) -> Array:
-    """Multiply by the elements of vectors at positions: a number for each row, or several, which are added."""
-    product = values * x.at[..., columns].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    return product if columns.ndim == 1 else jnp.sum(product, axis=-1)
+def _by_rows(values: Array, columns: Array, x: Array) -> Array:
+    return jnp.sum(values * _taken(x, columns), axis=-1)
+
+
+def _taken(x: Array, positions: Array) -> Array:
+    return x.at[..., positions].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def apart(function: Callable[..., Array], *args: Any) -> Array:
@@ -142,18 +146,19 @@ def arranged(a: Any) -> Any:
     entries: Array = a.values
     indices: Array = a.indices
     first, end, slots = a.indptr[:-1], a.indptr[1:], a.plan.slots
-    are_together = m <= FEW_ROWS and not a.plan.diagonals
-    if are_together:
+    if m <= FEW_ROWS and not a.plan.diagonals:
         first, end = first[:, None], end[:, None]
-    values, columns = [], []
+    else:
+        slots = slots[:, None]
     inside: dict[str, Any] = {"mode": "clip", "wrap_negative_indices": False}
-    for slot in [slots] if are_together else range(slots.shape[0]):
-        positions = first + slot
-        values.append(jnp.where(positions < end, entries.at[..., positions].get(**inside), 0))
-        columns.append(indices.at[positions].get(**inside))
+    positions = first + slots
+    values = jnp.where(positions < end, entries.at[..., positions].get(**inside), 0)
+    columns = indices.at[positions].get(**inside)
     if not a.plan.diagonals:
-        return Rows(a, tuple(values), tuple(columns))
-    rows = jnp.arange(m, dtype=a.indptr.dtype)
+        return Rows(a, values, columns)
+    distances = columns - jnp.arange(m, dtype=a.indptr.dtype)
     offsets = tuple([each.shape[1] - m for each in a.plan.diagonals])
-    data = [sum(jnp.where(c - rows == each, v, 0) for v, c in zip(values, columns)) for each in offsets]
+    # Summed one by one: a sum over the axis reads the entries again for each offset.
+    pairs = [(distances[i], values[..., i, :]) for i in range(slots.shape[0])]
+    data = [sum(jnp.where(d == each, v, 0) for d, v in pairs) for each in offsets]
     return Diagonals(jnp.stack(data, axis=-2), offsets, n)
