@@ -1,6 +1,7 @@
 """Padding: every library against numpy.pad and jax.lax.pad, transformations, bad input."""
 
 from fractions import Fraction
+from functools import cache
 from math import floor
 from typing import Any
 
@@ -79,17 +80,21 @@ def test_agrees_with_numpy(library: Library) -> None:
     run()
 
 
+@cache
+def ramps(dtype: str) -> list[tuple[np.ndarray, list[tuple[int, int]], list[tuple[int, int]], np.ndarray]]:
+    """Return integers, widths and ends, and the ramps: fractions take long, so those of all libraries are the same."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    x = np.asarray([[low, 3], [high, high - 1]], dtype=dtype)
+    wide = [(3, 7), (1, 49)], [(high, low), (5, high)]
+    wider = [(98, 1), (300, 0)], [(low, 0), (high, 0)]
+    return [(x, widths, ends, ramp(x, widths, ends).astype(dtype)) for widths, ends in (wide, wider)]
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_linear_ramps_of_integers_are_exact(library: Library, dtype: str) -> None:
-    info = np.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
-    x = np.asarray([[low, 3], [high, high - 1]], dtype=dtype)
-    for widths, ends in (
-        ([(3, 7), (1, 49)], [(high, low), (5, high)]),
-        ([(98, 1), (300, 0)], [(low, 0), (high, 0)]),
-    ):
+    for x, widths, ends, expected in ramps(dtype):
         result = pad(library.asarray(x), widths, mode="linear_ramp", end_values=ends)
-        library.assert_equal(result, ramp(x, widths, ends).astype(dtype))
+        library.assert_equal(result, expected)
 
 
 @pytest.mark.parametrize("dtype", [*NUMERIC, "bool"])
