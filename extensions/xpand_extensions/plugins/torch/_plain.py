@@ -1,6 +1,6 @@
 """Which tensors are plain values, so that kernels of other libraries may read them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from torch.autograd import forward_ad
 
 from xpand import is_concrete
-from xpand.extend import LibraryArray as Array
+from xpand.extend import DType, LibraryArray as Array
 from xpand.torch import _private as private
 
 _ON_HOST: Final = (torch.float32, torch.float64)
@@ -30,9 +30,9 @@ def is_plain(*tensors: Array) -> bool:
     )
 
 
-def is_on_host(*tensors: Array) -> bool:
-    """Return whether NumPy may compute a function of tensors: plain values on the CPU, of float32 or float64."""
-    return is_plain(*tensors) and all(x.is_cpu and x.dtype in _ON_HOST for x in tensors)
+def is_on_host(*tensors: Array, dtypes: Sequence[DType] = _ON_HOST) -> bool:
+    """Return whether NumPy may compute a function of tensors: plain values on the CPU, of some data types."""
+    return is_plain(*tensors) and all(x.is_cpu and x.dtype in dtypes for x in tensors)
 
 
 def on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:

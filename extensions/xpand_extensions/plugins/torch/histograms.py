@@ -14,11 +14,12 @@ from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 from xpand_extensions.plugins.numpy import histograms as host
 
-from ._plain import is_plain, on_host
+from ._plain import is_on_host, on_host
 from ._unsigned import on_ordered, ordered
 from .scatter import TorchAt
 
-_ON_HOST: Final = (torch.float32, torch.float64, torch.int64, torch.int32)
+# No derivative with respect to plain values reaches the edges.
+_on_host: Final = partial(is_on_host, dtypes=(torch.float32, torch.float64, torch.int64, torch.int32))
 
 
 @forwards_to(generic.bincount)
@@ -64,11 +65,6 @@ def _counts(x: Any, edges: Any) -> Any:
 
 def is_ascending(edges: Array, /) -> Array:
     return on_host(host.is_ascending, edges) if _on_host(edges) else generic.is_ascending(edges)
-
-
-def _on_host(*tensors: Array) -> bool:
-    """Return whether NumPy can read values without a copy, and no derivative with respect to them reaches the edges."""
-    return is_plain(*tensors) and all(x.is_cpu and x.dtype in _ON_HOST for x in tensors)
 
 
 def _find(x: Array, edges: Array, uniform: bool) -> Array:

@@ -11,14 +11,13 @@ import torch
 from torch.nn import functional
 
 import xpand.torch as xp
-from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import interpolation as generic
 from xpand_extensions.generic.interpolation._pieces import sampled, turned
 
 from ..numpy import interpolation as _host
-from ._plain import has_tangent, is_on_host, on_host
+from ._plain import is_on_host, is_plain, on_host
 
 _BLOCK: Final = 1 << 14
 """The number of values in a block."""
@@ -32,9 +31,8 @@ _KERNELS: Final = (torch.float32, torch.float64)
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
     *points, d = coordinates.shape[1:]
     channels, count = grid.shape[-1], math.prod(points)
-    concrete = is_concrete(grid) and is_concrete(coordinates)
     # Each block would make a gradient as large as the grid; and a compiler fuses the operations itself.
-    if grid.is_cuda or not concrete or _is_recorded(grid, coordinates):
+    if grid.is_cuda or not is_plain(grid, coordinates):
         return sampled(grid, coordinates, extrapolation, _take)
     if channels * count <= _FEW and is_on_host(grid, coordinates):
         return on_host(_host.grid_sample, grid, coordinates, extrapolation=extrapolation)
@@ -61,11 +59,6 @@ def interp(x: Array, points: Array, values: Array, /, **options: Any) -> Array:
     if is_on_host(x, points, values):
         return on_host(_host.interp, x, points, values, **options)
     return generic.interp(x, points, values, **options)
-
-
-def _is_recorded(*arrays: Array) -> bool:
-    recorded = torch.is_grad_enabled() and any(x.requires_grad for x in arrays)
-    return recorded or any(map(has_tangent, arrays))
 
 
 def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> Array | None:

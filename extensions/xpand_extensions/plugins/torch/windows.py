@@ -12,7 +12,6 @@ import torch
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
-from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand.torch._dtypes import SIGNED, from_ordered
 from xpand_extensions.generic import windows as generic
@@ -22,7 +21,7 @@ from xpand_extensions.windows._arguments import Pass, reducers
 from xpand_extensions.windows._tiles import Tiles
 
 from ..numpy import windows as host
-from ._plain import is_on_host, on_host
+from ._plain import is_on_host, is_plain, on_host
 from ._unsigned import on_ordered, ordered
 
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
@@ -56,7 +55,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
         return _reduce(combination, x.view(SIGNED[x.dtype]), steps).view(x.dtype)
     if x.numel() <= _SMALL and is_on_host(x):
         return on_host(partial(host._reduce, combination), x, steps=steps)
-    if x.numel() < _LARGE or not steps or not _may_write(x):
+    if x.numel() < _LARGE or not steps or not (x.is_cpu and is_plain(x)):
         return pieces.reduce_by(combination, x, steps)
     function = _FUNCTIONS[combination]
     if x.dtype == torch.bool:
@@ -64,17 +63,6 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
     empty = partial(torch.empty, dtype=x.dtype)
     fill = identity(xp, x.dtype, combination)
     return Tiles(function, empty, fill, combination in ("min", "max")).reduce(x, steps)
-
-
-def _may_write(x: Array) -> bool:
-    """Return whether the results of functions may be written into other tensors: nothing traces them."""
-    return (
-        type(x) is torch.Tensor
-        and x.device.type == "cpu"
-        and not (x.requires_grad and torch.is_grad_enabled())
-        and not private.in_forward_mode()
-        and is_concrete(x)
-    )
 
 
 window_sum, window_prod, window_min, window_max = reducers(_reduce)
