@@ -215,6 +215,21 @@ def test_slopes_of_columns(library: Library) -> None:
     assert_equal(nx.set_gradients(value, (x,), (library.asarray(VECTOR),)), 2.0)
 
 
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_arrays_of_numpy_are_converted(library: Library) -> None:
+    """POT computes some values on the host, and gives them to the backend as they are."""
+    nx = for_pot.backend(library.xp)()
+    like = library.asarray(VECTOR)
+    plan = nx.todense(nx.coo_matrix(np.ones(2), np.arange(2), library.asarray(np.arange(2)), (2, 2), type_as=like))
+    assert_equal(plan, np.eye(2))
+    assert plan.dtype == like.dtype
+    assert_equal(nx.set_gradients(library.asarray(np.asarray(2.0)), VECTOR, VECTOR), 2.0)
+    tensorlib = for_tensorly.backend(library.xp)
+    assert_equal(tensorlib.tensor([like[0], 2.0, VECTOR[1]], **tensorlib.context(like)), [VECTOR[0], 2.0, VECTOR[1]])
+    seconds = nx._bench(lambda x: x + x, VECTOR, n_runs=2)
+    assert len(seconds) == 2 and all(value >= 0 for value in seconds.values())
+
+
 def test_gradient_of_slopes_of_columns_on_numpy() -> None:
     def value(x: Any) -> Any:
         with for_pot.backend_of(x):

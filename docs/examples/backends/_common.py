@@ -4,9 +4,12 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-import xpand
+from xpand import array_namespace
+from xpand.extend import device_of, is_array
 from xpand.typing import Array
 from xpand_extensions import linalg
+
+NUMBERS = frozenset({bool, int, float, complex})
 
 
 def same_as(xp: Any, names: tuple[str, ...], reductions: tuple[str, ...]) -> dict[str, Any]:
@@ -35,22 +38,25 @@ def reduction(function: Callable[..., Array]) -> Callable[..., Array]:
 def array(xp: Any, values: Any, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of an array, of numbers, or of nested lists of both."""
     if isinstance(values, (list, tuple)) and holds_arrays(values):
-        return xp.stack([array(xp, value, dtype, device) for value in values])
+        if all(is_array(value) and array_namespace(value) is xp for value in values):
+            values = xp.stack(values)
+        else:
+            return xp.stack([array(xp, value, dtype, device) for value in values])
     return xp.asarray(values, dtype=dtype, device=device)
 
 
 def holds_arrays(values: Any) -> bool:
     """Return whether nested lists have arrays in them."""
     if isinstance(values, (list, tuple)):
-        return any(map(holds_arrays, values))
-    return xpand.is_array_api_obj(values)
+        return not NUMBERS.issuperset(map(type, values)) and any(map(holds_arrays, values))
+    return is_array(values)
 
 
 def diag(xp: Any, x: Array, k: int = 0) -> Array:
     """Return the diagonal of a matrix, or the matrix with a vector on its diagonal: `numpy.diag`."""
     if x.ndim == 2:
         return linalg.diagonal(x, offset=k)
-    like = {"dtype": x.dtype, "device": xpand.device(x)}
+    like = {"dtype": x.dtype, "device": device_of(x)}
     values = xp.concat([x, xp.zeros((abs(k),), **like)])
     on_diagonal = xp.eye(values.shape[0], k=k, dtype=xp.bool, device=like["device"])
     return xp.where(on_diagonal, values[:, None] if k > 0 else values, xp.zeros((), **like))

@@ -17,6 +17,7 @@ import numpy as np
 import ot.backend
 
 import xpand
+from xpand.extend import device_of, is_array
 from xpand.typing import Array
 from xpand_extensions import (
     autodiff,
@@ -97,7 +98,7 @@ class ArraysOf(type):
     def __instancecheck__(cls, x: Any) -> bool:
         kind = type(x)
         if kind not in cls.known:
-            ours = xpand.is_array_api_obj(x) and (cls.xp is None or xpand.array_namespace(x) is cls.xp)
+            ours = is_array(x) and (cls.xp is None or xpand.array_namespace(x) is cls.xp)
             cls.known[kind] = ours
         return cls.known[kind]
 
@@ -114,7 +115,7 @@ class Common(ot.backend.Backend):
     # Conversions
 
     def _to_numpy(self, a: Any) -> np.ndarray:
-        if not xpand.is_array_api_obj(a):
+        if not is_array(a):
             return np.asarray(a)
         found = convert.to_numpy(autodiff.stop_gradient(a))
         return found if xpand.is_writeable_array(found) else found.copy()  # POT writes into it
@@ -122,11 +123,9 @@ class Common(ot.backend.Backend):
     def _from_numpy(self, a: Any, type_as: Any = None) -> Array:
         return self.xp.asarray(a, **_like(type_as))
 
-    def _own(self, a: Any, type_as: Any = None) -> Array:
-        """Convert an array of NumPy; one of this namespace keeps its derivatives."""
-        if not isinstance(a, self.__type__):
-            return self._from_numpy(a, type_as)
-        return a if type_as is None else self.xp.astype(a, type_as.dtype)
+    def _own(self, a: Any, type_as: Any) -> Array:
+        """Convert an array of NumPy; return one of this namespace as it is, with its derivatives."""
+        return a if isinstance(a, self.__type__) else self._from_numpy(a, type_as)
 
     def _detach(self, a: Array) -> Array:
         return autodiff.stop_gradient(a)
@@ -134,12 +133,12 @@ class Common(ot.backend.Backend):
     def set_gradients(self, val: Array, inputs: Any, grads: Any) -> Array:
         """Return `val` with given gradients: those of a linear function that is subtracted again."""
         val = autodiff.stop_gradient(val)
-        if xpand.is_array_api_obj(inputs):
-            if not xpand.is_array_api_obj(grads):  # the slopes of each column
+        if is_array(inputs):
+            if not is_array(grads):  # the slopes of each column
                 grads = self.xp.stack([self.xp.asarray(slope, **_like(inputs)) for slope in grads], axis=-1)
             inputs, grads = (inputs,), (grads,)
         for x, slope in zip(inputs, grads):
-            x, slope = (self._values(each) if sparse.is_sparse(each) else self._own(each) for each in (x, slope))
+            x, slope = (self._values(each) if sparse.is_sparse(each) else self._own(each, val) for each in (x, slope))
             if x.shape != slope.shape:
                 continue  # of several problems at once, for which POT's own classes have no gradient either
             slope = autodiff.stop_gradient(slope)
@@ -152,7 +151,7 @@ class Common(ot.backend.Backend):
         return self.xp.asarray(a, copy=True)
 
     def dtype_device(self, a: Any) -> tuple[Any, Any]:
-        return (a.dtype, xpand.device(a)) if xpand.is_array_api_obj(a) else (type(a), "cpu")
+        return (a.dtype, xpand.device(a)) if is_array(a) else (type(a), "cpu")
 
     def assert_same_dtype_device(self, a: Any, b: Any) -> None:
         (a_dtype, a_device), (b_dtype, b_device) = self.dtype_device(a), self.dtype_device(b)
@@ -195,7 +194,7 @@ class Common(ot.backend.Backend):
         return self.xp.eye(N, M, **_like(type_as))
 
     def arange(self, stop: Any, start: Any = 0, step: Any = 1, type_as: Any = None) -> Array:
-        return self.xp.arange(start, stop, step, device=None if type_as is None else xpand.device(type_as))
+        return self.xp.arange(start, stop, step, device=None if type_as is None else device_of(type_as))
 
     def linspace(self, start: Any, stop: Any, num: int, type_as: Any = None) -> Array:
         return self.xp.linspace(start, stop, num, **_like(type_as))
@@ -334,7 +333,9 @@ class Common(ot.backend.Backend):
 
     def coo_matrix(self, data: Array, rows: Array, cols: Array, shape: Any = None, type_as: Any = None) -> Any:
         data = self._own(data, type_as)
-        rows, cols = (self.xp.astype(self._own(index), self.xp.int64) for index in (rows, cols))  # POT passes floats
+        data = data if type_as is None else self.xp.astype(data, type_as.dtype)
+        like = {"dtype": self.xp.int64, "device": device_of(data)}  # POT passes floats, and NumPy's arrays
+        rows, cols = (self.xp.asarray(index, **like) for index in (rows, cols))
         shape = tuple(int(self.xp.max(index)) + 1 for index in (rows, cols)) if shape is None else tuple(shape)
         return _native(sparse.COO(data, (rows, cols), shape))
 
@@ -371,4 +372,4 @@ def _native(a: Any) -> Any:
 
 
 def _like(type_as: Any) -> dict[str, Any]:
-    return {} if type_as is None else {"dtype": type_as.dtype, "device": xpand.device(type_as)}
+    return {} if type_as is None else {"dtype": type_as.dtype, "device": device_of(type_as)}

@@ -15,6 +15,7 @@ import pyhf
 import scipy.optimize
 
 import xpand
+from xpand.extend import device_of, is_array
 from xpand.typing import Array
 from xpand_extensions import autodiff, convert, indexing, jit, linalg, random, special, statistics
 
@@ -50,7 +51,10 @@ class Backend:
     def astensor(self, tensor_in: Any, dtype: str = "float") -> Array:
         if dtype not in self.dtypemap:
             raise KeyError(f"Invalid dtype: {dtype!r} must be float, int, or bool.")
-        return array(self.xp, tensor_in, self.dtypemap[dtype])
+        wanted = self.dtypemap[dtype]
+        if type(tensor_in) is self.array_type and tensor_in.dtype == wanted:
+            return tensor_in
+        return array(self.xp, tensor_in, wanted)
 
     def tolist(self, tensor_in: Any) -> Any:
         return tensor_in if isinstance(tensor_in, list) else convert.to_numpy(tensor_in).tolist()
@@ -82,8 +86,8 @@ class Backend:
         return self.xp.stack(sequence, axis=axis)
 
     def concatenate(self, sequence: Sequence[Any], axis: int = 0) -> Array:
-        if not all(isinstance(part, self.array_type) for part in sequence):
-            places = [xpand.device(part) for part in sequence if xpand.is_array_api_obj(part)] or [None]
+        if {*map(type, sequence)} != {self.array_type}:
+            places = [device_of(part) for part in sequence if is_array(part)] or [None]
             sequence = [array(self.xp, part, self.dtypemap["float"], places[0]) for part in sequence]
         return self.xp.concat(sequence, axis=axis)
 
@@ -268,4 +272,4 @@ def _assembled(xp: Any, x: Array, fixed_values: Array, free: tuple[int, ...], fi
     if not fixed:
         return x
     order = np.argsort(np.asarray(free + fixed))
-    return xp.take(xp.concat([x, fixed_values]), xp.asarray(order, device=xpand.device(x)), axis=0)
+    return xp.take(xp.concat([x, fixed_values]), xp.asarray(order, device=device_of(x)), axis=0)

@@ -16,6 +16,7 @@ from tensorly.backend import BackendManager
 from tensorly.backend.core import Backend
 
 import xpand
+from xpand.extend import device_of, is_array
 from xpand.typing import Array
 from xpand_extensions import convert, linalg, scatter, special
 
@@ -65,18 +66,20 @@ class Common(Backend, backend_name="xpand"):
 
     @staticmethod
     def context(tensor: Array) -> dict[str, Any]:
-        return {"dtype": tensor.dtype, "device": xpand.device(tensor)}
+        return {"dtype": tensor.dtype, "device": device_of(tensor)}
 
     def tensor(self, data: Any, dtype: Any = None, device: Any = None, **_: Any) -> Array:
-        return self.xp.asarray(array(self.xp, data, dtype, device), copy=True)
+        if isinstance(data, (list, tuple)):
+            return array(self.xp, data, dtype, device)
+        return self.xp.asarray(data, dtype=dtype, device=device, copy=True)
 
     @staticmethod
     def is_tensor(tensor: Any) -> bool:
-        return xpand.is_array_api_obj(tensor)
+        return is_array(tensor)
 
     @staticmethod
     def to_numpy(tensor: Any) -> np.ndarray:
-        return convert.to_numpy(tensor) if xpand.is_array_api_obj(tensor) else np.asarray(tensor)
+        return convert.to_numpy(tensor) if is_array(tensor) else np.asarray(tensor)
 
     def copy(self, tensor: Array) -> Array:
         return self.xp.asarray(tensor, copy=True)
@@ -105,6 +108,8 @@ class Common(Backend, backend_name="xpand"):
         return self.xp.arange(start, stop, step, **context)
 
     def transpose(self, tensor: Array, axes: Sequence[int] | None = None) -> Array:
+        if axes is None and tensor.ndim == 2:
+            return tensor.T
         return self.xp.permute_dims(tensor, tuple(range(tensor.ndim))[::-1] if axes is None else tuple(axes))
 
     def concatenate(self, tensors: Sequence[Array], axis: int = 0) -> Array:
@@ -149,7 +154,7 @@ class Common(Backend, backend_name="xpand"):
         if a.ndim == 0 or b.ndim == 0:
             return a * b
         if a.ndim <= 2 and b.ndim <= 2:
-            return self.xp.matmul(a, b)
+            return a @ b
         return self.xp.tensordot(a, b, axes=([-1], [max(b.ndim - 2, 0)]))
 
     def tensordot(self, a: Array, b: Array, axes: Any = 2) -> Array:

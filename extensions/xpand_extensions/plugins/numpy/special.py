@@ -89,16 +89,15 @@ _betainc = _scipy_or(scipy.special.betainc, generic.betainc)
 _SMALL = 32
 
 
-def _is_between(x: Array, low: float, high: float) -> bool:
-    """Return whether all elements are between two numbers. NaNs may count as such or not."""
+def _is_above(x: Array, low: float) -> bool:
+    """Return whether all elements are above a number. NaNs may count as such or not."""
     if x.size <= _SMALL:
-        values = x.ravel().tolist()
-        return bool(values) and low < min(values) and max(values) < high
-    return bool(low < np.minimum.reduce(x, None) and np.maximum.reduce(x, None) < high)
+        return min(x.ravel().tolist(), default=low) > low
+    return bool(np.minimum.reduce(x, None) > low)
 
 
 def gammaln(x: Array, /) -> Array:
-    if x.dtype.kind == "f" and _is_between(x, 2.2, 1e30):  # where SciPy's needs no correction
+    if x.dtype.kind == "f" and _is_above(x, 2.2):  # where SciPy's needs no correction
         return _gammaln(x)
     result = np.asarray(_gammaln(x))
     size = np.abs(result)
