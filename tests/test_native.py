@@ -24,9 +24,11 @@ from xpand_extensions.vmap import vmap
 pytest.importorskip("llvmlite")
 
 from xpand_extensions.plugins.numpy.jit.native import BACKEND
+from xpand_extensions.plugins.numpy.jit.native._loops import _ahead
 from xpand_extensions.plugins.numpy.jit.native._program import Program
 from xpand_extensions.plugins.numpy.jit.native._support import left, support_of
 from xpand_extensions.plugins.numpy.jit.native._ufuncs import is_same, loop_of
+from xpand_extensions.plugins.numpy.jit.native._values import Node
 
 if not BACKEND.is_available():
     pytest.skip("not an x86-64 machine", allow_module_level=True)
@@ -702,3 +704,56 @@ def test_programs_call_the_library_where_the_order_in_memory_matters() -> None:
     program = Program(graph)
     assert_same_bits(program(x.T.copy().T)[0], f(x.T.copy().T))
     assert_same_bits(program(x)[0], f(x))
+
+
+def test_programs_with_derivatives_do_not_warn() -> None:
+    """They do not enter `np.errstate` where no floating-point flag is set; errors are still raised if asked for."""
+    f = lambda x: of(x).sum(of(x).sqrt(x) / x)
+    slope, x = native(grad(f)), np.asarray([1.0, 4.0, 9.0])
+    expected = grad(f)(x)
+    assert_same_bits(slope(x), expected)
+    x[1] = 0.0
+    assert_same_bits(slope(x), grad(f)(x))
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        slope(x)
+    assert "warn" in np.geterr().values()
+    pair = native(lambda x: (grad(f)(x), {"x": x * 2.0}))
+    assert_same_bits(pair(x), (grad(f)(x), {"x": x * 2.0}))
+
+
+def test_functions_of_rows_are_called_before_a_loop() -> None:
+    """NumPy's functions of the rows alone take one call for all steps."""
+
+    def f(k: Any, rows: Any, c: Any) -> Any:
+        xp = of(c)
+
+        def step(c: Any, rows: Any) -> Any:
+            t, pair = rows
+            late = xp.exp(xp.sin(k[0] * t)) - xp.cos(k * pair) * xp.cos(k * pair)
+            return 0.5 * c + xp.sin(c) * xp.sum(late) + xp.maximum(xp.log(t), -9.0), (late, xp.tanh(t), xp.cos(k) + t)
+
+        return control_flow.scan(step, c, rows)
+
+    k, c, rng = np.asarray([0.3, 1.7]), np.ones(3), np.random.default_rng(0)
+    t, pairs = rng.uniform(0.1, 3.0, 40), rng.normal(size=(40, 2))
+    for steps in (40, 2, 1):
+        rows = t[:steps], pairs[:steps]
+        assert_same_bits(native(f)(k, rows, c), f(k, rows, c))
+    graph = simplified(make_graph(f)(k, rows, c))
+    (loop,) = [each for each in graph.equations if each.op.name == "scan"]
+    constants, body = loop.params["constants"], loop.params["body"].graph
+    nodes = [Node(x.shape, x.dtype) for x in body.inputs[:constants]]
+    assert _ahead(body, nodes, 1, 1) is None
+    found = _ahead(body, nodes, 1, 40)
+    assert found is not None
+    rest, calls = ([each.op.name for each in graph.equations] for graph in found)
+    assert {"sin", "cos", "exp", "log", "tanh"} <= set(calls)
+    assert rest.count("sin") == 1  # of the carry
+    assert not {"exp", "log", "tanh"} & set(rest)
+    total = lambda *given: of(c).sum(f(*given)[0])
+    assert_same_bits(native(grad(total))(k, (t, pairs), c), jit(grad(total), compiler="numpy")(k, (t, pairs), c))
+    t[3] = 0.0
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        found = native(f)(k, (t, pairs), c)
+    with np.errstate(all="ignore"):
+        assert_same_bits(found, f(k, (t, pairs), c))

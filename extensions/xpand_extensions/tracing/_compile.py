@@ -11,7 +11,7 @@ from xpand import is_writeable_array, trees
 from xpand.extend import is_lazy
 
 from ._aliases import to_be_copied
-from ._backend import LIBRARY, Backend
+from ._backend import LIBRARY, QUIET, Backend
 from ._facades import FacadeOp, Template
 from ._graph import Equation, Graph, Variable, graphs_within
 from ._keys import ARRAY, passes_over
@@ -150,7 +150,12 @@ def compiled(graph: Graph, backend: Backend = LIBRARY, single: bool = False) -> 
         single: The function returns the one output itself, and not a tuple of outputs.
     """
     short = simplified(graph)
-    return program(short, steps_of(short, backend), to_be_copied(graph, short), single)
+    steps, copied = steps_of(short, backend), to_be_copied(graph, short)
+    found = program(short, steps, copied, single)
+    if steps and all(hasattr(step.function, QUIET) for step in steps):
+        quiet = [step._replace(function=getattr(step.function, QUIET)) for step in steps]
+        setattr(found, QUIET, program(short, quiet, copied, single))
+    return found
 
 
 def steps_of(graph: Graph, backend: Backend) -> list[Step]:

@@ -10,7 +10,7 @@ from xpand.extend import Array, checks, default_dtype
 from ..jit._ahead import Lowering
 from ..jit._calls import NUMBERS, Flattened, Lower, Make, by_signature, jit_with, lower_with, unknown_compiler
 from ..jit._graph import namespace_with
-from ._backend import LIBRARY, Backend, Backends
+from ._backend import LIBRARY, QUIET, Backend, Backends
 from ._compile import compiled, left_to_library
 from ._core import TracedArray, aval_of, bare, snapshot
 from ._forward import DERIVATIVES_TAKEN, run_without_warnings
@@ -86,8 +86,9 @@ def _program(
     if numbers:
         run = _of_numbers(run, graph, numbers)
     is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # which `run` returns
-    whole = run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays))
-    return (run_without_warnings(whole) if is_cached and DERIVATIVES_TAKEN.get() != before else whole), is_cached
+    if is_cached and DERIVATIVES_TAKEN.get() != before:
+        run = getattr(run, QUIET, None) or run_without_warnings(run)
+    return run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays)), is_cached
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:

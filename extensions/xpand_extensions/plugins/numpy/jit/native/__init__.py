@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
-from .....tracing._backend import Backend, Run
+from .....tracing._backend import QUIET, Backend, Run
+from .....tracing._forward import WRAPPED, run_without_warnings
 from .....tracing._graph import Equation, Graph, graphs_within
 from .....tracing._simplify import simplified
 from .. import _small_loops
@@ -50,20 +51,29 @@ class Native(Backend):
         graph = simplified(graph)
         at_least, wait = _at_least(graph), _seconds(graph)
         spent: float | None = 0.0
+        quiet: Run | None = None
 
         def program(*arrays: Any) -> Any:
-            nonlocal run, spent
+            nonlocal run, spent, quiet
             if spent is None:
                 return run(*arrays)
             if spent + at_least >= wait:
                 spent = None
                 run = compile_graph() if self.plan(graph) else run
+                quiet = getattr(run, QUIET, None)
                 return run(*arrays)
             start = perf_counter()
             found = run(*arrays)
             spent += perf_counter() - start
             return found
 
+        wrapped = run_without_warnings(program)
+
+        def quietly(*arrays: Any) -> Any:
+            return wrapped(*arrays) if quiet is None else quiet(*arrays)
+
+        setattr(quietly, WRAPPED, program)
+        setattr(program, QUIET, quietly)
         return program
 
     def plan(self, graph: Graph) -> dict[int, str]:

@@ -8,14 +8,20 @@ import numpy as np
 from llvmlite import ir
 
 from .....tracing._branches import given_to
+from .....tracing._core import Aval
 from .....tracing._flow import split
 from .....tracing._graph import Equation, Graph, Variable
+from .....tracing._simplify import simplified
+from .....tracing.rules import ELEMENTWISE
 from ._emit import AGAIN, INTEGER, POINTER, Emitter
 from ._equations import RULES
 from ._expansions import expanded
 from ._lanes import lanes_of, run_lanes
-from ._scalars import literal, stored_type_of
+from ._scalars import literal, plan_of, stored_type_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, slots_of
+
+MOST_AHEAD: Final = 1 << 17
+"""The maximum number of results of a function that are computed before a loop."""
 
 
 def lowered(
@@ -166,6 +172,10 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
     given = _resolved(emitter, equation, inputs)
     fixed, init, rows = split(given, params["constants"], carry)
     rows = [emitter.in_memory(x) for x in rows]
+    ahead = _ahead(graph, fixed, carry, length)
+    if ahead is not None:
+        graph, calls = ahead
+        rows += [emitter.in_memory(x) for x in lowered(emitter, calls, [*fixed, *rows], constants)]
     cells = [_Cells(emitter, x) for x in equation.outputs[:carry]] if length else []
     for each, x in zip(cells, init):
         each.init(x)
@@ -187,6 +197,44 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
     emitter.loop(0, length, step)
     last = [each.get() for each in cells] if length else list(init)
     return [*last, *[emitter.small(x) if x.size <= SMALL else x for x in stacked]]
+
+
+def _ahead(graph: Graph, fixed: Sequence[Node], carry: int, length: int) -> tuple[Graph, Graph] | None:
+    """Find the functions that NumPy's loops compute of the rows alone: a call for all steps takes less time.
+
+    Returns:
+        The body with their results as further rows, and the graph that computes these; None if there are none.
+    """
+    constants, rows = graph.inputs[: len(fixed)], graph.inputs[len(fixed) + carry :]
+    nodes = {id(node): x for x, node in zip(reversed(constants), reversed(fixed))}
+    whole: dict[Any, Any] = {x: nodes[id(node)] for x, node in zip(constants, fixed)}
+    whole |= {x: _for_all_steps(x, length) for x in rows} | {x: x for x in graph.constants}
+    along, equations, calls = set(rows), list[Equation](), list[Equation]()
+    for equation in graph.equations:
+        (out, *others), arrays = equation.outputs, [x for x in equation.inputs if isinstance(x, Variable)]
+        plan = plan_of(equation) if equation.op.name in ELEMENTWISE and not others else ""
+        if isinstance(plan, str) or plan.is_forward or along.isdisjoint(arrays) or not whole.keys() >= set(arrays):
+            continue
+        if not all(x.shape == out.shape if x in along else len(x.shape) <= len(out.shape) for x in arrays):
+            continue
+        if length * out.aval.size > MOST_AHEAD:
+            continue
+        along.add(out)
+        whole[out] = _for_all_steps(out, length)
+        inputs = [whole[x] if isinstance(x, Variable) else x for x in equation.inputs]
+        equations.append(Equation(equation.op, inputs, equation.params, [whole[out]], equation.scope))
+        calls += [equation] if plan.loop is not None else []
+    if not calls or length < 2:
+        return None
+    found = [x for each in calls for x in each.outputs]
+    rest = [each for each in graph.equations if each not in calls]
+    body = Graph(graph.namespace, [*graph.inputs, *found], graph.constants, rest, graph.outputs)
+    inputs = [*constants, *[whole[x] for x in rows]]
+    return body, simplified(Graph(graph.namespace, inputs, graph.constants, equations, [whole[x] for x in found]))
+
+
+def _for_all_steps(x: Variable, length: int) -> Variable:
+    return Variable(Aval((length, *x.shape), x.dtype, x.aval.device))
 
 
 def _in_registers(emitter: Emitter, found: Sequence[Node]) -> list[Node]:

@@ -9,7 +9,9 @@ from typing import Any, Final
 import numpy as np
 from llvmlite import binding as llvm, ir
 
+from .....tracing._backend import QUIET
 from .....tracing._compile import compiled
+from .....tracing._forward import without_warnings
 from .....tracing._graph import Graph, Variable, graphs_within
 from ._disk import path_of, read, write
 from ._emit import AGAIN, POINTER, STATUS, Emitter
@@ -98,9 +100,15 @@ class Program:
         return self.function()(*arrays)
 
     def function(self) -> Callable[..., Sequence[Any]]:
+        """Return the function that runs the program."""
+        found = self._function(self._after)
+        setattr(found, QUIET, self._function(self._quietly_after))
+        return found
+
+    def _function(self, after: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
         """Write the function that runs the program, without loops over its arguments: a call takes a microsecond."""
         scope: dict[str, Any] = {"empty": np.empty, "ndarray": np.ndarray, "asarray": np.asarray, "bytes": np.uint8}
-        scope |= {"run": self._run, "addresses": self.addresses, "spaces": self._workspaces, "after": self._after}
+        scope |= {"run": self._run, "addresses": self.addresses, "spaces": self._workspaces, "after": after}
         given, results = [f"x{i}" for i in range(self.count)], [f"y{i}" for i in range(len(self.results))]
         lines = [f"    if type({x}) is not ndarray: {x} = asarray({x})" for x in given]
         for i, (shape, dtype, is_transposed) in enumerate(self.results):
@@ -139,6 +147,10 @@ class Program:
         if status & AGAIN or self._reacts(status):
             return self.by_library(*arrays)
         return results
+
+    def _quietly_after(self, status: int, results: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
+        with without_warnings():
+            return self._after(status, results, arrays)
 
     @staticmethod
     def _reacts(status: int) -> bool:
