@@ -757,3 +757,34 @@ def test_functions_of_rows_are_called_before_a_loop() -> None:
         found = native(f)(k, (t, pairs), c)
     with np.errstate(all="ignore"):
         assert_same_bits(found, f(k, (t, pairs), c))
+
+
+def test_parts_that_are_set_are_computed_where_they_are_read() -> None:
+    """A range of the last axis that is replaced by an expression is no array of its own, however it is read."""
+
+    def f(x: Any, y: Any) -> list[Any]:
+        xp = of(x)
+
+        def replaced(value: Any, key: Any) -> Any:
+            z = x * 1.0
+            z[key] = value
+            return z
+
+        z = replaced(y * 2.0 + 1.0, (slice(None), slice(1, 8)))
+        w = replaced(y - x[:, 3:10], (Ellipsis, slice(3, None)))
+        v = replaced(z[:, 1:8] * w[:, :7], (slice(None), slice(None, 7)))
+        return [
+            z + w,
+            xp.exp(v) + w,
+            xp.roll(v, 3, axis=1) - v,
+            xp.sum(w * v, axis=1),
+            xp.flip(w + 1.0, axis=1),
+            w.T + 1.0,
+            z[2, :] + v[:, 5][0],
+            xp.max(z + v, axis=0),
+            xp.sin(replaced(w[:, 2:9] * 0.5, (slice(None), slice(2, 9)))),
+        ]
+
+    x, y = samples("float64", 110, 3).reshape(11, 10), samples("float64", 77, 4).reshape(11, 7)
+    with np.errstate(all="ignore"):
+        assert_same_bits(native(f)(x, y), f(x, y))

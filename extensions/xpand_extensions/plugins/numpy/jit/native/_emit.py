@@ -229,26 +229,37 @@ class Emitter:
             ]
             return node.instructions(self.b, node.dtypes[-1], *values)
         if isinstance(node, Pieces):
-            return self.read(self._address_in_pieces(node, place), node.dtype)
+            return self._element_in_pieces(node, place)
         assert isinstance(node, Call)
         assert self.block is not None
         return self.read(self._address_in_block(node, place), node.dtype)
 
-    def _address_in_pieces(self, node: Pieces, place: Sequence[Index]) -> Any:
-        index, found = place[node.axis], None
-        for start, buffer in zip(node.starts, node.buffers):
-            length = buffer.shape[node.axis]
+    def _element_in_pieces(self, node: Pieces, place: Sequence[Index]) -> Any:
+        index, b = place[node.axis], self.b
+        found: list[tuple[int, Buffer | Elementwise, list[Index]]] = []
+        for start, part in zip(node.starts, node.pieces):
+            length = part.shape[node.axis]
             if start < index.high and start + length > index.low and length:
                 low, high = max(index.low - start, 0), min(index.high - start, length)
-                moved = Index(self.b.sub(index.value, constant(start)) if start else index.value, low, high)
+                moved = Index(b.sub(index.value, constant(start)) if start else index.value, low, high)
                 if isinstance(index.value, ir.Constant):
                     moved = Index(constant(index.value.constant - start), low, high)
-                address = self.address(buffer, [*place[: node.axis], moved, *place[node.axis + 1 :]])
-                if found is None:
-                    found = address
-                else:
-                    found = self.b.select(self.b.icmp_signed("<", index.value, constant(start)), found, address)
-        return found
+                found.append((start, part, [*place[: node.axis], moved, *place[node.axis + 1 :]]))
+        if len(found) == 1:
+            return self.element(*found[0][1:])
+        if all(isinstance(part, Buffer) for part in node.pieces):
+            address: Any = None
+            for start, part, where in found:
+                each = self.address(part, where)  # type: ignore[arg-type]
+                is_before = None if address is None else b.icmp_signed("<", index.value, constant(start))
+                address = each if address is None else b.select(is_before, address, each)
+            return self.read(address, node.dtype)
+        cell = self.cell(stored_type_of(node.dtype))
+        for start, part, where in found:
+            is_in = b.icmp_unsigned("<", b.sub(index.value, constant(start)), constant(part.shape[node.axis]))
+            with b.if_then(is_in):
+                self.write(self.element(part, where), cell, node.dtype)
+        return self.read(cell, node.dtype)
 
     # Arrays
 

@@ -12,7 +12,21 @@ from .....tracing._keys import ARRAY
 from ._emit import AGAIN, Emitter
 from ._scalars import converted, instructions_of, is_compiled, literal
 from ._shares import shared
-from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Pieces, Place, Small, all_are, constant
+from ._values import (
+    SMALL,
+    Buffer,
+    Call,
+    Elementwise,
+    Index,
+    Node,
+    Order,
+    Pieces,
+    Place,
+    Small,
+    all_are,
+    constant,
+    nodes,
+)
 
 
 def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -201,7 +215,13 @@ def _replaced(emitter: Emitter, x: Buffer, value: Node, key: tuple[Any, ...]) ->
         return None
     (axis,) = axes
     before, found = (slice(None),) * axis, ranges[axis]
-    new = emitter.in_memory(emitter.stretched(value, tuple(map(len, ranges))))
+    shape = tuple(map(len, ranges))
+    # The loops over the last axis are divided at the ends of the pieces, so that each computes one.
+    is_last = axis == len(shape) - 1 and value.shape == shape
+    if isinstance(value, Elementwise) and is_last and not nodes(value, (Call, Pieces)):
+        new: Buffer | Elementwise = value
+    else:
+        new = emitter.in_memory(emitter.stretched(value, shape))
     ends = slice(found.start), slice(found.stop, None)
     rest = [x.viewed(itemgetter((*before, part))) for part in ends]
     return Pieces(x.shape, x.dtype, axis, [each for each in (rest[0], new, rest[1]) if each.size])

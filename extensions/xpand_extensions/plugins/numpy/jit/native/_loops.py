@@ -18,7 +18,7 @@ from ._equations import RULES
 from ._expansions import expanded
 from ._lanes import lanes_of, run_lanes
 from ._scalars import literal, plan_of, stored_type_of
-from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, slots_of
+from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, nodes, slots_of
 
 MOST_AHEAD: Final = 1 << 17
 """The maximum number of results of a function that are computed before a loop."""
@@ -71,7 +71,7 @@ def lowered(
                         emitter.store(node, targets[x])
                     values[x] = targets[x]
                 elif x in uses:
-                    is_shared = uses[x] > 1 and isinstance(node, (Elementwise, Call))
+                    is_shared = uses[x] > 1 and bool(nodes(node, (Elementwise, Call)))
                     values[x] = emitter.in_memory(node) if is_shared else node
         for x in dict.fromkeys(equation.inputs):
             if isinstance(x, Variable) and last[x] == number:

@@ -169,18 +169,18 @@ class Call(Node):
 
 
 class Pieces(Node):
-    """Buffers one after the other along an axis."""
+    """Arrays one after the other along an axis, in memory or computed where an element is needed."""
 
-    __slots__ = ("axis", "buffers", "starts")
+    __slots__ = ("axis", "pieces", "starts")
 
-    def __init__(self, shape: Shape, dtype: Any, axis: int, buffers: Sequence[Buffer]) -> None:
+    def __init__(self, shape: Shape, dtype: Any, axis: int, pieces: Sequence[Buffer | Elementwise]) -> None:
         super().__init__(shape, dtype)
-        self.axis, self.buffers = axis, tuple(buffers)
-        self.starts = tuple(sum(x.shape[axis] for x in buffers[:i]) for i in range(len(buffers)))
+        self.axis, self.pieces = axis, tuple(pieces)
+        self.starts = tuple(sum(x.shape[axis] for x in pieces[:i]) for i in range(len(pieces)))
 
     @property
     def parts(self) -> Sequence[Node]:
-        return self.buffers
+        return self.pieces
 
 
 def contiguous(shape: Shape) -> Shape:
