@@ -34,7 +34,7 @@ def without_warnings() -> AbstractContextManager[Any]:
     return context
 
 
-WRAPPED: Final = "wrapped"
+_WRAPPED: Final = "wrapped"
 """The attribute of a function made by `run_without_warnings`."""
 
 
@@ -45,13 +45,13 @@ def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
         with without_warnings():
             return run(*args)
 
-    setattr(call, WRAPPED, run)
+    setattr(call, _WRAPPED, run)
     return call
 
 
 def unwrapped(run: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], AbstractContextManager[Any]]]:
     """Return a function that may warn, and the context to call it in; a loop enters it once."""
-    found = getattr(run, WRAPPED, None)
+    found = getattr(run, _WRAPPED, None)
     return (run, nullcontext) if found is None else (found, without_warnings)
 
 

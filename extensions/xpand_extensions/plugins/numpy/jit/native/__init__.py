@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Final
 
 from .....tracing._backend import QUIET, Backend, Run
-from .....tracing._forward import WRAPPED, run_without_warnings
+from .....tracing._forward import without_warnings
 from .....tracing._graph import Equation, Graph, graphs_within
 from .....tracing._simplify import simplified
 from .. import _small_loops
@@ -49,32 +49,8 @@ class Native(Backend):
         if all(equation.op.name not in LOOPS for equation in graph.equations):
             return run
         graph = simplified(graph)
-        at_least, wait = _at_least(graph), _seconds(graph)
-        spent: float | None = 0.0
-        quiet: Run | None = None
-
-        def program(*arrays: Any) -> Any:
-            nonlocal run, spent, quiet
-            if spent is None:
-                return run(*arrays)
-            if spent + at_least >= wait:
-                spent = None
-                run = compile_graph() if self.plan(graph) else run
-                quiet = getattr(run, QUIET, None)
-                return run(*arrays)
-            start = perf_counter()
-            found = run(*arrays)
-            spent += perf_counter() - start
-            return found
-
-        wrapped = run_without_warnings(program)
-
-        def quietly(*arrays: Any) -> Any:
-            return wrapped(*arrays) if quiet is None else quiet(*arrays)
-
-        setattr(quietly, WRAPPED, program)
-        setattr(program, QUIET, quietly)
-        return program
+        compile_later = lambda: compile_graph() if self.plan(graph) else run
+        return _Waiting(run, compile_later, _at_least(graph), _seconds(graph))
 
     def plan(self, graph: Graph) -> dict[int, str]:
         loops = [equation for equation in graph.equations if equation.op.name in LOOPS]
@@ -100,6 +76,34 @@ class Native(Backend):
         return None if is_small or _count(graph) > MOST else Program(graph).function()
 
     signature = staticmethod(Blocks.signature)
+
+
+class _Waiting:
+    """A program of NumPy that becomes native code when its calls have taken long enough."""
+
+    def __init__(self, run: Run, compile_graph: Callable[[], Run], at_least: float, wait: float) -> None:
+        self._run, self._compile, self._at_least, self._wait = run, compile_graph, at_least, wait
+        self._spent: float | None = 0.0
+
+    def __call__(self, *arrays: Any) -> Any:
+        if self._spent is None:
+            return self._run(*arrays)
+        if self._spent + self._at_least >= self._wait:
+            self._spent = None
+            self._run = self._compile()
+            return self._run(*arrays)
+        start = perf_counter()
+        found = self._run(*arrays)
+        self._spent += perf_counter() - start
+        return found
+
+    def quiet(self, *arrays: Any) -> Any:
+        """Run the program without warnings."""
+        found = getattr(self._run, QUIET, None) if self._spent is None else None
+        if found is not None:
+            return found(*arrays)
+        with without_warnings():
+            return self(*arrays)
 
 
 def _count(graph: Graph) -> int:
