@@ -1,6 +1,7 @@
 """A test for each row of docs/coverage/jax.toml: one function with JAX's transformations and with ours, compared."""
 
 from collections.abc import Callable
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +32,7 @@ def compared(row: Callable[..., Any], *arrays: np.ndarray) -> Row:
     """Make the row of a function of the transformations and arrays; its results must be those on JAX."""
 
     def check(library: Library) -> None:
+        import_module("xpand.jax")  # JAX's `jit` would trace a function again that has imported it while it was traced
         expected = row(THEIRS, *map(jnp.asarray, arrays))
         found = row(OURS, *map(library.asarray, arrays))
         assert str(trees.structure(found)) == str(trees.structure(expected))

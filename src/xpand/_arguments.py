@@ -81,6 +81,8 @@ def kind(xp: Namespace, dtype: DType) -> Kind | None:
     known = _kinds.get(type(dtype))
     if known is not None and dtype in known:
         return known[dtype]
+    if dtype is None:  # which JAX and Dask take for float64
+        return None
     found = next((name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)), None)
     _store(_kinds, dtype, found)
     return found
