@@ -106,8 +106,6 @@ def test_interior_padding_agrees_with_lax(library: Library, dtype: str, interior
     value = 1 if dtype == "bool" else 7
     widths = [(1, -2), (-1, 2)]
     each = interior if isinstance(interior, tuple) else (interior, interior)
-    if (2 - 1) * each[0] + 2 + 1 - 2 < 0:
-        return
     expected = jax.lax.pad(
         jax.numpy.asarray(x),
         jax.numpy.asarray(value, dtype=dtype),
