@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import mypy.api
 import numpy as np
 import pytest
 
@@ -69,3 +70,10 @@ def test_what_a_program_finds_is_true_and_can_be_drawn(name: str) -> None:
         picture = gallery.picture(name, results, dark=dark)
         assert picture.count("<svg") == 1
         assert len(picture) < 200_000
+
+
+def test_mypy_accepts_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent
+    monkeypatch.setenv("MYPYPATH", str(root / "docs" / "examples"))
+    out, error, status = mypy.api.run(["--config-file", str(root / "pyproject.toml"), "-p", "gallery"])
+    assert not status, out + error

@@ -4,7 +4,7 @@
 `Device` are names for `Any`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
@@ -40,6 +40,7 @@ class Array(Protocol):
         """The transpose of the last two axes."""
 
     def __getitem__(self, key: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def __bool__(self) -> bool: ...
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...

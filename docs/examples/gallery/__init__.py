@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import matplotlib
+import numpy as np
 from cycler import cycler
 from matplotlib.figure import Figure
 
@@ -21,6 +22,8 @@ from xpand.extend import Array, Namespace
 from xpand_extensions.convert import to_numpy
 
 Results = dict[str, Array]
+Values = dict[str, np.ndarray[Any, Any]]
+"""The results as arrays of NumPy, which Matplotlib draws."""
 
 PROGRAMS: Final = (
     "gaussian_process",
@@ -52,26 +55,26 @@ class Program(Protocol):
     def compute(self, xp: Namespace, /, **sizes: int) -> Results:
         """Run the program with arrays of a library."""
 
-    def summary(self, r: Results, /) -> str:
+    def summary(self, r: Values, /) -> str:
         """Return the result in one sentence."""
 
-    def draw(self, figure: Figure, r: Results, /) -> None:
+    def draw(self, figure: Figure, r: Values, /) -> None:
         """Draw the result."""
 
 
 def load(name: str) -> Program:
     """Import a program."""
     module: Any = importlib.import_module(f"{__name__}.{name}")
-    return module  # type: ignore[no-any-return]
+    return module
 
 
-def run(name: str, library: str) -> Results:
+def run(name: str, library: str) -> Values:
     """Run a program on a library; return its results as NumPy arrays."""
     results = load(name).compute(namespace(library))
     return {key: to_numpy(value) for key, value in results.items()}
 
 
-def picture(name: str, results: Results, *, dark: bool = False) -> str:
+def picture(name: str, results: Values, *, dark: bool = False) -> str:
     """Draw the picture of a program as SVG, for a light or a dark page."""
     return drawn(lambda figure: load(name).draw(figure, results), name, dark=dark)
 
@@ -79,7 +82,7 @@ def picture(name: str, results: Results, *, dark: bool = False) -> str:
 def drawn(draw: Callable[[Figure], None], name: str, *, dark: bool) -> str:
     """Return what a function draws as SVG; its name makes the identifiers within reproducible."""
     colours = _DARK if dark else _LIGHT
-    settings = {
+    settings: dict[Any, Any] = {
         **dict.fromkeys(("text.color", "axes.labelcolor"), colours["text"]),
         **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), colours["faint"]),
         "axes.facecolor": "none",

@@ -13,7 +13,7 @@ from xpand.extend import Namespace
 from xpand_extensions import named as hax
 from xpand_extensions.named import NamedArray
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax")
 SMALL = {"steps": 2, "count": 20}
@@ -41,13 +41,13 @@ def compute(xp: Namespace, steps: int = 150, count: int = 500) -> Results:
     }
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     first, last = r["losses"][0], r["losses"][-1]
     return f"The loss falls from {first:.2f} to {last:.2f}; {r['accuracy']:.0%} of new images are read right."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the loss, and for two images the weights between their rows."""
     axes = figure.subplots(1, 5)
     axes[0].plot(r["losses"])

@@ -17,7 +17,7 @@ from xpand.extend import Array, Namespace
 from xpand_extensions import linalg, random
 from xpand_extensions.optimize import minimize
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax")
 SMALL = {"n": 12}
@@ -78,13 +78,13 @@ def compute(xp: Namespace, n: int = 40) -> Results:
     }
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     length, amplitude, noise = r["parameters"]
     return f"Fitted: length scale {length:.2f}, amplitude {amplitude:.2f}, noise {noise:.2f}."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the process before and after the fit."""
     for axes, part, title in zip(figure.subplots(1, 2, sharey=True), (" before", ""), ("Before", "After the fit")):
         mean, deviation = r["mean" + part], r["deviation" + part]

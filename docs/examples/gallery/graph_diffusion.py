@@ -13,7 +13,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace
 from xpand_extensions import random, scatter, sorting
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax", "array_api_strict")
 SMALL = {"n": 30, "steps": 20}
@@ -50,19 +50,21 @@ def compute(xp: Namespace, n: int = 240, k: int = 6, steps: int = 400) -> Result
     return {"points": points, "edges": xp.stack([sources, targets]), "values": values, "upper": upper}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     right = ((r["values"] > 0) == r["upper"]).mean()
     return f"{right:.1%} of the points get the label of their moon."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the graph, and its points with the colours of their labels."""
     axes = figure.subplots()
     points, (sources, targets) = r["points"], r["edges"]
     half = sources.shape[0] // 2  # the other half are the same edges backwards
     ends = points[[sources[:half], targets[:half]]]
-    lines = LineCollection(ends.swapaxes(0, 1), colors="#8a979e", linewidths=0.4, alpha=0.6, rasterized=True, zorder=0)
+    lines = LineCollection(
+        list(ends.swapaxes(0, 1)), colors="#8a979e", linewidths=0.4, alpha=0.6, rasterized=True, zorder=0
+    )
     axes.add_collection(lines)
     x, y = points.T
     axes.scatter(x, y, c=r["values"], cmap="coolwarm", s=16, vmin=-0.5, vmax=0.5)

@@ -14,7 +14,7 @@ from xpand_extensions.control_flow import scan
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax")
 SMALL = {"chains": 3, "steps": 4}
@@ -54,7 +54,7 @@ def compute(xp: Namespace, chains: int = 16, steps: int = 120) -> Results:
     return {"samples": samples}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     chains, steps, _ = r["samples"].shape
     x, y = r["samples"][:, steps // 4 :].reshape(-1, 2).T
@@ -64,7 +64,7 @@ def summary(r: Results) -> str:
     )
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw all points, and the path of three chains."""
     samples = r["samples"]
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))

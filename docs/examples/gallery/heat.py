@@ -17,7 +17,7 @@ from xpand.extend import Array, Namespace
 from xpand_extensions.autodiff import value_and_grad
 from xpand_extensions.control_flow import scan
 
-from . import Results
+from . import Results, Values
 from .poisson import matrix
 
 LIBRARIES = ("numpy", "torch", "jax")
@@ -69,12 +69,12 @@ def compute(xp: Namespace, n: int = 20, steps: int = 300) -> Results:
     }
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     return f"Central differences along the gradient agree with it within a relative error of {float(r['error']):.0e}."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the temperature at two times, the gradient, and the temperature behind the disc."""
     steps, n, _ = r["history"].shape
     panels = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.4])

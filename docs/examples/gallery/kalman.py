@@ -14,7 +14,7 @@ from xpand_extensions import random
 from xpand_extensions.control_flow import scan
 from xpand_extensions.optimize import minimize
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax")
 SMALL = {"n": 12}
@@ -55,7 +55,7 @@ def compute(xp: Namespace, n: int = 80) -> Results:
     return {"truth": truth, "measured": measured, "levels": xp.exp(fit.x), "found": positions, "variance": variances}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     before, after = (abs(r[name] - r["truth"]).mean() for name in ("measured", "found"))
     return (
@@ -64,7 +64,7 @@ def summary(r: Results) -> str:
     )
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the true path, the measurements and the estimate."""
     axes = figure.subplots()
     time, width = range(r["truth"].shape[0]), 2 * r["variance"] ** 0.5

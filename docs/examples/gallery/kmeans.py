@@ -11,7 +11,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace
 from xpand_extensions import random, scatter
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("dask", "numpy", "torch", "jax")
 SMALL = {"n": 40, "steps": 2}
@@ -47,13 +47,13 @@ def compute(xp: Namespace, n: int = 600, steps: int = 6) -> Results:
     return {"points": points, "path": xp.stack(path), "group": nearest(points, path[-1])}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     spread = ((r["points"] - r["path"][-1][r["group"]]) ** 2).sum(axis=1).mean() ** 0.5
     return f"{r['path'].shape[1]} groups; the points lie {spread:.2f} from their centre, in the root mean square."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the groups and the paths of the centres."""
     axes = figure.subplots()
     for i in range(len(GROUPS)):

@@ -14,7 +14,7 @@ from xpand.extend import Array, Namespace
 from xpand_extensions import random
 from xpand_extensions.autodiff import grad
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("ndonnx", "numpy", "torch", "jax")
 SMALL = {"n": 4}
@@ -35,9 +35,10 @@ def model(weights: list[Any], n: int) -> Any:
     """Return an ONNX model of the outputs and their gradients."""
     import ndonnx
 
-    x = ndonnx.argument(shape=(n, 2), dtype=ndonnx.float32)
-    constants = [ndonnx.asarray(w) for w in weights]
-    return ndonnx.build({"x": x}, {"outputs": network(x, *constants), "gradients": grad(total)(x, *constants)})
+    x: Any = ndonnx.argument(shape=(n, 2), dtype=ndonnx.float32)
+    constants: list[Any] = [ndonnx.asarray(w) for w in weights]
+    outputs: dict[str, Any] = {"outputs": network(x, *constants), "gradients": grad(total)(x, *constants)}
+    return ndonnx.build({"x": x}, outputs)
 
 
 def compute(xp: Namespace, n: int = 24) -> Results:
@@ -50,7 +51,7 @@ def compute(xp: Namespace, n: int = 24) -> Results:
     line = lib.linspace(-2.0, 2.0, n, dtype=lib.float32)
     x = lib.reshape(lib.stack(lib.meshgrid(line, line), axis=-1), (n * n, 2))
     if recorded:
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
 
         session = onnxruntime.InferenceSession(model(weights, n * n).SerializeToString())
         outputs, gradients = session.run(["outputs", "gradients"], {"x": x})
@@ -59,12 +60,12 @@ def compute(xp: Namespace, n: int = 24) -> Results:
     return {"x": x, "outputs": outputs, "gradients": gradients}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     return f"{r['outputs'].shape[0]} points. The largest output is {r['outputs'].max():.2f}."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the outputs, and the gradients as arrows."""
     axes = figure.subplots()
     n = round(r["outputs"].shape[0] ** 0.5)

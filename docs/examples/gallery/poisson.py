@@ -20,7 +20,7 @@ from xpand_extensions.autodiff import grad
 from xpand_extensions.linear_solve import multilevel, solve
 from xpand_extensions.optimize import minimize
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax")
 SMALL = {"n": 4, "steps": 100}
@@ -73,7 +73,7 @@ def compute(xp: Namespace, n: int = 24, steps: int = 60) -> Results:
     return {"truth": truth, "temperature": measured, "gradient": gradient, "found": found.x}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     return (
         f"The recovered logarithm of the conductivity reaches {r['found'].max():.2f}; "
@@ -81,7 +81,7 @@ def summary(r: Results) -> str:
     )
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the temperature, the gradient, and the true and recovered conductivities."""
     panels = {"temperature": "Temperature", "gradient": "Gradient", "truth": "Conductivity", "found": "Recovered"}
     for axes, (name, title) in zip(figure.subplots(1, 4), panels.items()):

@@ -18,7 +18,7 @@ from xpand_extensions.control_flow import scan
 from xpand_extensions.jit import jit
 from xpand_extensions.optimize import minimize
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "jax")
 SMALL = {"steps": 60}
@@ -73,18 +73,19 @@ def compute(xp: Namespace, steps: int = 300) -> Results:
     }
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     rates = ", ".join(f"{rate:.3f}" for rate in r["rates"])
     return f"Fitted rates: {rates}; those that made the data: {', '.join(map(str, RATES))}."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the observations with the paths before and after the fit."""
     time = [STEP * i for i in range(len(r["observed"]))]
-    for axes, part, title in zip(figure.subplots(1, 2, sharey=True), ("before", "after"), ("Before", "After the fit")):
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, part, title in zip(panels, ("before", "after"), ("Before", "After the fit")):
         for i, name in enumerate(("prey", "predators")):
             axes.plot(time[::4], r["observed"][::4, i], ".", color=f"C{i}", ms=3, alpha=0.5)
             axes.plot(time[::4], r[part][::4, i], color=f"C{i}", label=name)
         axes.set(title=title, xlabel="time")
-    axes.legend()
+    panels[1].legend()

@@ -13,7 +13,7 @@ from xpand.extend import Array, Namespace
 from xpand_extensions.interpolation import grid_sample
 from xpand_extensions.optimize import least_squares
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax")
 SMALL = {"n": 16}
@@ -52,14 +52,14 @@ def compute(xp: Namespace, n: int = 48) -> Results:
     return {"image": image, "target": target, "registered": moved(image, found.x), "motion": found.x}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     angle, scale, down, right = r["motion"]
     shift = f"{down:.1f} and {right:.1f} pixels"
     return f"Found: a rotation by {math.degrees(angle):.1f}°, a scaling by {scale:.2f}, a shift by {shift}."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw both images, and what differs before and after registration."""
     images = {
         "Image": r["image"],

@@ -12,7 +12,7 @@ from xpand_extensions import random
 from xpand_extensions.autodiff import grad
 from xpand_extensions.vmap import vmap
 
-from . import Results
+from . import Results, Values
 
 LIBRARIES = ("numpy", "torch", "jax", "array_api_strict")
 SMALL = {"n": 20, "steps": 30}
@@ -48,13 +48,13 @@ def compute(xp: Namespace, n: int = 80, steps: int = 200) -> Results:
     return {"x": x, "y": y, "plain": plain, "clipped": clipped, "gradients": gradients}
 
 
-def summary(r: Results) -> str:
+def summary(r: Values) -> str:
     """Return the result in one sentence."""
     plain, clipped = (f"{a:.2f} + {b:.2f} x" for a, b in (r["plain"], r["clipped"]))
     return f"True line: 0.50 + 1.50 x. Fitted: {plain} without clipping, {clipped} with it."
 
 
-def draw(figure: Figure, r: Results) -> None:
+def draw(figure: Figure, r: Values) -> None:
     """Draw the data with both lines, and the lengths of the gradients."""
     left, right = figure.subplots(1, 2)
     left.scatter(r["x"], r["y"], c=r["gradients"] > 1.0, cmap="coolwarm", s=12)
