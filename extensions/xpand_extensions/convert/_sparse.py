@@ -33,7 +33,7 @@ def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any],
         if here and not copy:
             return x
         if copy is False:
-            raise copy_needed("a sparse array of the library itself is copied")
+            raise copy_needed("sparse arrays of a library's own are copied")
     values, pattern = convert(a.values), tuple(convert(part) for part in a.pattern)
     if here and values is a.values and all(new is old for new, old in zip(pattern, a.pattern)):
         return x

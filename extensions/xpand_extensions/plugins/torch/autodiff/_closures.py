@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
+from torch.autograd import forward_ad
+from torch.func import debug_unwrap
+
 from xpand.extend import LibraryArray as Array
-from xpand.torch._concrete import holds_at_some_level
+from xpand.torch import _private as private
 from xpand_extensions._captures import captured, converted, global_arrays
 
 from .._plain import has_tangent
@@ -45,14 +48,13 @@ def _own(function: Callable[..., Any], outer: Sequence[Array]) -> set[int]:
 
 
 def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array], args: Sequence[Array]) -> None:
-    """Check that no result of a function is differentiated if its arguments aren't.
+    """Check that no result of a function is differentiated or mapped if its arguments aren't.
 
     Raises:
         TypeError: One is, because of an array that the function captures, which would have no derivative.
     """
-    found = function(tuple([x.detach() for x in xs]), *[x.detach() for x in args])
-    is_differentiated = lambda x: x.requires_grad or has_tangent(x)
-    if any(holds_at_some_level(is_differentiated, x) for x in found):
+    values = tuple(map(_value, (*xs, *args)))
+    if any(map(_is_differentiated, function(values[: len(xs)], *values[len(xs) :]))):
         raise outer_error(name)
 
 
@@ -78,6 +80,30 @@ def outer_errors(name: str) -> Iterator[None]:
         if any(text in str(error) for text in _OF_NO_LEVEL):
             raise outer_error(name, "an argument, or in the closure of the function") from error
         raise
+
+
+def _is_differentiated(x: Array) -> bool:
+    """Return whether some level really differentiates or maps an array, and hasn't just wrapped it."""
+    while True:
+        if x.requires_grad or has_tangent(x):
+            return True
+        if private.level_of(x) <= 0:
+            return False
+        if private.is_mapped(x):
+            return True
+        x = debug_unwrap(x, recurse=False)
+
+
+def _value(x: Array) -> Array:
+    """Return the values of an array, those of one lane of a batch, detached from all levels."""
+    while (level := private.level_of(x)) > 0:
+        if private.is_mapped(x):
+            x, axis = private.unwrap_mapped(x, level)
+            if axis is not None:
+                x = x.select(axis, 0) if x.shape[axis] else x.new_zeros(x.movedim(axis, 0).shape[1:])
+        else:
+            x = debug_unwrap(x, recurse=False)
+    return forward_ad.unpack_dual(x).primal.detach() if private.in_forward_mode() else x.detach()
 
 
 def captured_by(name: str, *functions: Any) -> list[Array]:
