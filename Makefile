@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXAMPLES ?= 200
 LIBRARY ?= all
+PACKAGE ?= sklearn
 PACKAGES ?=
 JOBS ?= 2
 BASE ?= HEAD
@@ -86,8 +87,8 @@ bench: .venv/bench.stamp ## measure, and print ratios beside their budgets
 conformance: .venv/test.stamp ## run the official test suite: make conformance SUITE=path LIBRARY=torch EXAMPLES=200
 	$(BIN)/python array-api-tests/run.py --suite "$(SUITE)" --library "$(LIBRARY)" --examples $(EXAMPLES) --jobs $(JOBS) $(ARGS)
 
-dropin: .venv/test.stamp ## run all of scikit-learn's array API tests on xpand in place of array-api-compat
-	$(BIN)/python tests/sklearn_swap.py
+dropin: .venv/test.stamp ## run a package's array API tests on xpand in place of array-api-compat: make dropin PACKAGE=scipy
+	$(BIN)/python tests/dropin_swap.py $(PACKAGE) --jobs $(JOBS) $(ARGS)
 
 test-bank: .venv/test.stamp ## solve the whole bank of linear systems: make test-bank LIBRARY=jax ARGS="--methods cg gmres"
 	$(BIN)/python -m tests.whole_bank --library "$(LIBRARY)" $(ARGS)
