@@ -321,7 +321,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="correlate: axis 'row' has size 3 in one array and 2"):
         hax.convolution.correlate(x, kernel, "batch")
     taps = hax.named(np.ones((1, 2, 3, 3)), ("out", "batch", "column", "row"))
-    with pytest.raises(ValueError, match=r"conv: kernel has the axes \('row',\) beside"):
+    with pytest.raises(ValueError, match=r"conv: kernel has the axes \('row',\) in addition"):
         hax.convolution.conv(x, taps, "column", ("batch", "out"))
     with pytest.raises(ValueError, match="interp: x has the axis 'row' of the points"):
         hax.interpolation.interp(x, ids, x, "row")

@@ -19,22 +19,21 @@ from . import (
     _at,
     _axis,
     _axiswise,
-    _binary,
     _by_name,
     _creation,
     _derivatives,
     _einops,
+    _functions,
     _index,
     _mapping,
     _others,
     _products,
     _rearrange,
-    _reduced,
+    _reductions,
     _refs,
     _shapes,
     _sharding,
     _slices,
-    _unary,
     _xarray,
     convolution,
     fft,
@@ -55,22 +54,22 @@ from ._array import NamedArray, named
 from ._at import *  # noqa: F403
 from ._axis import *  # noqa: F403
 from ._axiswise import *  # noqa: F403
-from ._binary import *  # noqa: F403
 from ._by_name import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._derivatives import *  # noqa: F403
 from ._einops import *  # noqa: F403
+from ._functions import *  # noqa: F403
 from ._index import *  # noqa: F403
 from ._mapping import *  # noqa: F403
+from ._methods import bind
 from ._others import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._rearrange import *  # noqa: F403
-from ._reduced import *  # noqa: F403
+from ._reductions import *  # noqa: F403
 from ._refs import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 from ._sharding import *  # noqa: F403
 from ._slices import *  # noqa: F403
-from ._unary import *  # noqa: F403
 from ._xarray import *  # noqa: F403
 from .poly import (
     polyadd as polyadd,
@@ -107,26 +106,26 @@ __all__ = [
 __all__ += _at.__all__
 __all__ += _axis.__all__
 __all__ += _axiswise.__all__
-__all__ += _binary.__all__
 __all__ += _by_name.__all__
 __all__ += _creation.__all__
 __all__ += _derivatives.__all__
 __all__ += _einops.__all__
+__all__ += _functions.__all__
 __all__ += _index.__all__
 __all__ += _mapping.__all__
 __all__ += _others.__all__
 __all__ += _products.__all__
 __all__ += _rearrange.__all__
-__all__ += _reduced.__all__
+__all__ += _reductions.__all__
 __all__ += _refs.__all__
 __all__ += _shapes.__all__
 __all__ += _sharding.__all__
 __all__ += _slices.__all__
-__all__ += _unary.__all__
 __all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 __all__ += ["roots", "trim_zeros", "vander"]
 __dir__ = __all__.copy
+bind()
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

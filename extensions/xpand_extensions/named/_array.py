@@ -1,16 +1,19 @@
 """Arrays with named axes."""
 
+import math
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from xpand import trees
+from xpand import array_namespace, default_namespace, trees
 from xpand.extend import Array, DType, describe, imported_libraries, is_array
+from xpand.inspection import nbytes
 
 from .._dispatch import import_if_present, plugin_package
 from .._display import as_html
+from ..convert import to_numpy
 from . import _axis
-from ._axis import Axis, AxisSelection
+from ._axis import Axis, AxisSelection, AxisSelector
 from ._calls import call
 from ._methods import Methods, Operators
 
@@ -36,7 +39,7 @@ class NamedArray(Methods, Operators):
     Sizes are those of the array. Instances are immutable, and nodes of trees, with the array as the only leaf.
 
     Raises:
-        TypeError: `array` is no array, or an axis is neither a name nor an `Axis`.
+        TypeError: `array` is not an array, or an axis is neither a name nor an `Axis`.
         ValueError: The axes don't fit the array, or have one name twice.
 
     Source: Haliax's `NamedArray`.
@@ -169,14 +172,13 @@ class NamedArray(Methods, Operators):
     @property
     def size(self) -> int:
         """The number of elements."""
-        found: int = call.size(self)
-        return found
+        check_rank("size", self)
+        return math.prod(self.array.shape)
 
     @property
     def nbytes(self) -> int:
         """The number of bytes of the elements."""
-        found: int = call.nbytes(self)
-        return found
+        return nbytes(self.array)
 
     @property
     def real(self) -> "NamedArray":
@@ -194,7 +196,16 @@ class NamedArray(Methods, Operators):
         Raises:
             ValueError: The array has more than one element.
         """
-        return call.item(self)
+        check_rank("item", self)
+        if self.size != 1:
+            raise ValueError(f"item: takes an array of one element, got the axes {_axis.written(self.shape.items())}")
+        xp = array_namespace(self.array)
+        one = xp.reshape(self.array, ())
+        if xp.isdtype(one.dtype, "bool"):
+            return bool(one)
+        if xp.isdtype(one.dtype, "integral"):
+            return int(one)
+        return complex(one) if xp.isdtype(one.dtype, "complex floating") else float(one)
 
     def scalar(self) -> Array:
         """Return the wrapped array, which must have no axes, as the loss of a gradient.
@@ -208,11 +219,14 @@ class NamedArray(Methods, Operators):
 
     def tolist(self) -> Any:
         """Return the elements in nested lists."""
-        return call.tolist(self)
+        check_rank("tolist", self)
+        return to_numpy(self.array).tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements' bytes, in C or Fortran order."""
-        return call.tobytes(self, order)
+        check_rank("tobytes", self)
+        found: bytes = to_numpy(self.array).tobytes(order)
+        return found
 
     def tree_flatten(self) -> tuple[tuple[Any], tuple[str, ...]]:
         """Return the leaf and the names, as trees do."""
@@ -255,6 +269,22 @@ class NamedArray(Methods, Operators):
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a NamedArray has no first axis to iterate over; name one: `for row in x.unbind(axis)`")
+
+    # --- functions whose arguments as methods are NumPy's ------------------------------------------------------------
+
+    def var(
+        self, axis: AxisSelection | None = None, dtype: DType | None = None, ddof: float = 0, *, where: Any = None
+    ) -> Self:
+        """Reduce axes: see `named.var`."""
+        return call.var(self, axis, where=where, ddof=ddof, dtype=dtype)
+
+    def argsort(self, axis: AxisSelector | None = None, *, stable: bool = False) -> Self:
+        """Return the order along an axis: see `named.argsort`."""
+        return call.argsort(self, axis, stable=stable)
+
+    def clip(self, a_min: Any = None, a_max: Any = None) -> Self:
+        """Limit the values: see `named.clip`."""
+        return call.clip(self, a_min, a_max)
 
     # --- indices -----------------------------------------------------------------------------------------------------
 
@@ -316,6 +346,18 @@ def _register_nodes() -> None:
             module.register_nodes(NamedArray, flatten, unflatten)
 
 
+def check_rank(function: str, x: NamedArray) -> None:
+    """Raise if a transformation has inserted an array with another number of axes."""
+    shape = getattr(x.array, "shape", None)
+    if shape is None:
+        raise TypeError(f"{function}: the NamedArray wraps no array but {describe(x.array)}")
+    if len(shape) != len(x.names):
+        raise ValueError(
+            f"{function}: the array has {len(shape)} axes for the names {x.names}: a positional transformation has "
+            "added or removed one; use the one by name, or wrap the array again with `named(x.array, axes)`"
+        )
+
+
 def no_axis(function: str, x: NamedArray, name: str, size: int | None = None) -> ValueError:
     """Return the error for an axis that an array lacks, or that has another size."""
     return ValueError(
@@ -341,4 +383,4 @@ def named(a: Any, axis: AxisSelection) -> NamedArray:
     >>> named(np.zeros((2, 3)), ("a", "b")).shape
     {'a': 2, 'b': 3}
     """
-    return NamedArray(a if is_array(a) else call.asarray(a), axis)
+    return NamedArray(a if is_array(a) else default_namespace().asarray(a), axis)

@@ -30,7 +30,7 @@ class Axis:
     """An axis: a name and a size. Two are equal if both are.
 
     Raises:
-        TypeError: The name is no string, or the size no integer.
+        TypeError: The name is not a string, or the size is not an integer.
         ValueError: The size is negative.
 
     >>> batch = Axis("batch", 32)
@@ -198,7 +198,7 @@ def axis_name(ax: AxisSelection) -> Any:
     """Return the name of an axis, or a tuple with the names of several.
 
     Raises:
-        TypeError: Something else than an axis.
+        TypeError: The argument is not an axis.
 
     >>> axis_name(Axis("a", 3)), axis_name(["a", Axis("b", 2)])
     ('a', ('a', 'b'))

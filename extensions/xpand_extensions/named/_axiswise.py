@@ -1,17 +1,16 @@
-"""Operations along one axis, by their axis signatures: one line of a table each."""
+"""Operations along one axis, and on matrices of two."""
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, checks
 
-from .._plans import Memory
 from . import _axis
-from ._array import NamedArray, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import AxisSelector
-from ._calls import call, operation
-from ._plans import Positional, check_named, check_rank, derived, position
+from ._calls import operation
+from ._plans import Positional, check_named, position, rest_of
 from ._shapes import permuted
 
 __all__ = [
@@ -28,13 +27,6 @@ __all__ = [
     "triu",
     "unpackbits",
 ]
-
-
-class Along(NamedTuple):
-    """An operation along one axis."""
-
-    function: str | Callable[..., Any]
-    signature: str = "...[(axis)]->...[(axis)]"
 
 
 def _without_nan(value: int) -> Callable[[Array], Array]:
@@ -55,40 +47,26 @@ def _nancumprod(x: Array, /, *, axis: int, dtype: Any = None) -> Array:
     return array_namespace(x).cumulative_prod(_without_nan(1)(x), axis=axis, dtype=dtype)
 
 
-ALONG: Final[dict[str, Along]] = {
-    "argsort": Along("argsort"),
-    "cumprod": Along("cumulative_prod"),
-    "cumsum": Along("cumulative_sum"),
-    "nancumprod": Along(_nancumprod),
-    "nancumsum": Along(_nancumsum),
-    "packbits": Along("bits.packbits", "...[(axis)]->...[(axis:k)]"),
-    "sort": Along("sort"),
-    "unpackbits": Along("bits.unpackbits", "...[(axis)]->...[(axis:k)]"),
-}
-"""Functions of one array and one axis."""
+_SUM: Final = Positional("cumulative_sum")
+_PROD: Final = Positional("cumulative_prod")
+_NAN_SUM: Final = Positional(_nancumsum)
+_NAN_PROD: Final = Positional(_nancumprod)
+_SORT: Final = Positional("sort")
+_ARGSORT: Final = Positional("argsort")
+_PACK: Final = Positional("bits.packbits")
+_UNPACK: Final = Positional("bits.unpackbits")
+_TOP_K: Final = Positional("sorting.top_k")
 
 
-def _along(name: str, line: Along) -> Callable[..., NamedArray]:
-    function = Positional(line.function)
-    plans = Memory()
-
-    def apply(a: Any, axis: Any, **params: Any) -> NamedArray:
-        check_named(name, "a", a)
-        i = position(name, a, axis)
-        names = plans.get((a.names, i))
-        if names is None:
-            plan = derived(line.signature, a.names, params={"axis": (a.names[i],)})
-            names = plans.add((a.names, i), plan.names[0])
-        check_rank(name, a)
-        return make(function.of(a.array)(a.array, axis=i, **params), names)
-
-    return apply
+def _along(name: str, function: Positional, a: NamedArray, axis: AxisSelector, **params: Any) -> NamedArray:
+    """Call a positional function of one axis, which its result has, too."""
+    check_named(name, "a", a)
+    i = position(name, a, axis)
+    check_rank(name, a)
+    return make(function.of(a.array)(a.array, axis=i, **params), a.names)
 
 
-for _name, _line in ALONG.items():
-    setattr(call, _name, _along(_name, _line))
-
-
+@operation
 def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
     """Compute the sums of the elements up to each along an axis.
 
@@ -96,42 +74,41 @@ def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> 
     >>> cumsum(NamedArray(np.asarray([1, 2, 3]), "a"), "a")
     NamedArray({'a': 3}, array([1, 3, 6]))
     """
-    return call.cumsum(a, axis, dtype=dtype)
+    return _along("cumsum", _SUM, a, axis, dtype=dtype)
 
 
+@operation
 def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative products along an axis."""
-    return call.cumprod(a, axis, dtype=dtype)
+    return _along("cumprod", _PROD, a, axis, dtype=dtype)
 
 
 def nancumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative sums along an axis; NaN counts as 0."""
-    return call.nancumsum(a, axis, dtype=dtype)
+    return _along("nancumsum", _NAN_SUM, a, axis, dtype=dtype)
 
 
 def nancumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative products along an axis; NaN counts as 1."""
-    return call.nancumprod(a, axis, dtype=dtype)
+    return _along("nancumprod", _NAN_PROD, a, axis, dtype=dtype)
 
 
+@operation
 def sort(a: NamedArray, axis: AxisSelector) -> NamedArray:
     """Sort along an axis, in ascending order."""
-    return call.sort(a, axis)
+    return _along("sort", _SORT, a, axis)
 
 
 def packbits(a: NamedArray, axis: AxisSelector, *, bitorder: Literal["big", "little"] = "big") -> NamedArray:
     """Pack eight elements along an axis into the bits of one byte, which is 1 where an element isn't zero."""
-    return call.packbits(a, axis, bitorder=bitorder)
+    return _along("packbits", _PACK, a, axis, bitorder=bitorder)
 
 
 def unpackbits(
     a: NamedArray, axis: AxisSelector, *, count: int | None = None, bitorder: Literal["big", "little"] = "big"
 ) -> NamedArray:
     """Unpack the bits of bytes along an axis, the first `count` or all of them."""
-    return call.unpackbits(a, axis, count=count, bitorder=bitorder)
-
-
-_TOP_K: Final = Positional("sorting.top_k")
+    return _along("unpackbits", _UNPACK, a, axis, count=count, bitorder=bitorder)
 
 
 @operation
@@ -161,59 +138,31 @@ def top_k(
         raise ValueError(f"top_k: k is {k}, and new_axis {name!r} has size {size}")
     if checks.integer("top_k", "k", k, minimum=0) > arr.array.shape[i]:  # an unknown size is NaN
         raise ValueError(f"top_k: k must be from 0 to the size {arr.array.shape[i]} of axis {arr.names[i]!r}, got {k}")
-    plan = derived(
-        "...[(axis)]->...[(axis:k)],...[(axis:k)]",
-        arr.names,
-        params={"axis": (arr.names[i],)},
-        new={arr.names[i]: name},
-    )
-    for names in plan.names:
-        _axis.different("top_k", names)
+    names = (*arr.names[:i], name, *arr.names[i + 1 :])
+    _axis.different("top_k", names)
     values, indices = _TOP_K.of(arr.array)(arr.array, k, axis=i)
-    return make(values, plan.names[0]), make(indices, plan.names[1])
+    return make(values, interned(names)), make(indices, interned(names))
 
 
 # --- matrices: two axes ----------------------------------------------------------------------------------------------
 
 
-def _matrix(name: str, path: str, signature: str) -> Callable[..., NamedArray]:
-    function = Positional(path)
-    plans = Memory()
-
-    def apply(array: Any, axis1: Any, axis2: Any, **params: Any) -> NamedArray:
-        check_named(name, "array", array)
-        check_rank(name, array)
-        i, j = position(name, array, axis1), position(name, array, axis2)
-        if i == j:
-            raise ValueError(f"{name}: axis1 and axis2 must be different, got {array.names[i]!r} twice")
-        key = (array.names, i, j)
-        plan = plans.get(key)
-        if plan is None:
-            letters = {"m": array.names[i], "n": array.names[j]}
-            plan = plans.add(key, derived(signature, array.names, letters=letters))
-        x = array.array
-        if plan.order is not None:
-            x = array_namespace(x).permute_dims(x, plan.order)
-        found = make(function.of(x)(x, **params), plan.names[0])
-        return permuted(found, array.names) if len(found.names) == len(array.names) else found
-
-    return apply
+_TRACE: Final = Positional("linalg.trace")
+_TRIL: Final = Positional("tril")
+_TRIU: Final = Positional("triu")
 
 
-MATRICES: Final = {
-    "trace": ("linalg.trace", "...[mn]->..."),
-    "tril": ("tril", "...[mn]->...[mn]"),
-    "triu": ("triu", "...[mn]->...[mn]"),
-}
-"""Functions of two axes: the positional function and its axis signature."""
-
-for _name, (_path, _signature) in MATRICES.items():
-    setattr(call, _name, _matrix(_name, _path, _signature))
-
-
-_TRACE: Final = call.trace
-_ARGSORT: Final = call.argsort
-_ORDER: Final = Positional("argsort")
+def _matrices(
+    name: str, function: Positional, array: NamedArray, axes: tuple[AxisSelector, AxisSelector], **params: Any
+) -> tuple[Any, tuple[str, ...]]:
+    """Call a function of matrices, with their axes last; return its result, and the names of its argument."""
+    check_named(name, "array", array)
+    check_rank(name, array)
+    row, column = [array.names[position(name, array, axis)] for axis in axes]
+    if row == column:
+        raise ValueError(f"{name}: axis1 and axis2 must be different, got {row!r} twice")
+    moved = permuted(array, (*rest_of(array.names, (row, column)), row, column))
+    return function.of(moved.array)(moved.array, **params), moved.names
 
 
 @operation
@@ -226,10 +175,10 @@ def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -
         stable: Whether equal elements keep their order.
     """
     if axis is not None:
-        return _ARGSORT(a, axis, stable=stable)
+        return _along("argsort", _ARGSORT, a, axis, stable=stable)
     check_named("argsort", "a", a)
     line = array_namespace(a.array).reshape(a.array, (-1,))
-    return _ORDER.of(line)(line, stable=stable)
+    return _ARGSORT.of(line)(line, stable=stable)
 
 
 @operation
@@ -243,15 +192,15 @@ def trace(
     """
     if isinstance(dtype, str):
         dtype = getattr(array_namespace(array.array), dtype)
-    found: NamedArray = _TRACE(array, axis1, axis2, offset=offset, dtype=dtype)
-    return found
+    found, names = _matrices("trace", _TRACE, array, (axis1, axis2), offset=offset, dtype=dtype)
+    return make(found, interned(names[:-2]))
 
 
 def tril(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
     """Set the elements above the diagonal of two axes, or the one `k` elements to its right, to zero."""
-    return call.tril(array, axis1, axis2, k=k)
+    return permuted(make(*_matrices("tril", _TRIL, array, (axis1, axis2), k=k)), array.names)
 
 
 def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
     """Set the elements below the diagonal of two axes, or the one `k` elements to its right, to zero."""
-    return call.triu(array, axis1, axis2, k=k)
+    return permuted(make(*_matrices("triu", _TRIU, array, (axis1, axis2), k=k)), array.names)

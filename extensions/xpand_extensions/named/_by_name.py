@@ -11,21 +11,9 @@ from .._dispatch import operation_of
 from .._plans import Memory
 from ..vmap import vmap
 from . import _axis
-from ._array import NamedArray, interned, make, no_axis
+from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import AxisSelection, AxisSelector
-from ._plans import (
-    Step,
-    check_named,
-    check_rank,
-    different_sizes,
-    position,
-    rest_of,
-    selected,
-    step,
-    stepped,
-    union,
-    without_axes,
-)
+from ._plans import Step, check_named, different_sizes, position, rest_of, selected, step, stepped, union, without_axes
 
 __all__ = ["by_name"]
 

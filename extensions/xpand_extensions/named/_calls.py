@@ -25,3 +25,11 @@ def operation(function: F) -> F:
     """Enter a function into the table, under its name without a leading underscore."""
     setattr(call, function.__name__.removeprefix("_"), function)
     return function
+
+
+def entered(name: str, doc: str, function: F) -> F:
+    """Enter a function that was made into the table, and describe it as the public one of that name."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = __package__, doc.format(name)
+    setattr(call, name, function)
+    return function

@@ -9,14 +9,12 @@ from typing import Any, Final
 
 from xpand import array_namespace
 from xpand.extend import Array, Device, DType, Namespace, device_of, is_array, namespace_or_default
-from xpand.inspection import nbytes
 
-from ..convert import to_numpy
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import AxisSelector, AxisSpec
 from ._calls import call, operation
-from ._plans import array_of, check_named, check_rank, floating
+from ._plans import array_of, check_named, floating
 
 __all__ = [
     "arange",
@@ -246,49 +244,3 @@ def geomspace(
     last = stop if is_array(stop) else xp.asarray(float(stop), dtype=working, device=device)
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=first.dtype, device=device)
     return _typed(xp, first * xp.exp(xp.log(last / first) * steps), dtype, names)
-
-
-# --- the elements of an array ----------------------------------------------------------------------------------------
-
-
-@operation
-def _size(x: NamedArray) -> int:
-    check_rank("size", x)
-    return math.prod(x.array.shape)
-
-
-@operation
-def _ndim(a: Any) -> int:
-    return len(a.names) if isinstance(a, NamedArray) else len(getattr(a, "shape", ()))
-
-
-@operation
-def _nbytes(x: NamedArray) -> int:
-    return nbytes(x.array)
-
-
-@operation
-def _item(x: NamedArray) -> Any:
-    check_rank("item", x)
-    if _size(x) != 1:
-        raise ValueError(f"item: takes an array of one element, got the axes {_axis.written(x.shape.items())}")
-    xp = array_namespace(x.array)
-    one = xp.reshape(x.array, ())
-    if xp.isdtype(one.dtype, "bool"):
-        return bool(one)
-    if xp.isdtype(one.dtype, "integral"):
-        return int(one)
-    return complex(one) if xp.isdtype(one.dtype, "complex floating") else float(one)
-
-
-@operation
-def _tolist(x: NamedArray) -> Any:
-    check_rank("tolist", x)
-    return to_numpy(x.array).tolist()
-
-
-@operation
-def _tobytes(x: NamedArray, order: str = "C") -> bytes:
-    check_rank("tobytes", x)
-    found: bytes = to_numpy(x.array).tobytes(order)
-    return found

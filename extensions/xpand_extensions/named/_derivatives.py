@@ -23,7 +23,7 @@ Renames: TypeAlias = Mapping[AxisSelector, AxisSelector]
 
 
 def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any) -> Function:
-    """Make the function that returns the gradient of a scalar function, with the axes of the arguments.
+    """Return a function that computes the gradient of a scalar function, with the axes of the arguments.
 
     Args:
         function: Returns a named array without axes, an array of shape `()`, or a number.
@@ -46,7 +46,7 @@ def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = F
 def value_and_grad(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
 ) -> Function:
-    """Make the function that returns the value of a scalar function and its gradient.
+    """Return a function that computes the value of a scalar function and its gradient.
 
     Arguments and errors are those of `grad`. The value is an array of shape `()` without names.
 
@@ -68,7 +68,7 @@ def jacfwd(
     rename: Renames | None = None,
     **options: Any,
 ) -> Function:
-    """Make the function that returns the Jacobian of another by forward mode, for fewer arguments than outputs.
+    """Return a function that computes the Jacobian of a function by forward mode, for fewer arguments than outputs.
 
     Args:
         function: Takes and returns trees of named arrays; arrays without names must have shape `()`.
@@ -103,7 +103,7 @@ def jacrev(
     rename: Renames | None = None,
     **options: Any,
 ) -> Function:
-    """Make the function that returns the Jacobian of another by reverse mode, for fewer outputs than arguments.
+    """Return a function that computes the Jacobian of a function by reverse mode, for fewer outputs than arguments.
 
     Arguments, results and errors are those of `jacfwd`.
 
@@ -124,7 +124,7 @@ def hessian(
     rename: Renames | None = None,
     **options: Any,
 ) -> Function:
-    """Make the function that returns the second derivatives of another.
+    """Return a function that computes the Hessian of a function.
 
     Arguments and errors are those of `jacfwd`. `rename` gives the names of the second argument's axes: those of the
     first keep their names.

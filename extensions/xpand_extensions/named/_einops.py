@@ -31,7 +31,7 @@ def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
 
     Raises:
         ValueError: The pattern can't be read, doesn't fit the array, or a size is missing or doesn't divide.
-        TypeError: `array` is no array, or a size no integer.
+        TypeError: `array` is not an array, or a size is not an integer.
 
     Source: the part before the arrow in `einops.rearrange`.
 

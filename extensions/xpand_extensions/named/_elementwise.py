@@ -1,93 +1,54 @@
-"""Operations that act element by element: one line of a table each."""
+"""Makers of operations that act element by element."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from xpand import array_namespace, default_namespace
 from xpand.extend import is_array
 
-from . import _positional as positional
-from ._array import NamedArray, make
-from ._calls import call
-from ._methods import Operators
-from ._plans import _ALIGNMENTS, Positional, aligned, alignment, check_rank, check_sizes, stepped, without_axes
+from ._array import NamedArray, check_rank, make
+from ._calls import entered
+from ._plans import _ALIGNMENTS, Positional, aligned, alignment, check_sizes, stepped, without_axes
 
 _new = object.__new__
 
+A = TypeVar("A")
+"""A named array, a number, or an array without names."""
 Source = str | Callable[..., Any]
+"""The positional function of an operation: its path (see `Positional`), or the function itself."""
 
-UNARY: Final[dict[str, Source]] = {
-    **{
-        name: name
-        for name in (
-            *("abs", "bitwise_invert", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "imag", "isfinite"),
-            *("isinf", "isnan", "log", "log10", "log1p", "log2", "logical_not", "negative", "positive", "real"),
-            *("reciprocal", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
-        )
-    },
-    **dict.fromkeys(("absolute", "fabs"), "abs"),
-    **{f"arc{name}": f"a{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
-    **dict.fromkeys(("bitwise_not", "invert"), "bitwise_invert"),
-    **dict.fromkeys(("degrees", "rad2deg"), positional.rad2deg),
-    **dict.fromkeys(("radians", "deg2rad"), positional.deg2rad),
-    **{name: f"special.{name}" for name in ("cbrt", "exp2", "i0", "rsqrt", "sinc")},
-    "angle": positional.angle,
-    "bitwise_count": "bits.population_count",
-    "conjugate": "conj",
-    "copy": positional.copy,
-    "fix": "trunc",
-    "iscomplex": positional.iscomplex,
-    "isneginf": positional.isneginf,
-    "isposinf": positional.isposinf,
-    "isreal": positional.isreal,
-    "rint": "round",
-}
-"""Functions of one array: the function of the standard, of a capability, or one of `_positional`."""
-
-BINARY: Final[dict[str, Source]] = {
-    **{
-        name: name
-        for name in (
-            *("add", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "divide"),
-            *("equal", "floor_divide", "greater", "greater_equal", "hypot", "less", "less_equal", "logaddexp"),
-            *("logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "nextafter", "not_equal"),
-            *("remainder", "subtract"),
-        )
-    },
-    "arctan2": "atan2",
-    "float_power": positional.float_power,
-    "fmax": positional.fmax,
-    "fmin": positional.fmin,
-    "fmod": "arithmetic.truncated_remainder",
-    "left_shift": "bitwise_left_shift",
-    "logaddexp2": positional.logaddexp2,
-    "mod": "remainder",
-    "power": "pow",
-    "right_shift": "bitwise_right_shift",
-    "true_divide": "divide",
-}
-"""Functions of two arrays that broadcast."""
+UNARY: Final[dict[str, Source]] = {}
+"""The functions of one array."""
+BINARY: Final[dict[str, Source]] = {}
+"""The functions of two arrays that broadcast."""
 
 
-SEVERAL: Final[dict[str, Source]] = {
-    **dict.fromkeys(("around", "round"), positional.around),
-    "astype": positional.astype,
-    "clip": positional.clip,
-    "divmod": positional.divmod,
-    "frexp": positional.frexp,
-    "isclose": positional.isclose,
-}
-"""Functions with several results, more arrays or static parameters."""
+class Unary(Protocol):
+    """A function of one array, element by element."""
+
+    def __call__(self, a: A) -> A:
+        """Return an array with the same axes."""
+        ...
 
 
-def _unary(name: str, source: Source) -> Callable[..., Any]:
+class Binary(Protocol):
+    """A function of two arrays, element by element."""
+
+    def __call__(self, x1: Any, x2: Any) -> Any:
+        """Return an array with the axes of both."""
+        ...
+
+
+def unary(name: str, source: Source = "") -> Unary:
+    """Make a function of one array; by default of the positional function of the same name."""
+    UNARY[name] = source = source or name
     function = Positional(source)
     by_type = function.by_type
     find = function.found
     named = NamedArray
     new = _new
 
-    def apply(a: Any, /) -> Any:
+    def apply(a: Any) -> Any:
         if type(a) is named:
             x = a.array
             out = new(named)
@@ -97,10 +58,12 @@ def _unary(name: str, source: Source) -> Callable[..., Any]:
         x = a if is_array(a) else default_namespace().asarray(a)
         return function.of(x)(x)
 
-    return apply
+    return entered(name, "Compute `{}` of each element. The result has the same axes.", apply)
 
 
-def _binary(name: str, source: Source) -> Callable[..., Any]:
+def binary(name: str, source: Source = "") -> Binary:
+    """Make a function of two arrays that broadcast; by default of the positional function of the same name."""
+    BINARY[name] = source = source or name
     function = Positional(source)
     by_type = function.by_type
     find = function.found
@@ -108,7 +71,7 @@ def _binary(name: str, source: Source) -> Callable[..., Any]:
     new = _new
     plans = _ALIGNMENTS
 
-    def apply(x1: Any, x2: Any, /) -> Any:
+    def apply(x1: Any, x2: Any) -> Any:
         if type(x1) is named and type(x2) is named:
             names = x1.names
             a, b = x1.array, x2.array
@@ -125,7 +88,7 @@ def _binary(name: str, source: Source) -> Callable[..., Any]:
                 check_rank(name, x2)
             for _, i, _, j in plan.same:
                 if shape1[i] != shape2[j]:
-                    check_sizes(name, plan, (x1, x2))
+                    check_sizes(name, plan.same, (x1, x2))
             step1, step2 = plan.steps
             if step1 is not None:
                 a = stepped(a, step1)
@@ -139,7 +102,7 @@ def _binary(name: str, source: Source) -> Callable[..., Any]:
             return out
         return _with_number(name, function, x1, x2)
 
-    return apply
+    return entered(name, "Compute `{}` of the elements of two arrays, which broadcast by name.", apply)
 
 
 def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
@@ -186,46 +149,3 @@ def elementwise(name: str, source: Source) -> Callable[..., Any]:
 def _renamed(found: Any, names: tuple[str, ...]) -> Any:
     """Name the axes of an array, or of several."""
     return tuple([make(x, names) for x in found]) if type(found) is tuple else make(found, names)
-
-
-for _name, _source in UNARY.items():
-    setattr(call, _name, _unary(_name, _source))
-for _name, _source in BINARY.items():
-    setattr(call, _name, _binary(_name, _source))
-for _name, _source in SEVERAL.items():
-    setattr(call, _name, elementwise(_name, _source))
-
-
-# --- Python's operators ----------------------------------------------------------------------------------------------
-
-_OPERATORS: Final = {
-    **{name: name for name in ("add", "divmod")},
-    **{name: f"bitwise_{name}" for name in ("and", "or", "xor")},
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "power",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
-_COMPARISONS: Final = {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-}
-_UNARY_OPERATORS: Final = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
-
-
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, other: function(other, self)
-
-
-for _name, _operation in (*_OPERATORS.items(), *_COMPARISONS.items(), *_UNARY_OPERATORS.items()):
-    setattr(Operators, f"__{_name}__", getattr(call, _operation))
-for _name, _operation in _OPERATORS.items():
-    setattr(Operators, f"__r{_name}__", _reflected(getattr(call, _operation)))

@@ -11,10 +11,10 @@ from .._bounds import index_dtype
 from .._plans import Memory
 from ..scatter import at as positional_at
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector
 from ._calls import call, operation
-from ._plans import aligned, check_named, check_rank, position, rest_of, union
+from ._plans import aligned, check_named, position, rest_of, union
 from ._shapes import permuted
 
 __all__ = ["dblock", "ds", "dslice", "index", "take"]
@@ -144,11 +144,11 @@ def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
             axes take its place; a list or an array of integers with one axis, which keeps its name; or a mask of one
             axis.
 
-    Axes of indices that the array has, too, run along: `x[{"token": best}]` with `best` over "batch" selects a token
-    for each batch element. The new axes take the place of the first axis that they select from.
+    Axes of an index that the array also has are matched by name: `x[{"token": best}]` with `best` over "batch" selects
+    a token for each batch element. The new axes take the place of the first axis that they select from.
 
     Raises:
-        TypeError: An index that is none.
+        TypeError: An invalid index.
         ValueError: There is no such axis, or one would be there twice.
         IndexError: A position out of bounds, where it is known.
 
@@ -174,7 +174,7 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
     """Convert an index by name to an index by position.
 
     Raises:
-        TypeError: A part that is no index.
+        TypeError: A part that is not an index.
         ValueError: No such axis, or an axis that would be there twice.
         IndexError: A position out of bounds.
     """

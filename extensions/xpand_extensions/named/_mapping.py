@@ -150,7 +150,7 @@ def scan(
     unroll: int | bool = 1,
     is_scanned: Callable[[Any], bool] | None = None,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Make a loop along a named axis, with a carry, that stacks the results of the steps.
+    """Return a function that loops along a named axis with a carry, and stacks the results of the steps.
 
     Args:
         f: Takes the carry and the arguments at one position of the axis; returns the next carry and a result.
@@ -235,7 +235,7 @@ def fold(
     unroll: int | bool = 1,
     is_scanned: Callable[[Any], bool] | None = None,
 ) -> Callable[..., Any]:
-    """Make a loop along a named axis that returns the last carry.
+    """Return a function that loops along a named axis, and returns the last carry.
 
     `f` returns the next carry. Arguments and errors are those of `scan`.
 
@@ -264,7 +264,7 @@ def map(
     unroll: int | bool = 1,
     is_mapped: Callable[[Any], bool] | None = None,
 ) -> Callable[..., Any]:
-    """Make a function that calls another for one position of an axis after another, and stacks the results.
+    """Return a function that calls `f` for each position of an axis in turn, and stacks the results.
 
     In contrast to `vmap`, this needs the memory of one position. Arguments and errors are those of `scan`.
 
@@ -317,17 +317,17 @@ def psum(x: Any, axis: AxisSelector) -> Any:
 
 
 def pmean(x: Any, axis: AxisSelector) -> Any:
-    """Compute the mean over an axis, as `psum` the sum."""
+    """Compute the mean over an axis. Arguments and errors are those of `psum`."""
     return _collective("pmean", "mean", x, axis)
 
 
 def pmax(x: Any, axis: AxisSelector) -> Any:
-    """Compute the maximum over an axis, as `psum` the sum."""
+    """Compute the maximum over an axis. Arguments and errors are those of `psum`."""
     return _collective("pmax", "max", x, axis)
 
 
 def pmin(x: Any, axis: AxisSelector) -> Any:
-    """Compute the minimum over an axis, as `psum` the sum."""
+    """Compute the minimum over an axis. Arguments and errors are those of `psum`."""
     return _collective("pmin", "min", x, axis)
 
 

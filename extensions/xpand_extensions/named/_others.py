@@ -1,18 +1,18 @@
 """Comparisons, searches, counts and padding by name."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from xpand import array_namespace, comparison
 from xpand.extend import describe, is_array
 
 from .. import histograms, indexing, padding, sorting
-from . import _axis
-from ._array import NamedArray, interned, make
+from . import _axis, _positional as positional
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis
-from ._calls import call, operation
+from ._calls import operation
 from ._elementwise import elementwise
-from ._plans import aligned, array_of, check_named, check_rank, namespace_of, position
+from ._plans import aligned, array_of, check_named, namespace_of, position
 
 __all__ = [
     "allclose",
@@ -233,11 +233,22 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
     return make(histograms.bincount(count, weights=weights, length=axis.size), interned((axis.name,)))
 
 
+_ASTYPE: Final = elementwise("astype", positional.astype)
+_CLIP: Final = elementwise("clip", positional.clip)
+_ISCLOSE: Final = elementwise("isclose", comparison.isclose)
+
+
+@operation
+def _astype(x: NamedArray, dtype: Any) -> NamedArray:
+    return _ASTYPE(x, dtype=dtype)
+
+
+@operation
 def clip(array: Any, a_min: Any, a_max: Any) -> Any:
     """Limit values from below and above, by numbers or arrays that broadcast by name; None: no limit."""
-    return call.clip(array, a_min, a_max)
+    return _CLIP(array, a_min, a_max)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether elements are equal within tolerances: abs(a - b) <= atol + rtol * abs(b)."""
-    return call.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    return _ISCLOSE(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)

@@ -1,24 +1,20 @@
-"""Plans: the positional form of an operation on names, found once for each combination of names.
+"""Plans: how arrays with certain names are aligned, found once for each combination of names.
 
-A plan is derived from the operation's axis signature (`tracing._signature`). It says how arrays are aligned, which
-positions the parameters stand for, and the names of the results. Sizes belong to the arrays, so each call compares
-them.
+Sizes belong to the arrays, so each call compares them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from xpand import array_namespace, default_namespace
 from xpand.extend import Array, Namespace, describe, is_array, knows_namespace
 
 from .._plans import Memory
 from ..tracing._functions import FUNCTIONS
-from ..tracing._signature import Axis as SignatureAxis, parse
 from . import _axis
-from ._array import NamedArray, interned, no_axis
+from ._array import NamedArray, check_rank, interned, no_axis
 from ._axis import AxisSelection, AxisSelector
-from ._calls import operation
 
 _MAX_TYPES: Final = 1024
 _NUMBERS: Final = (bool, int, float, complex)
@@ -86,11 +82,6 @@ def floating(xp: Namespace, x: Array) -> Array:
     return xp.astype(x, xp.__array_namespace_info__().default_dtypes(device=None)["real floating"])
 
 
-@operation
-def _asarray(x: Any) -> Array:
-    return default_namespace().asarray(x)
-
-
 def check_named(function: str, parameter: str, x: Any) -> None:
     """Raise if an argument is no named array."""
     if not isinstance(x, NamedArray):
@@ -114,18 +105,6 @@ def without_axes(function: str, x: Any) -> bool:
 
 
 # --- axes of one array -----------------------------------------------------------------------------------------------
-
-
-def check_rank(function: str, x: NamedArray) -> None:
-    """Raise if a transformation has inserted an array with another number of axes."""
-    shape = getattr(x.array, "shape", None)
-    if shape is None:
-        raise TypeError(f"{function}: the NamedArray wraps no array but {describe(x.array)}")
-    if len(shape) != len(x.names):
-        raise ValueError(
-            f"{function}: the array has {len(shape)} axes for the names {x.names}: a positional transformation has "
-            "added or removed one; use the one by name, or wrap the array again with `named(x.array, axes)`"
-        )
 
 
 def position(function: str, x: NamedArray, axis: AxisSelector) -> int:
@@ -171,13 +150,16 @@ class Step(NamedTuple):
     inserted: tuple[Any, ...]
 
 
+Pairs: TypeAlias = tuple[tuple[int, int, int, int], ...]
+"""Axes whose sizes must be equal: (array, position, array, position)."""
+
+
 class Alignment(NamedTuple):
     """The alignment of arrays with certain names for broadcasting."""
 
     names: tuple[str, ...]
     steps: tuple[Step | None, ...]
-    same: tuple[tuple[int, int, int, int], ...]
-    """Axes of one name: (array, position, array, position), whose sizes must be equal."""
+    same: Pairs
 
 
 _ALIGNMENTS: Final = Memory()
@@ -205,17 +187,22 @@ def step(own: tuple[str, ...], names: tuple[str, ...], *, pad: bool = False) -> 
     return Step(None if order == tuple(range(len(order))) else order, new, index)
 
 
+def equal_axes(several: Sequence[tuple[Any, ...]]) -> Pairs:
+    """Return the pairs of axes with equal labels in arrays whose axes have these labels."""
+    first: dict[Any, tuple[int, int]] = {}
+    same = []
+    for i, own in enumerate(several):
+        for j, label in enumerate(own):
+            if label in first:
+                same.append((*first[label], i, j))
+            first.setdefault(label, (i, j))
+    return tuple(same)
+
+
 def alignment(several: tuple[tuple[str, ...], ...]) -> Alignment:
     """Return how arrays with these names are aligned."""
     names = union(several)
-    first: dict[str, tuple[int, int]] = {}
-    same = []
-    for i, own in enumerate(several):
-        for j, name in enumerate(own):
-            if name in first:
-                same.append((*first[name], i, j))
-            first.setdefault(name, (i, j))
-    plan = Alignment(names, tuple([step(own, names) for own in several]), tuple(same))
+    plan = Alignment(names, tuple([step(own, names) for own in several]), equal_axes(several))
     _ALIGNMENTS.add(several, plan)
     return plan
 
@@ -233,9 +220,9 @@ def stepped(array: Array, step: Step) -> Array:
     return xp.expand_dims(array, axis=step.new[0] if len(step.new) == 1 else step.new)
 
 
-def check_sizes(function: str, plan: Alignment, operands: Sequence[NamedArray]) -> None:
-    """Raise if two arrays have an axis of the same name with different sizes."""
-    for i, j, k, m in plan.same:
+def check_sizes(function: str, same: Pairs, operands: Sequence[NamedArray]) -> None:
+    """Raise if axes that must be equal have different sizes."""
+    for i, j, k, m in same:
         one, other = operands[i], operands[k]
         if one.array.shape[j] != other.array.shape[m]:
             check_rank(function, one)
@@ -256,13 +243,10 @@ def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], li
     arrays = [x for x in operands if isinstance(x, NamedArray)]
     several = tuple([x.names for x in arrays])
     plan = _ALIGNMENTS.get(several) or alignment(several)
-    shapes = [x.array.shape for x in arrays]
-    if [len(shape) for shape in shapes] != [len(names) for names in several]:
-        for x in arrays:
+    for x in arrays:
+        if len(x.array.shape) != len(x.names):
             check_rank(function, x)
-    for i, j, k, m in plan.same:
-        if shapes[i][j] != shapes[k][m]:
-            raise different_sizes(function, arrays[i], arrays[k], several[i][j])
+    check_sizes(function, plan.same, arrays)
     steps = iter(plan.steps)
     found = []
     for x in operands:
@@ -278,60 +262,3 @@ def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], li
 def rest_of(names: tuple[str, ...], removed: Sequence[str]) -> tuple[str, ...]:
     """Return the names without some of them."""
     return interned(tuple([name for name in names if name not in removed]))
-
-
-# --- operations of one array, by their axis signatures ---------------------------------------------------------------
-
-
-class Plan(NamedTuple):
-    """An operation on an array of certain names."""
-
-    order: tuple[int, ...] | None
-    """The permutation of its axes that makes those of letters the last."""
-    params: dict[str, Any]
-    """The positions for parameters that name axes."""
-    names: tuple[tuple[str, ...], ...]
-    """The names of each result."""
-
-
-def derived(
-    signature: str,
-    names: tuple[str, ...],
-    *,
-    letters: Mapping[str, str] | None = None,
-    params: Mapping[str, tuple[str, ...]] | None = None,
-    new: Mapping[str, str] | None = None,
-) -> Plan:
-    """Derive a plan from an axis signature with one argument.
-
-    Args:
-        signature: The axis signature.
-        names: The names of the array.
-        letters: The name of the axis of each letter of the argument.
-        params: The names that each parameter stands for.
-        new: The name of the axis of each letter that only results have, and of a parameter's axis whose name changes.
-    """
-    parsed = parse(signature)
-    letters, params, new = letters or {}, params or {}, new or {}
-    core = [letters[letter] for letter in parsed.arguments[0].letters]
-    moved = (*[name for name in names if name not in core], *core)
-    order = tuple([names.index(name) for name in moved])
-    lead = moved[: len(moved) - len(core)]
-
-    def positions(axis: SignatureAxis, ndim: int) -> tuple[int, ...]:
-        return tuple([lead.index(name) for name in params[axis.name]])
-
-    layout = parsed.layout((len(moved),), {}, positions)
-    results = []
-    for result, dimensions in zip(parsed.results, layout.results):
-        ends = dimensions[len(dimensions) - len(result.letters) :] if result.letters else ()
-        found = [moved[each.sources[0][1]] if each.sources else "" for each in dimensions]
-        for i, letter in enumerate(result.letters):
-            if not ends[i].sources or letter in new:
-                found[len(dimensions) - len(result.letters) + i] = new[letter]
-        results.append(interned(tuple([new.get(name, name) for name in found])))
-    return Plan(
-        None if moved == names else order,
-        {name: tuple([lead.index(each) for each in several]) for name, several in params.items()},
-        tuple(results),
-    )

@@ -3,25 +3,10 @@
 import math
 from typing import Any
 
-from xpand import array_namespace, comparison, elementwise
+from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, is_array
 
 from ..arithmetic import promote
-
-
-def deg2rad(x: Array, /) -> Array:
-    """Convert degrees to radians."""
-    return elementwise.deg2rad(x)
-
-
-def rad2deg(x: Array, /) -> Array:
-    """Convert radians to degrees."""
-    return elementwise.rad2deg(x)
-
-
-def angle(x: Array, /) -> Array:
-    """Compute the argument of complex numbers."""
-    return elementwise.angle(x)
 
 
 def copy(x: Array, /) -> Array:
@@ -149,11 +134,6 @@ def frexp(x: Array, /) -> tuple[Array, Array]:
 
 def _power_of_two(xp: Namespace, exponent: Array) -> Array:
     return xp.round(xp.pow(xp.full_like(exponent, 2.0), xp.abs(exponent))) ** xp.sign(exponent)
-
-
-def isclose(a: Any, b: Any, /, *, rtol: float, atol: float, equal_nan: bool) -> Array:
-    """Return whether elements are equal within tolerances."""
-    return comparison.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def clip(x: Array, low: Any, high: Any, /) -> Array:

@@ -11,10 +11,10 @@ from .._plans import Memory
 from ..linalg import einsum as positional_einsum
 from ..precision import matmul_precision
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector
 from ._calls import operation
-from ._plans import check_rank, different_sizes, hashable
+from ._plans import Pairs, check_sizes, equal_axes, hashable
 
 __all__ = ["dot", "einsum"]
 
@@ -26,8 +26,7 @@ class Product(NamedTuple):
 
     subscripts: str
     names: tuple[str, ...]
-    same: tuple[tuple[int, int, int, int], ...]
-    """Axes of one letter: (array, position, array, position)."""
+    same: Pairs
 
 
 _PRODUCTS: Final = Memory()
@@ -42,15 +41,8 @@ def _product(
     if len(labels) > len(_LETTERS):
         raise ValueError(f"{function}: takes up to {len(_LETTERS)} different axes, got {len(labels)}")
     letter = dict(zip(labels, _LETTERS))
-    first: dict[Any, tuple[int, int]] = {}
-    same = []
-    for i, own in enumerate(several):
-        for j, label in enumerate(own):
-            if label in first:
-                same.append((*first[label], i, j))
-            first.setdefault(label, (i, j))
     left = ",".join("".join(letter[label] for label in own) for own in several)
-    return Product(f"{left}->{''.join(letter[label] for label in result)}", interned(names), tuple(same))
+    return Product(f"{left}->{''.join(letter[label] for label in result)}", interned(names), equal_axes(several))
 
 
 def _run(
@@ -62,11 +54,7 @@ def _run(
     dot_general: Callable[..., Any] | None,
 ) -> NamedArray:
     operands = [x.array for x in arrays]
-    for i, j, k, m in plan.same:
-        if operands[i].shape[j] != operands[k].shape[m]:
-            check_rank(function, arrays[i])
-            check_rank(function, arrays[k])
-            raise different_sizes(function, arrays[i], arrays[k], arrays[i].names[j])
+    check_sizes(function, plan.same, arrays)
     if preferred_element_type is not None:
         xp = array_namespace(*operands)
         operands = [xp.astype(x, preferred_element_type, copy=False) for x in operands]

@@ -12,10 +12,10 @@ from xpand.extend import describe
 
 from .._plans import Memory
 from . import _axis
-from ._array import NamedArray, interned, make, no_axis
+from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import Axis, AxisSelector
 from ._calls import operation
-from ._plans import check_named, check_rank, hashable
+from ._plans import check_named, hashable
 from ._shapes import permuted
 
 __all__ = ["rearrange"]

@@ -1,30 +1,100 @@
-"""Reductions: one line of a table each, an axis signature and the positional function, and a form with a mask."""
+"""Reductions over axes by name.
+
+`axis` is an axis, several, or None for all; the result has the axes that remain. `where`, a named array of booleans
+that broadcasts to the array, tells which elements count; where there are none, the result is that of an empty array: 0
+for a sum, NaN for a mean, and the lowest or highest value of the data type for a maximum or minimum. `dtype` is the
+data type to compute in. `ddof` is subtracted from the number of elements in the divisor of a variance. A missing axis,
+or one of another size, raises a `ValueError`. Source: Haliax's functions of the same names.
+
+>>> import numpy as np
+>>> x = NamedArray(np.asarray([[1.0, 2.0], [3.0, 4.0]]), ("a", "b"))
+>>> sum(x, "a"), sum(x, "a", where=x < 3.0)
+(NamedArray({'b': 2}, array([4., 6.])), NamedArray({'b': 2}, array([1., 2.])))
+"""
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Protocol
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace
+from xpand.extend import Array, DType, Namespace
 
 from .._plans import Memory
 from . import _axis
-from ._array import NamedArray, make
-from ._calls import call
-from ._plans import Positional, aligned, check_named, check_rank, derived, floating, hashable, selected
+from ._array import NamedArray, check_rank, make
+from ._axis import AxisSelection, AxisSelector
+from ._calls import call, entered
+from ._plans import Positional, aligned, check_named, floating, hashable, rest_of, selected
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "max",
+    "mean",
+    "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
 
 _new = object.__new__
 
-SIGNATURE: Final = "...(axis)->..."
+REDUCTIONS: Final[dict[str, str]] = {}
+"""The positional function of each reduction."""
 
 
-class Reduction(NamedTuple):
-    """The positional form of a reduction."""
+class Reduction(Protocol):
+    """A function that removes axes."""
 
-    function: str
-    masked: Callable[..., Array]
-    """With a mask: `masked(function, xp, x, mask, axis, **params)`."""
-    signature: str = SIGNATURE
+    def __call__(
+        self,
+        array: NamedArray,
+        axis: AxisSelection | None = None,
+        *,
+        where: NamedArray | None = None,
+        dtype: DType | None = None,
+    ) -> NamedArray:
+        """Return an array with the other axes."""
+        ...
+
+
+class Deviation(Protocol):
+    """A function that removes axes, whose divisor is the number of elements less `ddof`."""
+
+    def __call__(
+        self,
+        array: NamedArray,
+        axis: AxisSelection | None = None,
+        *,
+        where: NamedArray | None = None,
+        ddof: float = 0,
+        dtype: DType | None = None,
+    ) -> NamedArray:
+        """Return an array with the other axes."""
+        ...
+
+
+class Search(Protocol):
+    """A function that finds positions along one axis; by default, in the flattened array."""
+
+    def __call__(self, array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
+        """Return an array of integers with the other axes."""
+        ...
 
 
 def _filled(value: Callable[[Namespace, Array], Any]) -> Callable[..., Array]:
@@ -96,40 +166,20 @@ def _nan_extreme(masked: Callable[..., Array]) -> Callable[..., Array]:
     return found
 
 
-_WHOLE: Final = "...[(axis)]->..."
 _MAX: Final = _filled(_lowest)
 _MIN: Final = _filled(_highest)
 _SUM: Final = _filled(lambda xp, x: 0)
 _PROD: Final = _filled(lambda xp, x: 1)
 
-REDUCTIONS: Final[dict[str, Reduction]] = {
-    "amax": Reduction("max", _MAX),
-    "amin": Reduction("min", _MIN),
-    "product": Reduction("prod", _PROD),
-    "all": Reduction("all", _filled(lambda xp, x: 1)),
-    "any": Reduction("any", _filled(lambda xp, x: 0)),
-    "max": Reduction("max", _MAX),
-    "min": Reduction("min", _MIN),
-    "mean": Reduction("mean", _mean),
-    "prod": Reduction("prod", _PROD),
-    "ptp": Reduction("statistics.ptp", _ptp, _WHOLE),
-    "std": Reduction("std", _std, _WHOLE),
-    "sum": Reduction("sum", _SUM),
-    "var": Reduction("var", _var, _WHOLE),
-    "nanmax": Reduction("statistics.nanmax", _nan_extreme(_MAX)),
-    "nanmin": Reduction("statistics.nanmin", _nan_extreme(_MIN)),
-    "nanmean": Reduction("statistics.nanmean", _not_nan(_mean), _WHOLE),
-    "nanprod": Reduction("statistics.nanprod", _PROD),
-    "nanstd": Reduction("statistics.nanstd", _not_nan(_std), _WHOLE),
-    "nansum": Reduction("statistics.nansum", _SUM),
-    "nanvar": Reduction("statistics.nanvar", _not_nan(_var), _WHOLE),
-}
-
 _TYPED: Final = frozenset({"prod", "product", "sum", "nanprod", "nansum"})  # whose positional functions take `dtype`
 
 
-def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
-    function = Positional(line.function)
+def _reducer(
+    name: str, source: str, masked: Callable[..., Array]
+) -> tuple[Callable[..., NamedArray], Callable[..., NamedArray]]:
+    """Return a reduction without options but the common ones, and one that takes options of the positional function."""
+    REDUCTIONS[name] = source
+    function = Positional(source)
     by_type = function.by_type
     find = function.found
     plans = Memory()
@@ -137,8 +187,8 @@ def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
     new = _new
     typed = name in _TYPED
 
-    def apply(array: Any, axis: Any = None, *, where: Any = None, dtype: Any = None, **params: Any) -> Any:
-        if where is None and dtype is None and not params and type(array) is named:
+    def apply(array: Any, axis: Any = None, *, where: Any = None, dtype: Any = None) -> Any:
+        if where is None and dtype is None and type(array) is named:
             try:
                 plan = plans.get((array.names, axis))
             except TypeError:  # lists and dictionaries have no hash
@@ -153,32 +203,31 @@ def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
                 out.array = (by_type.get(type(x)) or find(x))(x, axis=positions)
                 out.names = names
                 return out
-        return general(array, axis, where, dtype, params)
+        return general(array, axis, where, dtype)
 
     def planned(array: NamedArray, axis: Any) -> Any:
         """Return the positions, the names that remain, and the size that a single axis must have."""
         removed = selected(name, array, axis)
-        plan = derived(line.signature, array.names, params={"axis": removed})
-        positions: Any = plan.params["axis"]
+        positions: Any = _positions(array.names, removed)
         size = axis.size if isinstance(axis, _axis.Axis) else None
-        found = (positions[0] if len(positions) == 1 else positions, plan.names[0], size)
+        found = (positions[0] if len(positions) == 1 else positions, rest_of(array.names, removed), size)
         # Sizes of several axes are compared in each call.
         if axis is None or size is not None or _is_of_names(axis):
             plans.add((array.names, hashable(axis)), found)
         return found
 
-    def general(array: Any, axis: Any, where: Any, dtype: Any, params: dict[str, Any]) -> Any:
+    def general(array: Any, axis: Any, where: Any, dtype: Any, **params: Any) -> Any:
         check_named(name, "array", array)
         check_rank(name, array)
         removed = selected(name, array, axis)
         if dtype is not None:
             if typed:
-                params = {**params, "dtype": dtype}
+                params["dtype"] = dtype
             else:
                 array = call.astype(array, dtype=dtype)
         if where is None:
-            plan = derived(line.signature, array.names, params={"axis": removed})
-            return make(function.of(array.array)(array.array, axis=plan.params["axis"], **params), plan.names[0])
+            found = function.of(array.array)(array.array, axis=_positions(array.names, removed), **params)
+            return make(found, rest_of(array.names, removed))
         names, (x, mask) = aligned(name, (array, where))
         if not isinstance(where, NamedArray):
             mask = array_namespace(x).asarray(where, dtype=array_namespace(x).bool)
@@ -189,43 +238,50 @@ def _reduction(name: str, line: Reduction) -> Callable[..., Any]:
                     f"{name}: where has the axes {', '.join(map(repr, extra))}, which the array lacks; it has "
                     f"{_axis.written(array.shape.items())}"
                 )
-        plan = derived(line.signature, names, params={"axis": removed})
-        xp = array_namespace(x)
-        found = line.masked(function.of(x), xp, x, mask, plan.params["axis"], **params)
-        return make(found, plan.names[0])
+        found = masked(function.of(x), array_namespace(x), x, mask, _positions(names, removed), **params)
+        return make(found, rest_of(names, removed))
 
-    return apply
+    return apply, general
+
+
+def _positions(names: tuple[str, ...], chosen: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple([names.index(name) for name in chosen])
 
 
 def _is_of_names(axis: Any) -> bool:
     """Return whether a selection gives no sizes, so that its plan can be cached."""
-    return isinstance(axis, str) or (isinstance(axis, (tuple, list)) and all(isinstance(each, str) for each in axis))
+    return isinstance(axis, str) or (isinstance(axis, (tuple, list)) and set(map(type, axis)) <= {str})
 
 
-for _name, _line in REDUCTIONS.items():
-    setattr(call, _name, _reduction(_name, _line))
+def reduction(name: str, source: str, masked: Callable[..., Array]) -> Reduction:
+    """Make a reduction of its positional function, and of a function that computes it with a mask.
+
+    The latter is called as `masked(function, xp, x, mask, axis, **params)`.
+    """
+    return entered(
+        name,
+        "Compute `{}` over axes, by default over all, of the elements that `where` selects.",
+        _reducer(name, source, masked)[0],
+    )
 
 
-def _deviation(name: str) -> Callable[..., Any]:
-    """Give the positional functions NumPy's `ddof` as the standard's `correction`."""
-    apply = getattr(call, name)
+def deviation(name: str, source: str, masked: Callable[..., Array]) -> Deviation:
+    """Make a reduction with NumPy's `ddof`, which positional functions call `correction`."""
+    apply, general = _reducer(name, source, masked)
 
     def deviation(array: Any, axis: Any = None, *, where: Any = None, ddof: float = 0, dtype: Any = None) -> Any:
         if ddof == 0:
             return apply(array, axis, where=where, dtype=dtype)
-        return apply(array, axis, where=where, dtype=dtype, correction=ddof)
+        return general(array, axis, where, dtype, correction=ddof)
 
-    return deviation
-
-
-for _name in ("std", "var", "nanstd", "nanvar"):
-    setattr(call, _name, _deviation(_name))
+    return entered(
+        name, "Compute `{}` over axes, by default over all, of the elements that `where` selects.", deviation
+    )
 
 
-def _found_position(name: str, path: str) -> Callable[..., Any]:
-    """Return the positions of extremes along one axis; by default, in the flattened array."""
-    function = Positional(path)
-    plans = Memory()
+def search(name: str, source: str) -> Search:
+    """Make a function that finds positions along one axis; by default, in the flattened array."""
+    function = Positional(source)
 
     def apply(array: Any, axis: Any = None) -> Any:
         check_named(name, "array", array)
@@ -234,22 +290,70 @@ def _found_position(name: str, path: str) -> Callable[..., Any]:
             check_rank(name, array)
             return make(function.of(x)(x), ())
         names = selected(name, array, axis)
-        key = (array.names, names)
-        plan = plans.get(key)
-        if plan is None:
-            if len(names) != 1:
-                raise ValueError(f"{name}: takes one axis, got {names}; flatten several with `flatten_axes` first")
-            plan = plans.add(key, derived(_WHOLE, array.names, params={"axis": names}))
-        return make(function.of(x)(x, axis=plan.params["axis"][0]), plan.names[0])
+        if len(names) != 1:
+            raise ValueError(f"{name}: takes one axis, got {names}; flatten several with `flatten_axes` first")
+        return make(function.of(x)(x, axis=array.names.index(names[0])), rest_of(array.names, names))
 
-    return apply
+    return entered(name, "Find positions by `{}` along one axis; by default, in the flattened array.", apply)
 
 
-POSITIONS: Final = {
-    "argmax": "argmax",
-    "argmin": "argmin",
-    "nanargmax": "statistics.nanargmax",
-    "nanargmin": "statistics.nanargmin",
-}
-for _name, _path in POSITIONS.items():
-    setattr(call, _name, _found_position(_name, _path))
+all = reduction("all", "all", _filled(lambda xp, x: 1))
+"""Return whether all elements are true."""
+amax = reduction("amax", "max", _MAX)
+"""Return the largest element, as `max` does."""
+amin = reduction("amin", "min", _MIN)
+"""Return the smallest element, as `min` does."""
+any = reduction("any", "any", _filled(lambda xp, x: 0))
+"""Return whether any element is true."""
+max = reduction("max", "max", _MAX)
+"""Return the largest element; NaN if there is one."""
+mean = reduction("mean", "mean", _mean)
+"""Compute the mean."""
+min = reduction("min", "min", _MIN)
+"""Return the smallest element; NaN if there is one."""
+nanmax = reduction("nanmax", "statistics.nanmax", _nan_extreme(_MAX))
+"""Return the largest element of all that is not NaN."""
+nanmean = reduction("nanmean", "statistics.nanmean", _not_nan(_mean))
+"""Compute the mean of all that is not NaN."""
+nanmin = reduction("nanmin", "statistics.nanmin", _nan_extreme(_MIN))
+"""Return the smallest element of all that is not NaN."""
+nanprod = reduction("nanprod", "statistics.nanprod", _PROD)
+"""Compute the product of all that is not NaN."""
+nanstd = deviation("nanstd", "statistics.nanstd", _not_nan(_std))
+"""Compute the standard deviation of all that is not NaN."""
+nansum = reduction("nansum", "statistics.nansum", _SUM)
+"""Compute the sum of all that is not NaN."""
+nanvar = deviation("nanvar", "statistics.nanvar", _not_nan(_var))
+"""Compute the variance of all that is not NaN."""
+prod = reduction("prod", "prod", _PROD)
+"""Compute the product."""
+product = reduction("product", "prod", _PROD)
+"""Compute the product, as `prod` does."""
+ptp = reduction("ptp", "statistics.ptp", _ptp)
+"""Return the range of the elements, the largest minus the smallest."""
+std = deviation("std", "std", _std)
+"""Compute the standard deviation."""
+sum = reduction("sum", "sum", _SUM)
+"""Compute the sum."""
+var = deviation("var", "var", _var)
+"""Compute the variance."""
+argmax = search("argmax", "argmax")
+"""Return the position of the largest element along an axis, or of NaN if there is one.
+
+By default, count positions in the flattened array.
+"""
+argmin = search("argmin", "argmin")
+"""Return the position of the smallest element along an axis, or of NaN if there is one.
+
+By default, count positions in the flattened array.
+"""
+nanargmax = search("nanargmax", "statistics.nanargmax")
+"""Return the position of the largest element along an axis that is not NaN.
+
+By default, count positions in the flattened array.
+"""
+nanargmin = search("nanargmin", "statistics.nanargmin")
+"""Return the position of the smallest element along an axis that is not NaN.
+
+By default, count positions in the flattened array.
+"""

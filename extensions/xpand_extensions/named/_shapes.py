@@ -9,10 +9,10 @@ from xpand.extend import Array, is_array
 
 from .._plans import Memory
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import operation
-from ._plans import check_named, check_rank, different_sizes, position, rest_of, selected, step, stepped
+from ._plans import check_named, different_sizes, position, rest_of, selected, step, stepped
 
 __all__ = [
     "broadcast_axis",

@@ -58,7 +58,7 @@ def from_xarray(array: Any, /) -> tuple[NamedArray, dict[str, Any]]:
         A pair of the named array and the coordinates by name, which a named array doesn't have. `to_xarray` takes them.
 
     Raises:
-        TypeError: It is no `DataArray`, or a name is no string.
+        TypeError: The argument is not a `DataArray`, or a name is not a string.
         ModuleNotFoundError: xarray isn't installed.
 
     >>> import numpy as np

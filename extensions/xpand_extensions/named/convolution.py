@@ -117,7 +117,7 @@ def _channels(
     selected(name, x, ours)
     selected(name, kernel, (ours, theirs, *spatial))
     if extra := rest_of(kernel.names, (ours, theirs, *spatial)):
-        raise ValueError(f"{name}: kernel has the axes {extra} beside its channels and the spatial axes")
+        raise ValueError(f"{name}: kernel has the axes {extra} in addition to its channels and the spatial axes")
     batch = rest_of(x.names, (ours, *spatial))
     # The kernel of a convolution has its outputs first, for the transpose those are the inputs.
     order = (ours, theirs) if positional is _convolution.conv_transpose else (theirs, ours)

@@ -13,9 +13,9 @@ from xpand.extend import Array, Device, Namespace, knows_namespace, namespace_or
 
 from .._modules import make_callable
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelection, AxisSelector
-from ._plans import attribute, check_named, check_rank, floating, position, selected
+from ._plans import attribute, check_named, floating, position, selected
 
 __all__ = ["fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq"]
 __dir__ = __all__.copy

@@ -22,9 +22,9 @@ from xpand import trees
 
 from .. import linear_solve as _linear_solve
 from . import _axis
-from ._array import NamedArray, interned, make, no_axis
+from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import AxisSelection, AxisSelector
-from ._plans import check_named, check_rank, rest_of, selected, step, stepped
+from ._plans import check_named, rest_of, selected, step, stepped
 from ._shapes import permuted
 from .optimize import _like, _starting
 

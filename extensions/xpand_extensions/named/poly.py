@@ -11,9 +11,9 @@ from xpand.extend import Array, is_array
 
 from .._modules import make_callable
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import AxisSelector
-from ._plans import array_of, check_named, check_rank, namespace_of
+from ._plans import array_of, check_named, namespace_of
 
 __all__ = [
     "DEFAULT_POLY_AXIS_NAME",

@@ -11,10 +11,10 @@ from xpand.extend import Array, DType
 
 from .. import random as positional
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import call
-from ._plans import check_named, check_rank, position
+from ._plans import check_named, position
 
 __all__ = [
     "ball",

@@ -43,7 +43,7 @@ def flatten(tree: Any, *, is_leaf: IsLeaf = None) -> tuple[list[Any], trees.Stru
 
 
 def unflatten(treedef: trees.Structure, leaves: Iterable[Any]) -> Any:
-    """Make the tree of a structure and as many leaves as it has."""
+    """Rebuild a tree from its structure and its leaves."""
     return trees.unflatten(treedef, leaves)
 
 

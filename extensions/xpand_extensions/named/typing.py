@@ -101,7 +101,7 @@ def spec_of(function: str, axes: Any) -> AxesSpec:
 
     Raises:
         TypeError: It is none of these.
-        ValueError: There are two ellipses, a name twice, or a size that is no number.
+        ValueError: There are two ellipses, a name twice, or a size that is not a number.
     """
     if isinstance(axes, AxesSpec):
         return axes
@@ -174,14 +174,9 @@ class Kind:
         return self._name
 
 
-_KINDS: Final = {
-    "bool": "Bool",
-    "complex floating": "Complex",
-    "real floating": "Float",
-    "signed integer": "Int",
-    "unsigned integer": "UInt",
-    "numeric": "Num",
-}
+_KINDS: Final = frozenset(
+    {"bool", "complex floating", "real floating", "signed integer", "unsigned integer", "numeric"}
+)
 Bool = Kind("Bool", "bool")
 Complex = Kind("Complex", "complex floating")
 Float = Kind("Float", "real floating")
