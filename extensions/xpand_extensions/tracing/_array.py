@@ -260,12 +260,27 @@ def array_class(namespace: Any) -> type[TracedArray]:
         if not unary and operator not in COMPARISONS:
             methods[f"__r{operator}__"] = _binary(namespace, op, True)
             methods[f"__i{operator}__"] = _in_place(namespace, op, f"i{operator}")
+    methods["__pow__"] = _power(namespace, methods["__pow__"])
     for name, method in methods.items():
         if callable(method):
             method.__name__ = name
     found: type[TracedArray] = type("TracedArray", (_Methods,), methods)
     found.__module__ = TracedArray.__module__
     return found
+
+
+_POWERS: Final = {(int, 2): "square", (int, -1): "reciprocal", (float, 0.5): "sqrt"}
+"""The powers of arrays for which NumPy's operator calls other functions, which round complex numbers differently."""
+
+
+def _power(namespace: Any, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        name = _POWERS.get((type(other), other)) if type(other) in (int, float) else None
+        if name is None or not self.shape or not namespace.is_complex(self.dtype):
+            return general(self, other)
+        return getattr(namespace, name)(self)
+
+    return operator
 
 
 def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
@@ -283,7 +298,7 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
-        found = bind(op, (self, other), {})
+        found = self**other if op.name == "pow" else bind(op, (self, other), {})
         if not isinstance(found, TracedArray):
             found = namespace.array(EVALUATION, found)
         if not self._is_written_in_place():

@@ -1,10 +1,13 @@
 """Graphs as bodies of loops and branches: traced from functions, and transformed into other graphs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from functools import wraps
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
+from xpand import library_name
 from xpand.extend import LibraryArray as Array
 
+from .._dispatch import for_library
 from ._backend import LIBRARY, Backend
 from ._batching import batched, spread_out
 from ._compile import compiled
@@ -19,6 +22,22 @@ from ._staging import stage
 
 RULES: Final = ("custom_jvp", "custom_vjp")
 """The operations that call functions with custom rules."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def cached(method: "Callable[Concatenate[Body, P], T]") -> "Callable[Concatenate[Body, P], T]":
+    """Cache what a method of a body makes from its arguments; not the body itself, whose arrays would stay alive."""
+
+    @wraps(method)
+    def found(self: "Body", /, *args: P.args, **named: P.kwargs) -> T:
+        key = (method.__name__, *args)
+        if key in self._made:
+            return self._made[key]
+        made = method(self, *args, **named)
+        return made if made is self else self._made.setdefault(key, made)
+
+    return found
 
 
 class Body:
@@ -36,16 +55,14 @@ class Body:
         return Body, (self.graph, LIBRARY, self.is_in_block)
 
     @property
+    @cached
     def in_block(self) -> "Body":
         """The body of a scan that isn't cut into blocks for reverse mode."""
-        if self.is_in_block:
-            return self
-        return self.made("in_block", lambda: Body(self.graph, self.backend, True))
+        return self if self.is_in_block else Body(self.graph, self.backend, True)
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return the cached object under a key; make it the first time."""
-        found = self._made.get(key)
-        return self._made.setdefault(key, make()) if found is None else found
+        return self._made[key] if key in self._made else self._made.setdefault(key, make())
 
     @property
     def avals(self) -> list[Any]:
@@ -66,14 +83,15 @@ class Body:
         return self.avals
 
     @property
+    @cached
     def program(self) -> Callable[..., tuple[Any, ...]]:
         """The graph, compiled."""
-        found: Callable[..., tuple[Any, ...]] = self.made("program", lambda: compiled(self.graph, self.backend))
-        return found
+        return compiled(self.graph, self.backend)
 
+    @cached
     def compiled_by(self, backend: Backend) -> "Body":
         """Return the body whose program a backend compiles."""
-        return self.made(("compiled_by", backend), lambda: Body(self.graph, backend))
+        return Body(self.graph, backend)
 
     def run(self, *arrays: Array) -> tuple[Any, ...]:
         """Run the graph: compiled, and operation by operation where an array is traced."""
@@ -106,14 +124,12 @@ class Body:
                 return (*after, *found[carry:])
             on = (*on[:constants], *after, *on[constants + carry :])
 
+    @cached
     def pushed(self, has: tuple[bool, ...]) -> "Body":
         """Return the body of forward mode: inputs, tangents of those that have some; outputs, and their tangents.
 
         Of the outputs those of floating point have tangents.
         """
-        return self.made(("pushed", has), lambda: self._pushed(has))
-
-    def _pushed(self, has: tuple[bool, ...]) -> "Body":
         graph, count = self.graph, len(self.graph.inputs)
         floats = self.floats("outputs")
 
@@ -131,6 +147,7 @@ class Body:
         avals = [x.aval for x in graph.inputs]
         return body_of(graph.namespace, function, [*avals, *(x for x, each in zip(avals, has) if each)])
 
+    @cached
     def with_rules(self, wanted: tuple[bool, ...]) -> "Body":
         """Return the body whose outputs come from custom rules, as they do when some inputs are differentiated.
 
@@ -138,9 +155,6 @@ class Body:
         """
         if not any(wanted) or not self.has_rules:
             return self
-        return self.made(("with_rules", wanted), lambda: self._with_rules(wanted))
-
-    def _with_rules(self, wanted: tuple[bool, ...]) -> "Body":
         graph = self.graph
         chosen = [i for i, each in enumerate(wanted) if each]
 
@@ -155,15 +169,12 @@ class Body:
         """Whether a function with a custom derivative is called."""
         return any(_calls_rules(equation) for equation in self.graph.equations)
 
+    @cached
     def parted(self, count: int, selected: Callable[[Equation], bool] | None = None) -> "Parts | None":
         """Split off the operations that depend on the first `count` inputs alone; None where there are none.
 
         `selected`: split off only the operations for which it is true, and those that they need.
         """
-        found = self.made(("parted", count, selected), lambda: (self._parted(count, selected),)) if count else (None,)
-        return found[0]
-
-    def _parted(self, count: int, selected: Callable[[Equation], bool] | None) -> "Parts | None":
         graph = self.graph
         given = graph.inputs[:count]
         others, fixed = set(graph.inputs[count:]), set(given)
@@ -188,17 +199,16 @@ class Body:
         return Parts(first, rest, some)
 
     @property
+    @cached
     def silent(self) -> "Body":
         """The body without calls of functions that return nothing, for steps that are recomputed."""
         if not any(each.effects for each in self.graph.equations):
             return self
-        return self.made(("silent",), lambda: Body(_silenced(self.graph)))
+        return Body(_silenced(self.graph))
 
+    @cached
     def pulled(self, wanted: tuple[bool, ...]) -> "Body":
         """Return the body of reverse mode: inputs, cotangents of floating-point outputs; those of inputs wanted."""
-        return self.made(("pulled", wanted), lambda: self._pulled(wanted))
-
-    def _pulled(self, wanted: tuple[bool, ...]) -> "Body":
         graph, count = self.silent.graph, len(self.graph.inputs)
         floats = self.floats("outputs")
         chosen = [i for i, each in enumerate(wanted) if each]
@@ -215,13 +225,26 @@ class Body:
         outs = [x for x, each in zip(self.avals, floats) if each]
         return Body(without_unused(body_of(graph.namespace, function, [*avals, *outs]).graph))
 
+    @cached
     def mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None = None) -> tuple["Body", Any]:
         """Return the body of a batch: inputs with an axis first where `axes` says so; outputs, and which have the axis.
 
         All outputs that are wanted with the axis get it.
         """
-        found: tuple[Body, Any] = self.made(("mapped", axes, size, wanted), lambda: self._mapped(axes, size, wanted))
-        return found
+        namespace = self.graph.namespace
+        which: tuple[bool, ...] = ()
+
+        def function(*arrays: Array) -> tuple[Any, Any]:
+            nonlocal which
+            outs, is_mapped = batched(namespace, self.graph.run, arrays, [0 if each else None for each in axes], size)
+            requested = wanted or (False,) * len(outs)
+            which = tuple(mine or each for mine, each in zip(is_mapped, requested))
+            pairs = zip(outs, is_mapped, requested)
+            return tuple(x if mine or not each else spread_out(namespace, x, size) for x, mine, each in pairs), ()
+
+        avals = [_wider(x.aval, size) if each else x.aval for x, each in zip(self.graph.inputs, axes)]
+        body = body_of(namespace, function, avals)
+        return body, which
 
     def mapped_loop(
         self, axes: tuple[bool, ...], size: int, constants: int, carry: int
@@ -237,22 +260,6 @@ class Body:
             if which[:carry] == depends[:carry]:
                 return body, which
             depends = which
-
-    def _mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None) -> tuple["Body", Any]:
-        namespace = self.graph.namespace
-        which: tuple[bool, ...] = ()
-
-        def function(*arrays: Array) -> tuple[Any, Any]:
-            nonlocal which
-            outs, is_mapped = batched(namespace, self.graph.run, arrays, [0 if each else None for each in axes], size)
-            requested = wanted or (False,) * len(outs)
-            which = tuple(mine or each for mine, each in zip(is_mapped, requested))
-            pairs = zip(outs, is_mapped, requested)
-            return tuple(x if mine or not each else spread_out(namespace, x, size) for x, mine, each in pairs), ()
-
-        avals = [_wider(x.aval, size) if each else x.aval for x, each in zip(self.graph.inputs, axes)]
-        body = body_of(namespace, function, avals)
-        return body, which
 
 
 class Parts(NamedTuple):
@@ -311,6 +318,11 @@ def replaced(arrays: Sequence[Any], positions: Sequence[int], given: Sequence[An
     for position, x in zip(positions, given):
         found[position] = x
     return found
+
+
+def native(body: Body, name: str) -> Callable[..., Any]:
+    """Return the loop or choice of the library whose arrays a body takes."""
+    return for_library(f"control_flow.{name}", library_name(body.graph.namespace.base))
 
 
 def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) -> Body:

@@ -8,15 +8,14 @@ from xpand import is_concrete
 from xpand.extend import Array
 
 from .. import control_flow as control_flow  # has the operations
-from .._dispatch import for_any_library
 from ._batching import Batching
-from ._bodies import Body, closed
+from ._bodies import Body, closed, native
 from ._core import Op, TracedArray, aval_of, bare, bind
 from ._fit import zeros
-from ._flow import Arrays, chosen, push, where
+from ._flow import Arrays, chosen, pulled_back, where
 from ._forward import Forward
-from ._reverse import Linearize, opaque
-from ._tape import Tape, recorded
+from ._reverse import Linearize
+from ._tape import Tape
 
 
 def cond(
@@ -55,9 +54,9 @@ def given_to(number: int, counts: tuple[int, ...], args: Sequence[Any]) -> list[
 def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tuple[int, ...], skips: bool) -> Arrays:
     branches = [partial(body.program, *given_to(i, counts, args)) for i, body in enumerate(bodies)]
     if bodies[0].graph.namespace.base.isdtype(index.dtype, "bool"):
-        found: Arrays = for_any_library("control_flow.cond")(index, branches[1], branches[0])
+        found: Arrays = native(bodies[0], "cond")(index, branches[1], branches[0])
     else:
-        found = for_any_library("control_flow.switch")(index, branches)
+        found = native(bodies[0], "switch")(index, branches)
     return found
 
 
@@ -167,56 +166,26 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
 
 
-def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def cond_linearize(trace: Linearize | Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Trace the chosen body; where the choice is abstract, choose again among the pullbacks."""
-    namespace = trace.namespace
-    index = args[0]._value if trace.owns(args[0]) else bare(args[0])
-    if is_concrete(index):
-        return _run_chosen(namespace, int(index), args[1:], params)
-    primals = [trace.plain(x) for x in args[1:]]
-    nodes = [x._extra if trace.owns(x) else None for x in args[1:]]
-    outs, back = _pulled(namespace, index, primals, [node is not None for node in nodes], params)
-    return opaque(
-        trace,
-        outs,
-        [None, *nodes],
-        lambda *ct: [None, *back(*ct)],
-        lambda *t: push(namespace, op, [index, *primals], t, params),
-    )
-
-
-def cond_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Record a choice among linear functions: its transpose is that at zero."""
-    namespace, index = trace.namespace, bare(args[0])
-    if trace.owns(index):
+    if isinstance(trace, Tape) and trace.owns(args[0]):
         raise trace.nonlinear(op)
-    if is_concrete(index):
-        return _run_chosen(namespace, int(index), args[1:], params)
-    primals, nodes = trace.at_zero(args[1:])
-    active = [node is not None for node in nodes]
-    outs, back = _pulled(namespace, index, primals, active, params)
-    return recorded(
-        trace,
-        op,
-        outs,
-        cond_depends((False, *active), **params),
-        [None, *nodes],
-        lambda *ct: [None, *back(*ct)],
-        lambda *t: push(namespace, op, [index, *primals], t, params),
-    )
+    index, bodies, counts = trace.plain(args[0]), params["bodies"], params["counts"]
+    if not is_concrete(index):
+        return pulled_back(trace, op, [index, *args[1:]], params, _pulled)
+    number = min(max(int(index), 0), len(bodies) - 1)
+    return tuple(map(trace.namespace.wrap, bodies[number].graph.run(*given_to(number, counts, args[1:]))))
 
 
-def _run_chosen(namespace: Any, index: int, given: Sequence[Any], params: dict[str, Any]) -> Any:
-    bodies = params["bodies"]
-    number = min(max(index, 0), len(bodies) - 1)
-    return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, params["counts"], given))))
+cond_tape = cond_linearize
 
 
 def _pulled(
-    namespace: Any, index: Any, primals: Sequence[Any], active: Sequence[bool], params: dict[str, Any]
+    namespace: Any, given: Sequence[Any], differentiated: Sequence[bool], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
     """Return the results of the chosen body and the pullback, which chooses again."""
     bodies, counts = params["bodies"], params["counts"]
+    (index, *primals), active = given, differentiated[1:]
     floats = bodies[0].floats("outputs")
     with_rules = [body.with_rules(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
     outs = cond_bodies(namespace, index, with_rules, counts, primals, params["skips"])
@@ -242,6 +211,6 @@ def _pulled(
             return pulled
 
         found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], [*primals, *cts], params["skips"]))
-        return [next(found) if each else None for each in active]
+        return [next(found) if each else None for each in differentiated]
 
     return outs, back

@@ -162,7 +162,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     """Make the steps of a graph: one for each group that a backend lowers, one for each other equation."""
     if backend is LIBRARY:
         return [step_of(equation, backend) for equation in graph.equations]
-    users, left = _users(graph), backend.left(graph)
+    users, left = users_of(graph), backend.left(graph)
     steps: list[Step] = []
     groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; none depends on another
     where: dict[Variable, Hashable] = {}
@@ -209,7 +209,7 @@ def left_to_library(graph: Graph, backend: Backend) -> dict[int, str]:
 
 def part_of(graph: Graph, equations: Sequence[Equation], users: Users | None = None) -> Graph:
     """Return some equations of a graph as a graph, whose outputs are the variables that the rest of the graph uses."""
-    users = _users(graph) if users is None else users
+    users = users_of(graph) if users is None else users
     inside = set(map(id, equations))
     made = {x: None for equation in equations for x in equation.outputs}
     used = (x for equation in equations for x in equation.inputs if isinstance(x, Variable) and x not in made)
@@ -219,7 +219,8 @@ def part_of(graph: Graph, equations: Sequence[Equation], users: Users | None = N
     return Graph(graph.namespace, [x for x in given if x not in constants], constants, equations, outputs)
 
 
-def _users(graph: Graph) -> Users:
+def users_of(graph: Graph) -> Users:
+    """Return the operations that use each array; None for the graph's outputs."""
     users: Users = {}
     for user, inputs in (*((each, each.inputs) for each in graph.equations), (None, graph.outputs)):
         for x in inputs:

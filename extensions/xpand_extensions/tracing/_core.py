@@ -195,6 +195,7 @@ class Op:
         "effects",
         "factors",
         "function",
+        "is_elementwise",
         "linear",
         "name",
         "namespace",
@@ -218,6 +219,7 @@ class Op:
         """The class of a result of several arrays: a named tuple, `tuple` or `list`."""
         self.linear = name in rules.LINEAR
         """Whether the operation is jointly linear in all its arrays."""
+        self.is_elementwise = name in rules.ELEMENTWISE
         self.effects = False
         """Whether the operation has side effects, so that it must not be removed or merged."""
         self.overrides = rules.OVERRIDES.get(name, {})
@@ -300,7 +302,7 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     for x in args:
         if isinstance(x, TracedArray):
             trace = x._trace
-            if trace.level > level:
+            if trace is not top and trace.level > level:
                 top, level = trace, trace.level
     if not level:
         return op.function(*[x._value if isinstance(x, TracedArray) else x for x in args], **params)

@@ -12,7 +12,8 @@ from ..autodiff.checkpoint_policies import AnyPolicy
 from ._batching import Batching, batched_all, spread_out
 from ._bodies import Body, closed, replaced
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
-from ._fit import plus, zeros
+from ._fit import plus
+from ._flow import chosen, pulled_back
 from ._forward import Forward, jvp
 from ._reverse import Linearize, opaque
 from ._saving import saving_of
@@ -382,28 +383,26 @@ def checkpoint_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
 
 
 def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    body, namespace = params["body"], trace.namespace
-    primals, nodes = _plain(trace, args), _nodes(trace, args)
-    wanted = tuple(node is not None for node in nodes)
+    return pulled_back(trace, op, args, params, _pulled)
+
+
+def _pulled(
+    namespace: Any, primals: list[Any], wanted: tuple[bool, ...], params: dict[str, Any]
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """Return the results, and the pullback, which computes them again."""
+    body, policy = params["body"], params.get("policy")
     floats = body.floats("outputs")
-    policy = params.get("policy")
     forward = body.with_rules(wanted) if policy is None else saving_of(body, wanted, policy).forward
     found = _again(namespace, forward, primals)
     outs, saved = found[: len(floats)], found[len(floats) :]
 
     def back(*cotangents: Any) -> list[Any]:
-        cts = [x for x, each in zip(cotangents, floats) if each]
+        cts = chosen(cotangents, floats)
         pulled = body.pulled(wanted) if policy is None else saving_of(body, wanted, policy).backward
         found = iter(_again(namespace, pulled, [*primals, *saved, *cts]))
         return [next(found) if each else None for each in wanted]
 
-    def pushforward(*tangents: Any) -> list[Any]:
-        has = tuple(t is not None for t in tangents)
-        given = [*primals, *(t for t in tangents if t is not None)]
-        found = iter(_again(namespace, body.pushed(has), given)[len(floats) :])
-        return [next(found) if each else zeros(namespace, x) for x, each in zip(outs, floats)]
-
-    return opaque(trace, outs, nodes, back, pushforward)
+    return outs, back
 
 
 def checkpoint_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

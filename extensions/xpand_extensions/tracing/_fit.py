@@ -68,12 +68,13 @@ def alike(namespace: Any, args: list[Any]) -> list[Any]:
 
 
 def plus(x: Any, y: Any) -> Any:
-    """Add two arrays, a traced one first."""
+    """Add two arrays in this order, on which the memory order of NumPy's sum depends."""
     if type(x) is Placed or type(y) is Placed:
         if type(x) is type(y) and x.takes(y):
             return x
         x, y = dense(x), dense(y)
-    return y + x if isinstance(y, TracedArray) else x + y
+    is_traced = isinstance(y, TracedArray)
+    return y.__radd__(x) if is_traced else x + y
 
 
 class Placed:
@@ -118,8 +119,8 @@ def dense(x: Any) -> Array:
 
 
 def product(x: Array, y: Array) -> Array:
-    """Multiply two arrays, a traced one first."""
-    return y * x if isinstance(y, TracedArray) else x * y
+    """Multiply two arrays in this order, whose complex products NumPy rounds differently from those of the other."""
+    return y.__rmul__(x) if isinstance(y, TracedArray) else x * y
 
 
 def zeros(namespace: Any, like: Any) -> Array:

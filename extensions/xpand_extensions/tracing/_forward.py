@@ -66,6 +66,8 @@ class Forward(Trace):
         if override is not None:
             return override(self, op, args, params)
         primals, tangents = self.split(args)
+        if op.factors is not None and namespace_for(self.namespace, *primals, *tangents) is self.namespace.base:
+            return self.by_factors(op.factors, op.function(*primals, **params), primals, tangents)
         entries = op.entries(len(args), params)
         if entries is None:
             if op.constant is not None or all(t is None for t in tangents):
@@ -80,6 +82,20 @@ class Forward(Trace):
             return rebuilt(op, out, [self.pair(x, t) for x, t in zip(outs, found)])
         return self.pair(out, self.tangent(op, entries, tangents, primals, out, params))
 
+    def by_factors(self, factors: Sequence[Any], out: Any, primals: list[Any], tangents: list[Any]) -> Any:
+        """Apply the derivative of an elementwise operation to the library's own arrays, faster than `tangent`."""
+        found: Any = None
+        for t, of in zip(tangents, factors):
+            if t is not None:
+                if type(of) is not int:
+                    t = t * of(self.namespace.base, out, *primals)
+                elif of != 1:
+                    t = -t if of == -1 else t * of
+                if t.shape != out.shape or t.dtype != out.dtype:
+                    t = spread(self.namespace, t, tuple(out.shape), out.dtype)
+                found = t if found is None else found + t
+        return self.pair(out, found)
+
     def pair(self, x: Array, t: Array | None) -> Array:
         """Make an array of this trace; return the value itself where there is no tangent."""
         return x if t is None else self.namespace.array(self, x, t)
@@ -88,9 +104,11 @@ class Forward(Trace):
         """Split the arguments of an operation into values and tangents."""
         primals, tangents = [], []
         for x in args:
-            mine = isinstance(x, TracedArray) and x._trace is self
-            primals.append(x._value if mine else bare(x))
-            tangents.append(x._extra if mine else None)
+            t = None
+            if isinstance(x, TracedArray):
+                x, t = (x._value, x._extra) if x._trace is self else (bare(x), None)
+            primals.append(x)
+            tangents.append(t)
         return primals, tangents
 
     def tangent(

@@ -14,7 +14,7 @@ from xpand.extend import LibraryArray as Array
 
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot
-from ._fit import Placed, alike, dense, gathered, namespace_for, plus, zeros
+from ._fit import Placed, alike, dense, gathered, namespace_for, plus, product, zeros
 from ._forward import without_warnings
 from ._simplify import without_unused
 from ._staging import stage
@@ -48,11 +48,12 @@ class Linearize(Trace):
             if type(x) is not array and type(y) is not array:
                 out = op.function(x, y, **params) if params else op.function(x, y)
                 of_x, of_y = factors
-                terms = []
-                if first is not None:
-                    terms.append((first, of_x if type(of_x) is int else of_x(base, out, x, y)))
-                if second is not None:
-                    terms.append((second, of_y if type(of_y) is int else of_y(base, out, x, y)))
+                if second is None:
+                    return array(self, out, _scaled(first, of_x if type(of_x) is int else of_x(base, out, x, y), out))
+                times = of_y if type(of_y) is int else of_y(base, out, x, y)
+                if first is None:
+                    return array(self, out, _scaled(second, times, out))
+                terms = [(first, of_x if type(of_x) is int else of_x(base, out, x, y)), (second, times)]
                 return array(self, out, Sum(out.shape, out.dtype, terms))
         elif len(args) == 1:
             (x,) = args
@@ -61,7 +62,7 @@ class Linearize(Trace):
                 out = op.function(value, **params) if params else op.function(value)
                 (of_x,) = factors
                 times = of_x if type(of_x) is int else of_x(base, out, value)
-                return array(self, out, Sum(out.shape, out.dtype, [(x._extra, times)]))
+                return array(self, out, _scaled(x._extra, times, out))
         nodes, primals = self.taken_apart(args)
         out = bind(op, primals, params)
         primals = alike(self.namespace, primals)
@@ -71,7 +72,8 @@ class Linearize(Trace):
             for node, of in zip(nodes, factors)
             if node is not None
         ]
-        return array(self, out, Sum(out.shape, out.dtype, terms))
+        node = _scaled(*terms[0], out) if len(terms) == 1 else Sum(out.shape, out.dtype, terms)
+        return array(self, out, node)
 
     def taken_apart(self, args: Sequence[Any]) -> tuple[list[Node | None], list[Any]]:
         """Return the nodes of the arrays that are of this trace, and the values of all."""
@@ -124,11 +126,8 @@ class Linearize(Trace):
         ]
         if not terms:
             return out
-        if len(terms) == 1:
-            node, times = terms[0]
-            if type(times) is int and times == 1 and node.shape == out.shape and node.dtype == out.dtype:
-                return self.array(self, out, node)
-        return self.array(self, out, Sum(tuple(out.shape), out.dtype, terms))
+        node = _scaled(*terms[0], out) if len(terms) == 1 else Sum(tuple(out.shape), out.dtype, terms)
+        return self.array(self, out, node)
 
     def applied(self, op: Op, given: list[Any], params: dict[str, Any], positions: dict[int, Node], out: Any) -> Any:
         """Record a linear operation."""
@@ -164,6 +163,13 @@ class Linearize(Trace):
         if node.shape != tuple(x.shape) or node.dtype != x.dtype:
             node = Sum(tuple(x.shape), x.dtype, [(node, 1)])
         return self.array(self, x, node)
+
+
+def _scaled(node: Any, times: Any, out: Any) -> Node:
+    """Return the tangent of a result that is another one times a factor."""
+    if type(times) is int and times == 1 and node.shape == out.shape and node.dtype == out.dtype:
+        return node
+    return Sum(tuple(out.shape), out.dtype, [(node, times)])
 
 
 def _shaped(x: Any) -> Aval:
@@ -255,12 +261,15 @@ class Linear:
         while waiting:
             node = heappop(waiting)[1]
             if type(node) is Sum:
-                ct = dense(cts.pop(node))
+                ct = cts.pop(node)
+                if type(ct) is Placed:
+                    ct = ct.dense()
                 for parent, times in node.terms:
                     if type(times) is int:
                         c = ct if times == 1 else -ct if times == -1 else ct * times
                     else:
-                        c = times * ct if isinstance(times, TracedArray) else ct * times
+                        # Its operators are made at run time, so it does not match `Array`.
+                        c = product(ct, times) if isinstance(times, TracedArray) else ct * times  # type: ignore[arg-type]
                     if c.shape != parent.shape or c.dtype != parent.dtype:
                         c = gathered(namespace, c, parent.shape, parent.dtype)
                     # As `add`, whose call would take a tenth of the time.

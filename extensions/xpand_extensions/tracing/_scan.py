@@ -7,20 +7,21 @@ scan becomes a scan over blocks, so that it saves the carry at about the square 
 from collections.abc import Callable, Container, Sequence
 from typing import Any, Final, NamedTuple
 
+from xpand import is_concrete
 from xpand.extend import Array, device_of
 
 from ..control_flow._checkpointed import Primitives, checkpointed_scan
 from ._batching import Batching
-from ._bodies import Body, body_of, closed
+from ._bodies import Body, body_of, closed, native
 from ._branches import cond
 from ._core import Aval, Op, aval_of, bare, bind
 from ._fit import zeros
-from ._flow import Arrays, chosen, push, split
+from ._flow import Arrays, chosen, pulled_back, split
 from ._forward import Forward
 from ._graph import Equation, Graph
-from ._reverse import Linearize, opaque
+from ._reverse import Linearize
 from ._simplify import without_unused
-from ._tape import Tape, recorded
+from ._tape import Tape
 
 FEW_STEPS: Final = 32
 """Scans of fewer steps save each carry. A batch computes all of them, also after the end of a loop."""
@@ -82,6 +83,14 @@ def scan_body(
 def _run_scan(*args: Array, body: Body, constants: int, carry: int, length: int) -> Arrays:
     fixed, carried, xs = split(args, constants, carry)
     step = body.program
+    if not all(map(is_concrete, args)):
+
+        def stepped(carried: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+            out = step(*fixed, *carried, *row)
+            return tuple(out[:carry]), tuple(out[carry:])
+
+        last, ys = native(body, "scan")(stepped, tuple(carried), tuple(xs), length=length)
+        return (*last, *ys)
     rows = []
     for i in range(length):
         out = step(*fixed, *carried, *[x[i, ...] for x in xs])
@@ -158,28 +167,13 @@ def _reordered(
     return Body(Graph(graph.namespace, inputs, graph.constants, graph.equations, outputs))
 
 
-def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    if _is_long(params):
+def scan_linearize(trace: Linearize | Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    if params["length"] >= FEW_STEPS and not params["body"].is_in_block:
         return _by_blocks(trace.namespace, args, params)
-    primals = [trace.plain(x) for x in args]
-    nodes = [x._extra if trace.owns(x) else None for x in args]
-    outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
-    return opaque(trace, outs, nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
+    return pulled_back(trace, op, args, params, _pulled)
 
 
-def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Record a scan that is linear in some of its arrays: its transpose is that at zero."""
-    if _is_long(params):
-        return _by_blocks(trace.namespace, args, params)
-    primals, nodes = trace.at_zero(args)
-    active = [node is not None for node in nodes]
-    outs, back = _scanned(trace.namespace, primals, active, params)
-    pushforward = lambda *t: push(trace.namespace, op, primals, t, params)
-    return recorded(trace, op, outs, scan_depends(active, **params), nodes, back, pushforward)
-
-
-def _is_long(params: dict[str, Any]) -> bool:
-    return params["length"] >= FEW_STEPS and not params["body"].is_in_block
+scan_tape = scan_linearize
 
 
 def _by_blocks(namespace: Any, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
@@ -209,8 +203,8 @@ def primitives(namespace: Any, skips: bool = True) -> Primitives:
     return Primitives(namespace, blocks, run_if, FEW_STEPS, traced=traced, selects_lanes=True)
 
 
-def _scanned(
-    namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any]
+def _pulled(
+    namespace: Any, primals: list[Any], active: Sequence[bool], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., Any]]:
     """Scan, and save the carry before each step; return the results and the pullback."""
     body, count, carry, length = params["body"], params["constants"], params["carry"], params["length"]

@@ -82,8 +82,7 @@ def _check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) ->
     """Check that functions of arrays of lower levels, or of `own` ones, did not return captured arrays."""
     if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
         raise TypeError(
-            f"{op.name}: a function uses an array from outside that `{trace.what}` traces; hand it over as one of "
-            "`args`"
+            f"{op.name}: a function uses an array from outside that `{trace.what}` traces; pass it as one of `args`"
         )
 
 

@@ -12,13 +12,18 @@ from ._bodies import Body
 from ._core import Aval, Op
 from ._creation import CREATION
 from ._facades import FacadeOp, Template
-from ._functions import FUNCTIONS
+from ._functions import BINARY, FUNCTIONS, UNARY
 from ._graph import Equation, Graph, Variable, of_graphs
 from ._keys import backwards, forwards
 from ._namespace import traced_namespace
 
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
 """Operations that each library implements; the others are built from operations, or call host functions."""
+
+_PROMOTING: Final = frozenset(
+    (*UNARY, *BINARY, "concat", "matmul", "mean", "stack", "std", "tensordot", "var", "vecdot", "where")
+)
+"""Operations whose result has the data type that their arrays promote to, if it is no bool."""
 
 _OF_USERS: Final = frozenset({"equation", "run"})
 """Parameters with functions of one library: functions with custom rules, and those of solvers."""
@@ -47,7 +52,8 @@ def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
         if equation.op.name in CREATION and not inputs:  # their default data type differs between libraries
             params = {**params, "kwargs": {**params["kwargs"], "dtype": outputs[0].dtype}}
         op = operation_on(equation.op, namespace)
-        equations += _forwards(Equation(op, inputs, params, outputs, equation.scope))
+        equation = Equation(op, inputs, params, outputs, equation.scope)
+        equations += _promoted(equation) if op.name in _PROMOTING else _forwards(equation)
     constants = {variables[x]: _array(value, namespace.base, device) for x, value in graph.constants.items()}
     return Graph(namespace, [of(x) for x in graph.inputs], constants, equations, [of(x) for x in graph.outputs])
 
@@ -122,6 +128,24 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(_param("", x, dtypes, xp) for x in value)
     return dtypes.of(value) if name == "dtype" and value is not None else value
+
+
+def _promoted(equation: Equation) -> list[Equation]:
+    """Cast arrays to the data type of the result: libraries promote integers, and arrays without axes, differently."""
+    op, inputs, (out,) = equation.op, list(equation.inputs), equation.outputs
+    isdtype = op.namespace.base.isdtype
+
+    def ranks(x: Any) -> list[bool]:
+        return [isdtype(x.dtype, kind) for kind in ("complex floating", "real floating", "integral", "bool")]
+
+    casts = []
+    for i, x in enumerate(inputs):
+        is_condition = op.name == "where" and i == 0
+        if isinstance(x, Variable) and x.dtype != out.dtype and ranks(x) <= ranks(out) and not is_condition:
+            inputs[i] = Variable(Aval(x.shape, out.dtype, x.aval.device))
+            params = {"dtype": out.dtype, "copy": True}
+            casts.append(Equation(op.namespace.operations["astype"], [x], params, [inputs[i]], equation.scope))
+    return [*casts, Equation(op, inputs, equation.params, equation.outputs, equation.scope)]
 
 
 def _forwards(equation: Equation) -> list[Equation]:

@@ -8,11 +8,10 @@ from xpand.extend import LibraryArray as Array, device_of
 
 from .. import control_flow as control_flow  # has the operations
 from .._bounds import index_dtype
-from .._dispatch import for_any_library
 from ..autodiff import stop_gradient
 from ..control_flow._checkpointed import masked_while
 from ._batching import Batching
-from ._bodies import Body, Parts, closed
+from ._bodies import Body, Parts, closed, native
 from ._core import Op, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, split, where
@@ -87,7 +86,7 @@ def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int
         body, of_body = parts.rest(of_body, parts.before.program(*of_body))
     step = body.program
     condition = lambda *carry: holds(*of_test, *carry)[0]
-    loop = for_any_library("control_flow.while_loop")
+    loop = native(body, "while_loop")
     found: Arrays = loop(condition, lambda *carry: step(*of_body, *carry), tuple(carry), max_iter=limit)
     return found
 

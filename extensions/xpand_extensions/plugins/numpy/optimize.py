@@ -24,6 +24,7 @@ from xpand_extensions.optimize._arguments import Limits
 from xpand_extensions.optimize._drivers import Driver, Outcome, Task
 from xpand_extensions.tracing._forward import unwrapped
 
+from .jit._small_loops import IGNORING
 from .jit._steps import jit_steps
 
 _EPS: Final = 2.0**-52
@@ -51,7 +52,9 @@ def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
     if any(checks.is_array(x) and not isinstance(x, np.ndarray) for x in trees.leaves(args)):
         return None
     whole = lambda x, args: task.make(args)(x)
-    found = program_of(jit_steps, whole, (start, args), task.of, ("drive", task.method, task.key))
+    found = program_of(
+        jit_steps, whole, (start, args), task.problem.functions, ("drive", task.method, task.problem.vectors.signature)
+    )
     if found is None:
 
         def drive(start: Array, args: tuple[Any, ...]) -> Outcome | None:
@@ -63,13 +66,15 @@ def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
         return drive
     program, (_, *others) = found
     program, quiet = unwrapped(program_for(program, (start, *others)))
+    ignoring = getattr(program, IGNORING, None)
     is_flat, is_alone = len(others) == len(args), not others
 
     def drive_compiled(start: Array, args: tuple[Any, ...]) -> Outcome | None:
         given = args if is_flat else () if is_alone else [x for x in trees.leaves(args) if checks.is_array(x)]
-        function = (lambda x: program(x, *given)) if given else program
         try:
             with quiet():
+                run = ignoring if ignoring is not None and np.geterr()["under"] == "ignore" else program
+                function = (lambda x: run(x, *given)) if given else run
                 return method(task, function, start, args)
         except _ForeignError:
             return None
@@ -145,7 +150,7 @@ def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: t
     tolerance = _tolerance(limits, optimality)
     options = {"gtol": tolerance, "maxiter": limits.max_steps}
     if task.method != "bfgs":
-        options |= {"maxcor": task.options, "ftol": 0.0, "maxfun": _ENDLESS}
+        options |= {"maxcor": task.options.history, "ftol": 0.0, "maxfun": _ENDLESS}
     if optimality > tolerance:
         method, bounds = ("bfgs", None) if task.method == "bfgs" else ("l-bfgs-b", _bounds(box, x))
         given = {"method": method, "bounds": bounds, "options": options}

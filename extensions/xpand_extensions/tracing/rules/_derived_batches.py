@@ -76,7 +76,7 @@ def batching_rule(name: str, axes: Axes) -> Function:
         elif plan.ndims:
             arrays = [lengthened(xp, x, is_mapped, ndim) for x, is_mapped, ndim in zip(arrays, flags, plan.ndims)]
         if not plan.has_axis:
-            arrays = [xp.expand_dims(arrays[0], axis=1)]
+            arrays = [xp.expand_dims(x, axis=1) if is_mapped else x for x, is_mapped in zip(arrays, flags)]
         if args:
             found = call(xp, arrays, plan.params)
         else:
@@ -107,7 +107,9 @@ def _planned(
     params = _shifted(axes, signature, layout, params, from_end=not by_name and len(shapes) > 1)
     has_axis = all(layout.positions.values()) or signature.results[0].named is not None
     if not has_axis:
-        params = {key: x for key, x in params.items() if key != "keepdims"} | dict.fromkeys(layout.positions, 1)
+        params |= {
+            key: False if key == "keepdims" else (1,) for key in (*layout.positions, "keepdims") if key in params
+        }
     if not by_name:  # not every function takes all parameters: those that are None are omitted
         params = {key: x for key, x in params.items() if x is not None}
     lengthens = any(is_mapped and len(each) < ndim for is_mapped, each, ndim in zip(flags, shapes, ndims))

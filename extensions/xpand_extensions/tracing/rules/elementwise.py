@@ -48,14 +48,14 @@ def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
         return 2 * x1 if x2 == 2 else x2 * xp.pow(x1, x2 - 1) if x2 != 0 else xp.zeros_like(x1)
     # The exponent stays a factor: at 0 the product is 0, but its derivative in the exponent is 1 / x1.
     undefined = (x2 == 0) & ~(xp.abs(x1) >= xp.finfo(x1.dtype).smallest_normal)
-    return xp.where(undefined, 0, x2 * xp.pow(xp.where(undefined, xp.ones_like(x1), x1), x2 - 1))
+    return xp.where(undefined, 0, x2 * xp.pow(xp.where(undefined, xp.ones_like(x1), x1), x2 - 1.0))
 
 
 def _power_of_exponent(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x1, "dtype"):
         return out * _logarithm(x1) if x1 else xp.zeros_like(out)
     zero = (x1 == 0) & ~_is_negative(xp, x2)  # the derivative is 0 there, and infinite for negative exponents
-    logarithm = xp.log(xp.where(zero, xp.ones_like(x1), x1))
+    logarithm = xp.log(xp.where(zero, xp.ones_like(out), x1))  # in the data type of `out`, also if `x1` has integers
     return xp.where(zero, 0, out) * logarithm
 
 
@@ -122,7 +122,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "asinh": (_f(lambda xp, y, x: 1 / xp.sqrt(x * x + 1)),),
     "astype": (LINEAR,),
     "atan": (_f(lambda xp, y, x: 1 / (1 + x * x)),),
-    "atan2": (_f(lambda xp, z, x, y: _over_square(xp, y, x, y)), _f(lambda xp, z, x, y: _over_square(xp, -x, x, y))),
+    "atan2": (_f(lambda xp, z, x, y: _over_square(xp, y, x, y)), _f(lambda xp, z, x, y: -_over_square(xp, x, x, y))),
     "atanh": (_f(lambda xp, y, x: 1 / ((1 - x) * (1 + x))),),
     "clip": (_f(_of_clipped), _f(_of_low), _f(_of_high)),  # the minimum of a maximum, at ties too
     "conj": (LINEAR,),

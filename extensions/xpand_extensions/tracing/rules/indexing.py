@@ -43,9 +43,6 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
             return ct
     if all(is_mask(xp, array) for array in arrays):
         zeros = _zeros(xp, ct, x)
-        if None in key and not arrays:  # not every library sets elements at these
-            key = tuple([part for part in key if part is not None])
-            ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if hasattr(xp, "operations"):
             return put(xp, zeros, ct, key, arrays)
         if 0 in ct.shape:  # Dask cannot set elements of an empty array
@@ -179,7 +176,7 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
         found = xp.take(flattened(xp, x, True), flattened(xp, number), axis=1)
         return xp.reshape(found, (x.shape[0], *number.shape))
     aligned = _aligned(xp, mapped[1:], arrays)
-    _, position = selected(xp, shape, key, arrays)
+    _, position = selected(xp, shape, key, aligned)
     if not mapped[0]:
         return _batch_first(xp, get(xp, x, key, aligned), position)
     number = _batch_first(xp, numbers_of(xp, shape, key, aligned, getattr(x, "device", None)), position)

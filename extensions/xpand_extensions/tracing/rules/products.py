@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import Any, Final
 
 from ... import linalg as linalg  # has `dot_general`
-from ..._dispatch import for_any_library
+from ..._dispatch import for_library
 from ...extend._derivatives import LINEAR
 from ._derived import Axes, dtype_of_result
 
@@ -123,7 +123,7 @@ def _tensordot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: 
     summed1, summed2 = _summed(axes, x1.ndim - is_mapped1, x2.ndim - is_mapped2)
     axes1, axes2 = [axis + is_mapped1 for axis in summed1], [axis + is_mapped2 for axis in summed2]
     if is_mapped1 and is_mapped2:
-        return for_any_library("linalg.dot_general")(x1, x2, axes=(axes1, axes2), batch_axes=((0,), (0,)))
+        return for_library("linalg.dot_general")(x1, x2, axes=(axes1, axes2), batch_axes=((0,), (0,)))
     out = xp.tensordot(x1, x2, axes=(tuple(axes1), tuple(axes2)))
     return out if is_mapped1 else xp.moveaxis(out, x1.ndim - len(axes1), 0)
 

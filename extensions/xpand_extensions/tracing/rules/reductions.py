@@ -10,7 +10,7 @@ from ... import (
     control_flow as control_flow,  # has `associative_scan`
     statistics as statistics,  # has `reduce`
 )
-from ..._dispatch import for_any_library
+from ..._dispatch import for_library
 from ...extend._derivatives import LINEAR, contribution
 from ._derived import Axes, axes_of, axis_of
 
@@ -71,9 +71,7 @@ def _deviation(xp: Any, t: Any, out: Any, x: Any, **params: Any) -> Any:
 def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Multiply in pairs: the derivative is made of products of the other elements, and is right where some are zero."""
     x = x if dtype is None else xp.astype(x, dtype)
-    return for_any_library("statistics.reduce")(
-        x, xp.multiply, 1, axis=axes_of("prod", axis, x.ndim), keepdims=keepdims
-    )
+    return for_library("statistics.reduce")(x, xp.multiply, 1, axis=axes_of("prod", axis, x.ndim), keepdims=keepdims)
 
 
 # Cumulative functions
@@ -81,7 +79,7 @@ def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: boo
 
 def scanned(function: Function, x: Any, axis: int) -> Any:
     """Combine all elements up to each one, in JAX's order."""
-    scan = for_any_library("control_flow.associative_scan")
+    scan = for_library("control_flow.associative_scan")
     return scan(lambda a, b: (function(a[0], b[0]),), (x,), axis=axis)[0]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ... import special
-from ..._dispatch import for_any_library
+from ..._dispatch import for_library
 from ...extend._derivatives import contribution, factor
 from ...generic.special._bessel import small_i1
 from ...generic.special._error import erfcx
@@ -27,7 +27,7 @@ def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
     def of(xp: Any, out: Any, **given: Any) -> Any:
         from .._namespace import traced_namespace  # which needs the rules
 
-        found = for_any_library(f"special.{function}") if isinstance(function, str) else function
+        found = for_library(f"special.{function}") if isinstance(function, str) else function
         names = tuple(inspect.signature(found).parameters)
         namespace = traced_namespace(xp)
         wrapped = {each: namespace.wrap(x) if hasattr(x, "dtype") else x for each, x in given.items()}
@@ -74,7 +74,7 @@ _SMALL_I1: Final = _pushed(small_i1, "x")
 
 
 def _of_polygamma(xp: Any, out: Any, n: int, x: Any) -> Any:
-    return for_any_library("special.polygamma")(n + 1, x)  # the facade stops at an order of 30
+    return for_library("special.polygamma")(n + 1, x)  # the facade stops at an order of 30
 
 
 def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:

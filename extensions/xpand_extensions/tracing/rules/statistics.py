@@ -21,7 +21,6 @@ from .searching import searched
 _REDUCTIONS: Final = ("nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ptp")
 _INDICES: Final = ("nanargmax", "nanargmin")
 _CUMULATIVE: Final = ("cumulative_max", "cumulative_min", "logcumsumexp")
-_PARTITIONS: Final = {"argpartition": "kth", "partition": "kth", "top_k": "k"}
 
 
 def _of(facade: Function) -> Callable[[Any], Function]:

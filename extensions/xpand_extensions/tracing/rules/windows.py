@@ -8,7 +8,7 @@ from xpand import array_namespace
 from xpand_extensions import windows
 from xpand_extensions.padding import pad
 from xpand_extensions.windows._arguments import Pass, passes
-from xpand_extensions.windows._pieces import extreme_positions, inside, scatter_to_extremes
+from xpand_extensions.windows._passes import extreme_positions, inside, scatter_to_extremes
 
 from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, contribution

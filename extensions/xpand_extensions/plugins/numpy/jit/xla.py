@@ -12,7 +12,6 @@ import numpy as np
 import xpand
 
 from ....tracing._backend import Backend
-from ....tracing._branches import given_to
 from ....tracing._graph import Equation, Graph, Variable, graphs_within
 from ....tracing._translate import translated
 from .blocks import Blocks
@@ -63,7 +62,7 @@ class XLA(Backend):
 
         # Copies cost nothing, and ensure that no result is an argument or another result.
         def copied(*arrays: Any) -> list[Any]:
-            return [jax.numpy.array(x, copy=True) for x in evaluated(on_jax, *arrays)]
+            return [jax.numpy.array(x, copy=True) for x in on_jax.run(*arrays)]
 
         program = jax.jit(copied, in_shardings=jax.sharding.SingleDeviceSharding(host))
 
@@ -87,62 +86,6 @@ def _on_jax(graph: Graph) -> Graph:
 
     with jax.enable_x64(True):
         return translated(graph, xpand.namespace("jax"))
-
-
-def evaluated(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
-    """Evaluate a graph; loops and branches are those of `control_flow`, which are JAX's for traced arrays of JAX."""
-    values = {**graph.constants, **dict(zip([*graph.inputs, *graph.constants], arrays))}
-    read = lambda x: values[x] if isinstance(x, Variable) else x
-    for equation in graph.equations:
-        function = _FLOW.get(equation.op.name, equation.op.function)
-        found = function(*map(read, equation.inputs), **equation.params)
-        values.update(zip(equation.outputs, [found] if equation.op.result is None else found, strict=True))
-    return tuple(map(read, graph.outputs))
-
-
-def _scan(*args: Any, body: Any, constants: int, carry: int, length: int) -> tuple[Any, ...]:
-    from ....control_flow import scan
-
-    fixed, init, xs = args[:constants], args[constants : constants + carry], args[constants + carry :]
-
-    def step(carried: tuple[Any, ...], row: tuple[Any, ...]) -> tuple[Any, Any]:
-        found = evaluated(body.graph, *fixed, *carried, *row)
-        return found[:carry], found[carry:]
-
-    last, ys = scan(step, init, xs, length=length)
-    return *last, *ys
-
-
-def _while(*args: Any, test: Any, body: Any, tested: int, constants: int, limit: int | None) -> tuple[Any, ...]:
-    from ....control_flow import while_loop
-
-    of_test, of_body, init = args[:tested], args[tested : tested + constants], args[tested + constants :]
-    condition = lambda carry: evaluated(test.graph, *of_test, *carry)[0]
-    step = lambda carry: evaluated(body.graph, *of_body, *carry)
-    found: tuple[Any, ...] = while_loop(condition, step, init, max_iter=limit)
-    return found
-
-
-def _switch(index: Any, *args: Any, bodies: Any, counts: Any, skips: bool) -> Any:
-    from ....control_flow import switch
-
-    branches = [
-        lambda *x, i=i, body=body: evaluated(body.graph, *given_to(i, counts, x)) for i, body in enumerate(bodies)
-    ]
-    xp = xpand.array_namespace(index)
-    return switch(xp.astype(index, xp.int32), branches, *args)
-
-
-def _checkpoint(*args: Any, body: Any, policy: Any = None) -> tuple[Any, ...]:
-    return evaluated(body.graph, *args)
-
-
-_FLOW: Final[dict[str, Callable[..., Any]]] = {
-    "checkpoint": _checkpoint,
-    "cond": _switch,
-    "scan": _scan,
-    "while_loop": _while,
-}
 
 
 class _Memory:

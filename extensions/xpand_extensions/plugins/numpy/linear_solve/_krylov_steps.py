@@ -50,26 +50,26 @@ class Conjugate:
     def __init__(self, state: Any, precondition: Linear | None, order: int) -> None:
         self.last, self.precondition = state, precondition
         self.x, self.r, self.p = (np.array(each) for each in state[:3])
-        self.rz = float(state.rz)
+        self.rz, self.rr = float(state.rz), float(state.rr)
         self.axpy, self.dot, self.scale = ROUTINES[self.x.dtype]
 
     def step(self, multiply: Linear) -> tuple[float, int]:
         r, p, dot = self.r, self.p, self.dot
-        q = multiply(p)
-        curvature = float(dot(p, q))
-        length = _ratio(self.rz, curvature)
-        self.axpy(p, self.x, a=length)
-        self.axpy(q, r, a=-length)
-        square = float(dot(r, r))
         z = r if self.precondition is None else self.precondition(r)
-        new = square if self.precondition is None else float(dot(r, z))
+        new = self.rr if self.precondition is None else float(dot(r, z))
         self.scale(_ratio(new, self.rz), p)
         self.axpy(z, p)
-        self.rz = new
-        return square**0.5, CONTINUE if curvature and new else BROKEN
+        q = multiply(p)
+        curvature = float(dot(p, q))
+        length = _ratio(new, curvature)
+        self.axpy(p, self.x, a=length)
+        self.axpy(q, r, a=-length)
+        self.rz, self.rr = new, float(dot(r, r))
+        return self.rr**0.5, CONTINUE if curvature and new else BROKEN
 
     def state(self) -> Any:
-        return type(self.last)(self.x, self.r, self.p, np.asarray(self.rz, dtype=self.x.dtype))
+        numbers = [np.asarray(each, dtype=self.x.dtype) for each in (self.rz, self.rr)]
+        return type(self.last)(self.x, self.r, self.p, *numbers)
 
 
 class Stabilised:

@@ -9,14 +9,12 @@ import numpy as np
 
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
 
-from ._blocks import double, normal_double, normal_single, single
+from ._blocks import NORMAL, UNIFORM
 
 Words: TypeAlias = tuple[Any, Any]
 """The two words of a key for each element, or, as arrays of one element, of one key."""
 
-_UNIFORM: Final = {np.dtype(np.float32): single, np.dtype(np.float64): double}
-_NORMAL: Final = {np.dtype(np.float32): normal_single, np.dtype(np.float64): normal_double}
-DTYPES: Final = tuple(_UNIFORM)
+DTYPES: Final = tuple(UNIFORM)
 """The data types of numbers that can be made."""
 
 
@@ -44,7 +42,7 @@ def uniform(key: Words, dtype: Any, low: Any = 0, high: Any = 0) -> Any:
     """Make numbers from 0 to below 1."""
     first, second = hashed(key, low, high)
     result = np.empty(first.shape, dtype)
-    _UNIFORM[dtype](first, second, result)
+    UNIFORM[dtype](first, second, result)
     return result
 
 
@@ -52,7 +50,7 @@ def normal(key: Words, dtype: Any) -> Any:
     """Make normal numbers."""
     first, second = hashed(key)
     result = np.empty(first.shape, dtype)
-    _NORMAL[dtype](first, second, result)
+    NORMAL[dtype](first, second, result)
     return result
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from .....tracing._branches import given_to
+from .....tracing._compile import users_of
 from .....tracing._flow import split
 from .....tracing._graph import Equation, Graph, Variable
 from .....tracing._keys import ARRAY
@@ -235,11 +236,7 @@ _flow: Final[dict[str, Any]] = {"cond": _cond, "scan": _scan, "while_loop": _whi
 def left(graph: Graph) -> dict[int, str]:
     """Return the reasons why operations of a graph are left to the library. Views are left to it if it uses them."""
     reasons = dict(support_of(graph).reasons)
-    users: dict[Variable, list[Any]] = {}
-    for user, inputs in (*((each, each.inputs) for each in graph.equations), (None, graph.outputs)):
-        for x in inputs:
-            if isinstance(x, Variable):
-                users.setdefault(x, []).append(user)
+    users = users_of(graph)
     for equation in reversed(graph.equations):
         using = [user for x in equation.outputs for user in users.get(x, ())]
         is_view = equation.op.name in VIEWS and ARRAY not in words_of(equation) and id(equation) not in reasons
