@@ -128,6 +128,13 @@ def _binary(
     return function
 
 
+def refuse_names(function: str, kwargs: dict[str, Any]) -> None:
+    """Raise for PyTorch's names of `axis` and `keepdims`, which it would take for arguments given twice."""
+    for theirs, ours in (("dim", "axis"), ("keepdim", "keepdims")):
+        if theirs in kwargs:
+            raise TypeError(f"{function}: got {theirs}={kwargs[theirs]!r}; write {ours}={kwargs[theirs]!r}")
+
+
 def output(result: Array, kwargs: dict[str, Any]) -> Array:
     """PyTorch's `out=` for a result that no kernel has put there."""
     out = kwargs.pop("out", None)

@@ -85,7 +85,9 @@ def full(
     """Return an array of the given shape, an int for one dimension, filled with a value."""
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value, device=device)
-    return torch.full((shape,) if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device, **kwargs)
+    return torch.full(
+        shape if isinstance(shape, (tuple, list)) else (shape,), fill_value, dtype=dtype, device=device, **kwargs
+    )
 
 
 def arange(
@@ -105,7 +107,7 @@ def arange(
         dtype = dtype_of(_XP, start, stop, step, device=device)
     if (stop - start) * step <= 0:
         if step == 0:
-            raise ValueError("arange: `step` is 0; expected a number that leads from `start` to `stop`")
+            raise ValueError("arange: `step` is 0; expected a nonzero number")
         if dtype is None and not all(isinstance(v, int) for v in (start, stop, step)):
             dtype = torch.get_default_dtype()
         return torch.empty(0, dtype=dtype or torch.int64, device=device, **kwargs)

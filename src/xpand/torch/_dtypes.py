@@ -209,7 +209,7 @@ _INTEGER_INFO = {dtype: _integer_info(dtype) for dtype in _SIGNED_INTEGERS + _UN
 
 
 def finfo(type: DType | Array, /) -> _FloatInfo:
-    """Return the limits of a floating-point type or of an array's. Their `dtype` is no string, unlike PyTorch's."""
+    """Return the limits of a floating-point type or of an array's. Their `dtype` is not a string, unlike PyTorch's."""
     dtype = type.dtype if isinstance(type, Tensor) else type
     info = _FLOAT_INFO.get(dtype)
     if info is not None:

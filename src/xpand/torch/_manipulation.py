@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..typing import LibraryArray as Array
+from ._binary import refuse_names
 from ._concrete import is_nonnegative
 from ._dtypes import KINDS, SIGNED, result_type, to_signed
 
@@ -58,6 +59,8 @@ def _joinable(function: str, arrays: Sequence[Array]) -> Sequence[Array]:
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -> Array:
     """Return arrays joined along an existing axis; flattened first if `axis` is None."""
+    if kwargs:
+        refuse_names("concat", kwargs)
     if axis is None:
         arrays = [a.flatten() for a in arrays]
         axis = 0
@@ -66,13 +69,15 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, **kwargs: Any) -> Array:
     """Return arrays of one shape joined along a new axis."""
+    if kwargs:
+        refuse_names("stack", kwargs)
     return torch.stack(_joinable("stack", arrays), axis, **kwargs)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Return the slices of `x` along an axis."""
     if x.ndim == 0:
-        raise ValueError("unstack: `x` has no dimension to be split along; give it one with `expand_dims`")
+        raise ValueError("unstack: `x` has no dimension to split along; add one with `expand_dims`")
     return tuple(torch.unbind(x, axis))
 
 
@@ -111,7 +116,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """Return a view of `x` with axes of size 1 at the given positions of the result; IndexError if there are no such
     positions.
     """
-    if isinstance(axis, int):
+    if not isinstance(axis, (tuple, list)):
         return torch.unsqueeze(x, axis)
     ndim = x.ndim + len(axis)
     positions = [a + ndim if a < 0 else a for a in axis]
@@ -127,7 +132,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """Return a view of `x` without the given axes; ValueError for an axis whose size is not 1, which PyTorch leaves."""
     shape = x.shape
-    for a in (axis,) if isinstance(axis, int) else axis:
+    for a in axis if isinstance(axis, (tuple, list)) else (axis,):
         if shape[a] != 1:
             raise ValueError(f"squeeze: axis {a} of shape {tuple(shape)} has size {shape[a]}; expected 1")
     return torch.squeeze(x, axis)
@@ -155,7 +160,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
 
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return `x` rolled along the given axes, or as if it were flat; one shift serves several axes."""
-    if isinstance(shift, int) and isinstance(axis, tuple):
+    if isinstance(axis, tuple) and not isinstance(shift, (tuple, list)):
         shift = (shift,) * len(axis)
     return torch.roll(x, shift, axis)
 

@@ -2,6 +2,7 @@
 
 PyTorch takes `axis=()` for all axes where the standard means none (https://github.com/pytorch/pytorch/issues/29137),
 sums unsigned integers to int64 where the standard asks for an unsigned type, and lacks kernels for the wider ones.
+`axis == ()` is an empty array where `axis` is a NumPy integer, and `bool` of it raises: hence `is True`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 
 from ..typing import Axis, DType, LibraryArray as Array
 from . import _private as private
-from ._binary import output
+from ._binary import output, refuse_names
 from ._differentiated import is_all_false, product_of_few, with_derivatives
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
 
@@ -79,7 +80,9 @@ def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
 
 def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """Return the sum over axes; of integers in the default integer type of their signedness."""
-    if axis == ():
+    if kwargs:
+        refuse_names("sum", kwargs)
+    if (axis == ()) is True:
         return _accumulate(_no_axis, x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
         return torch.sum(x, axis, keepdims, **kwargs)
@@ -88,9 +91,11 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims:
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """Return the product over axes; of integers in the default integer type of their signedness."""
-    if axis == ():
+    if kwargs:
+        refuse_names("prod", kwargs)
+    if (axis == ()) is True:
         return _accumulate(_no_axis, x, dtype)
-    if isinstance(axis, int):
+    if axis is not None and not isinstance(axis, (tuple, list)):
         return _accumulate(torch.prod, x, dtype, axis, keepdims, **kwargs)
     if axis is None and not keepdims and not kwargs:
         return _accumulate(torch.prod, x, dtype)
@@ -105,7 +110,7 @@ def _named(function: Callable[..., Array], name: str, doc: str) -> Callable[...,
 
 def _extremum(native: Callable[..., Array], along: Callable[..., Array], doc: str) -> Callable[..., Array]:
     def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-        if axis == ():
+        if (axis == ()) is True:
             return x.clone()
         if x.dtype in SIGNED:
             return from_ordered(along(to_ordered(x), axis, keepdims), x.dtype)
@@ -121,14 +126,18 @@ min = _extremum(torch.min, torch.amin, "The least element over axes.")
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """Return the arithmetic mean over axes."""
-    return torch.mean(x[None], 0, **kwargs) if axis == () else torch.mean(x, axis, keepdims, **kwargs)
+    if kwargs:
+        refuse_names("mean", kwargs)
+    return torch.mean(x[None], 0, **kwargs) if (axis == ()) is True else torch.mean(x, axis, keepdims, **kwargs)
 
 
 def _spread(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     def function(
         x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any
     ) -> Array:
-        if axis == ():
+        if kwargs:
+            refuse_names(native.__name__, kwargs)
+        if (axis == ()) is True:
             return native(x[None], 0, correction=correction, **kwargs)
         return native(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
@@ -141,7 +150,9 @@ var = _spread(torch.var, "The variance over axes, with `correction` taken from t
 
 def _to_boolean(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-        if axis == ():
+        if kwargs:
+            refuse_names(native.__name__, kwargs)
+        if (axis == ()) is True:
             return x.to(torch.bool)
         result = native(x, axis, keepdims, **kwargs)
         return result.to(torch.bool) if x.dtype is torch.uint8 else result
@@ -161,7 +172,7 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
     """Return the number of elements that are not zero, over axes."""
     if x.dtype in SIGNED:
         x = to_signed(x)
-    if axis == ():
+    if (axis == ()) is True:
         return torch.ne(x, 0).to(torch.int64)
     if keepdims:
         return torch.sum(torch.ne(x, 0), axis, True)

@@ -9,7 +9,7 @@ from array_api_compat.torch import UniqueAllResult, UniqueCountsResult, UniqueIn
 from torch import Tensor
 
 from ..typing import LibraryArray as Array
-from ._binary import promote, same_type
+from ._binary import promote, refuse_names, same_type
 from ._differentiated import is_differentiated
 from ._dtypes import SIGNED, as_tensor, to_ordered, to_signed
 
@@ -30,11 +30,15 @@ __all__ = [
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
     """Return a sorted copy; the order of equal elements is kept if `stable`."""
+    if kwargs:
+        refuse_names("sort", kwargs)
     return torch.sort(x, dim=axis, descending=descending, stable=stable, **kwargs)[0]
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
     """Return the indices that sort `x`; the order of equal elements is kept if `stable`."""
+    if kwargs:
+        refuse_names("argsort", kwargs)
     return torch.argsort(x, dim=axis, descending=descending, stable=stable, **kwargs)
 
 
@@ -51,7 +55,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, one array for each dimension."""
     if x.ndim == 0:
-        raise ValueError("nonzero: `x` has no dimension; give it one with `reshape` or `expand_dims`")
+        raise ValueError("nonzero: `x` has no dimension; add one with `reshape` or `expand_dims`")
     return tuple(torch.nonzero(to_signed(x) if x.dtype in SIGNED else x, as_tuple=True))
 
 

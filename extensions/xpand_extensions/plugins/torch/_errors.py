@@ -7,11 +7,13 @@ import torch
 
 from xpand.torch import _private as private
 
+_SHARED: Final = "into an array that all lanes share"
 _WRITES: Final = {
     "modified by an inplace operation": "an element that is needed for the derivative is overwritten",
     "leaf Variable that requires grad is being used in an in-place operation": "into the argument itself",
     "would mutate a captured Tensor": "into an array from outside of the function",
-    "vmap: inplace arithmetic": "into an array that all lanes share",
+    "vmap: inplace arithmetic": _SHARED,
+    "`self` not being vmapped over": _SHARED,
 }
 """Causes of failing writes in place, by a part of PyTorch's error message."""
 
@@ -56,10 +58,12 @@ def _written(name: str, error: Exception) -> Exception | None:
     cause = next((cause for text, cause in _WRITES.items() if text in str(error)), None)
     if cause is None:
         return None
+    # A clone of a shared array is shared, too.
+    copy = "of each lane (`y = y + 0 * x`, of a mapped `x`," if cause == _SHARED else "(`y = y.clone()`"
     return _traced_error(
         error,
         f"PyTorch's {name} can't trace a write in place: {cause}",
-        "write into a copy (`y = y.clone()` before `y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, "
+        f"write into a copy {copy} before `y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, "
         "`xp.stack` or `xp.where`",
     )
 

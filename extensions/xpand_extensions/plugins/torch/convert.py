@@ -83,7 +83,7 @@ def _from_numpy(x: Any, copy: bool | None) -> tuple[Any, bool]:
     why = _why_copied(x)
     if why:
         if copy is False:
-            raise copy_needed(f"{why}, which PyTorch has nothing for")
+            raise copy_needed(f"{why}, which PyTorch does not support")
         x = np.array(x, order="C")
     if bits:
         return torch.from_numpy(x.view(_BITS[x.itemsize][1])).view(getattr(torch, name)), bool(why)
@@ -117,7 +117,7 @@ def pointer(x: Array, /) -> Pointer:
 
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
     if memory.read_only:
-        raise ValueError("from_pointer: the memory is read-only, and PyTorch has no such tensors")
+        raise ValueError("from_pointer: the memory is read-only, and PyTorch has no read-only tensors")
     if memory.device != "cpu":
         return _on_gpu(memory)
     if is_short(memory.dtype):

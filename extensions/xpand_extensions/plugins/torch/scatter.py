@@ -122,8 +122,8 @@ class TorchAt(GenericAt):
 
     def _masked(self, selection: Mask) -> Array:
         raise UnsupportedError(
-            "at.get: what a boolean mask selects has a size that isn't known under torch.func or torch.compile; use "
-            "`xp.where(mask, x, …)`"
+            "at.get: the number of elements that a boolean mask selects isn't known under torch.func or torch.compile; "
+            "use `xp.where(mask, x, …)`"
         )
 
 

@@ -16,7 +16,7 @@ from xpand.torch._concrete import is_traced
 from xpand.torch._dtypes import SIGNED, from_ordered
 from xpand_extensions.generic import windows as generic
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows import _pieces as pieces
+from xpand_extensions.windows import _passes as pieces
 from xpand_extensions.windows._arguments import Pass, reducers
 from xpand_extensions.windows._tiles import Tiles
 

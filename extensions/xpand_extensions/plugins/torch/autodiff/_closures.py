@@ -33,7 +33,7 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
         if not own <= _own(function, outer):
             raise TypeError(
                 f"{name}: an array that a function uses was another one when it was called (an attribute of an "
-                "object, or a variable of the rule that pulls back); hand it over as an argument, or bind it "
+                "object, or a variable of the rule that pulls back); pass it as an argument, or bind it "
                 "(`lambda z, a=self.a: ...`)"
             )
         return of_all(*given)
@@ -61,8 +61,7 @@ def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array]
 def outer_error(name: str, given: str = "one of `args`") -> TypeError:
     """Make the error for a captured array that wasn't found."""
     return TypeError(
-        f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand it over as "
-        f"{given}"
+        f"{name}: a function uses an array from outside that is being differentiated or mapped over; pass it as {given}"
     )
 
 

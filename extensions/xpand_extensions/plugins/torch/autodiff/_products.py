@@ -28,8 +28,16 @@ def jvp(
     if any(map(_is_distributed, primals)):  # which has no forward mode
         outs, push, aux = linearize(function, *primals, has_aux=True)
         return outs, push(*tangents), aux
-    pushed = partial(torch.func.jvp, function, has_aux=has_aux)
+    count: list[int] = []
+
+    def extended(*arrays: Array) -> Any:
+        outs, *aux = function(*arrays) if has_aux else (function(*arrays),)
+        count[:] = [len(outs)]
+        return tuple(outs) or (arrays[0].new_zeros(()),), *aux  # PyTorch needs an output
+
+    pushed = partial(torch.func.jvp, extended, has_aux=has_aux)
     outs, found, *aux = with_errors("forward mode", _alone, pushed, tuple(map(_whole, primals)), tuple(tangents))
+    outs = outs[: count[0]]
     # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
     return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), *aux
 

@@ -67,7 +67,7 @@ def unaliased(function: Function) -> Function:
 
 def holds(active: Array) -> tuple[bool, bool]:
     """Return whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
-    if not private.is_wrapped(active):
+    if not isinstance(active, torch.Tensor) or not private.is_wrapped(active):
         return bool(active), False
     with private.unobserved():
         return bool(torch.any(debug_unwrap(active))), _is_mapped(active)

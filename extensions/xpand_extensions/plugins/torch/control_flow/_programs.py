@@ -77,7 +77,7 @@ def _check_constants(module: Any) -> None:
         if node.op == "get_attr" and isinstance(getattr(module, node.target, None), private.FakeTensor):
             raise TypeError(
                 "jit: the function of a loop or a branch uses a traced array that it neither takes nor has in its "
-                "closure, its bound arguments or an attribute of an object in these; hand it over as an argument"
+                "closure, its bound arguments or an attribute of an object in these; pass it as an argument"
             )
 
 

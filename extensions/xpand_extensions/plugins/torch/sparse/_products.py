@@ -19,12 +19,12 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic import sparse as generic
 from xpand_extensions.generic.sparse import csr_assembly as generic_assembly
-from xpand_extensions.sparse import _blocks as blocks
+from xpand_extensions.sparse import _rules as rules
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import Shape
 
 from .._plain import is_plain
-from ..autodiff._levels import Arrays, Rule, call
+from ..autodiff._levels import Arrays, Lanes, Rule, call
 
 _host: Final = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
 
@@ -40,7 +40,8 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
         return generic.sampled_matmul(x, y, rows, columns)
     if is_plain(x, y, rows, columns):
         return _sampled(x, y, rows, columns)
-    return call(_sampling(), (x, y, rows, columns))[0]
+    rule = _rule("sampled_matmul", ("x", "y", "rows", "columns"), sampled_matmul, _sampled, {})
+    return call(rule, (x, y, rows, columns))[0]
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
@@ -60,7 +61,11 @@ def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array
         return _multiplied(kind, values, first, second, x[:, None], shape)[..., 0]
     if is_plain(values, first, second, x):
         return _product(values, x, first, second, kind, shape)
-    return call(_multiplication(kind, shape), (values, x, first, second))[0]
+    names = ("values", "x", *rules.PRODUCTS[kind].pattern)
+    apply = lambda values, x, first, second: _multiplied(kind, values, first, second, x, shape)
+    compute = lambda values, x, first, second: _product(values, x, first, second, kind, shape)
+    rule = _rule(kind, names, apply, compute, {"shape": shape})
+    return call(rule, (values, x, first, second))[0]
 
 
 def _of_kind(kind: Kind) -> Callable[..., Array]:
@@ -110,27 +115,33 @@ def _as_numpy(x: Array) -> Any:
     return (x.float() if x.dtype == torch.bfloat16 else x).numpy(force=True)
 
 
-def _bilinear(
+def _rule(
+    name: str,
+    names: Sequence[str],
     apply: Callable[..., Array],
     compute: Callable[..., Array],
-    transposes: Callable[[Array, Arrays, tuple[bool, ...]], tuple[Array | None, ...]],
-    batches: Callable[..., Array],
+    options: dict[str, Any],
     differentiated: tuple[bool, ...] = (True, True),
 ) -> Rule:
     """Return the rule of a function that is linear in each of its first two arrays.
 
     Args:
+        name: The name of the function, whose transposes and batches are those of `sparse._rules`.
+        names: The names of its arrays.
         apply: The function, of arrays that any level of torch.func traces.
         compute: The function without derivatives.
-        transposes: Takes the cotangent, the arrays, and booleans that tell which of the two are differentiated;
-            returns the cotangents of these.
-        batches: Takes the number of lanes, booleans that tell which arrays have an axis of lanes, and the arrays.
+        options: Its other arguments.
         differentiated: Which of the two arrays are differentiated.
     """
 
+    def named(arrays: Sequence[Array]) -> dict[str, Any]:
+        return {**dict(zip(names, arrays)), **options}
+
     def pull(arrays: Arrays, cotangents: Arrays) -> Arrays:
-        back = transposes(cotangents[0], arrays, differentiated)
-        found = [torch.zeros_like(x) if y is None else y.sum_to_size(x.shape) for x, y in zip(arrays, back)]
+        found = [
+            rule(xp, cotangents[0], **named(arrays)) if each else torch.zeros_like(x)
+            for rule, x, each in zip(rules.TRANSPOSES[name].values(), arrays, differentiated)
+        ]
         return (*found, *arrays[2:])  # integers, whose cotangents nobody reads
 
     def push(arrays: Arrays, tangents: Arrays) -> Arrays:
@@ -139,76 +150,17 @@ def _bilinear(
         terms += [apply(first, tangents[1], *others)] if differentiated[1] else []
         return (sum(terms[1:], terms[0]),)
 
+    def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
+        return (rules.BATCHES[name](xp, dict(zip(names, mapped)), **named(arrays)),), (True,)
+
     return Rule(
         lambda *arrays: (compute(*arrays),),
         lambda *arrays: ((apply(*arrays),), arrays),
         pull,
         push,
-        when=lambda which: _bilinear(apply, compute, transposes, batches, which[:2]),
-        batches=lambda lanes, *args: ((batches(lanes.size, *args),), (True,)),
+        when=lambda which: _rule(name, names, apply, compute, options, which[:2]),
+        batches=batches,
     )
-
-
-def _multiplication(kind: Kind, shape: Shape) -> Rule:
-    """Return the rule of the product, a function of the values, `x`, and the pattern."""
-
-    def apply(values: Array, x: Array, first: Array, second: Array) -> Array:
-        return _multiplied(kind, values, first, second, x, shape)
-
-    def transposes(cotangent: Array, arrays: Arrays, wanted: tuple[bool, ...]) -> tuple[Array | None, ...]:
-        values, x, first, second = arrays
-        rows, columns = _positions(kind, first, second, values.shape[-1])
-        of_values = sampled_matmul(cotangent, x.mT, rows, columns) if wanted[0] else None
-        first, second, other, turned = _transposed(kind, first, second, shape)
-        return of_values, _multiplied(other, values, first, second, cotangent, turned) if wanted[1] else None
-
-    def batches(size: int, mapped: Sequence[bool], values: Array, x: Array, first: Array, second: Array) -> Array:
-        if not any(mapped[2:]):
-            product = lambda values, x: apply(values, x, first, second)
-            return blocks.mapped_product(xp, product, values, x, mapped)
-        if kind != "coo_matmul" and not mapped[3]:
-            second = second.expand(size, *second.shape)
-        rows, columns = _positions(kind, first, second, values.shape[-1])
-        which = [*mapped[:2], *[y.ndim > 1 for y in (rows, columns)]]
-        values, x, rows, columns = blocks.aligned(xp, (values, x, rows, columns), which, (1, 2, 1, 1))
-        whole = shape[::-1] if kind == "csr_rmatmul" else shape
-        return blocks.multiplied(coo_matmul, values, rows, columns, x, whole)
-
-    compute = lambda values, x, first, second: _product(values, x, first, second, kind, shape)
-    return _bilinear(apply, compute, transposes, batches)
-
-
-def _sampling() -> Rule:
-    """Return the rule of `sampled_matmul`."""
-
-    def transposes(cotangent: Array, arrays: Arrays, wanted: tuple[bool, ...]) -> tuple[Array | None, ...]:
-        x, y, rows, columns = arrays
-        shape = (x.shape[-2], y.shape[-1])
-        of_x = coo_matmul(cotangent, rows, columns, y.mT, shape=shape) if wanted[0] else None
-        return of_x, coo_matmul(cotangent, columns, rows, x, shape=shape[::-1]).mT if wanted[1] else None
-
-    def batches(size: int, mapped: Sequence[bool], *arrays: Array) -> Array:
-        x, y, rows, columns = blocks.aligned(xp, arrays, mapped, (2, 2, 1, 1))
-        if any(mapped[2:]):
-            return blocks.sampled(sampled_matmul, x, y, rows, columns)
-        return sampled_matmul(x, y, rows, columns)
-
-    return _bilinear(sampled_matmul, _sampled, transposes, batches)
-
-
-def _positions(kind: Kind, first: Array, second: Array, nse: int) -> tuple[Array, Array]:
-    """Return the position of each entry in the matrix that multiplies."""
-    if kind == "coo_matmul":
-        return first, second
-    rows = csr_rows(second, nse=nse)
-    return (rows, first) if kind == "csr_matmul" else (first, rows)
-
-
-def _transposed(kind: Kind, first: Array, second: Array, shape: Shape) -> tuple[Any, ...]:
-    """Return the transpose of a matrix."""
-    if kind == "coo_matmul":
-        return second, first, kind, shape[::-1]
-    return first, second, "csr_rmatmul" if kind == "csr_matmul" else "csr_matmul", shape
 
 
 def are_concrete(*arrays: Array) -> bool:
