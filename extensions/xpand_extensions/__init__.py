@@ -20,6 +20,7 @@ __all__ = ["Pluggable", "UnsupportedError", "capabilities", "check_plugin", "plu
 
 if TYPE_CHECKING:
     from . import (
+        _callables,
         arithmetic as arithmetic,
         autodiff as autodiff,
         bits as bits,
@@ -65,10 +66,13 @@ if TYPE_CHECKING:
         switch as switch,
         while_loop as while_loop,
     )
-    from .convert import convert as convert
-    from .jit import eval_shape as eval_shape, jit as jit
-    from .profile import profile as profile
-    from .vmap import vectorize as vectorize, vmap as vmap
+    from .jit import eval_shape as eval_shape
+    from .vmap import vectorize as vectorize
+
+    convert: _callables.Convert
+    jit: _callables.Jit
+    profile: _callables.Profile
+    vmap: _callables.Vmap
 
 _MODULE_OF: Final = {
     **dict.fromkeys(("capabilities", "check_plugin"), "_capabilities"),

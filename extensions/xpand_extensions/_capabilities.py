@@ -49,7 +49,7 @@ def _summary(row: dict[str, Support]) -> str:
 
 
 def capabilities() -> Capabilities:
-    """Say for every public pluggable function how each library has it.
+    """Return how each library implements every public function.
 
     Returns:
         A dictionary from function ("scatter.segment_sum") to library ("torch", and "other" for any conforming library
@@ -160,7 +160,7 @@ def _read_file(path: str, modified: int) -> _Offered:
 def check_plugin(package: str) -> None:
     """Check a plug-in package: every public function overrides a facade's, with the facade's signature.
 
-    For the tests of whoever writes a plug-in: a misspelt override would silently leave the generic version in place.
+    Use it in the tests of a plug-in: a misspelt function would silently leave the generic version in place.
 
     Args:
         package: The package's import name, such as "xpand_extensions.plugins.torch".

@@ -1,7 +1,6 @@
 """The arrays that users' functions capture, and copies of the functions that use other arrays in their place."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from copy import copy
 from functools import partial
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -33,10 +32,6 @@ class OfArrays:
         return self.function(self.users, *arrays)
 
 
-UNDIFFERENTIATED: Final[ContextVar[bool]] = ContextVar("undifferentiated", default=False)
-"""Whether a program is traced of which no derivative is ever taken, so that solvers need no derivatives."""
-
-
 def solved_directly(
     is_traced: Callable[[Array], bool],
     functions: Sequence[Any],
@@ -56,9 +51,6 @@ def solved_directly(
     Returns:
         The results of the solver, a tuple of arrays and auxiliary data; None where an array is traced.
     """
-    if UNDIFFERENTIATED.get():
-        xs, aux = functions[1](first, *args)
-        return xs, aux
     if any(map(is_traced, (*first, *args, *outer))):
         return None
     xs, aux = functions[1](first, *args)

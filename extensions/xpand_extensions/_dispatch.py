@@ -263,7 +263,7 @@ def observe(observer: Observer | None) -> None:
 
 
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
-    """Make a function the facade of an operation that libraries implement in their own ways.
+    """Turn a function into the facade of an operation that each library can implement.
 
     The function stays unchanged: nothing is wrapped, a call costs as much as its body. It gains `native(*arrays)`, to
     be called in its body, or `native_for(xp)` where it takes no array; `planned(check, arrays, *options)`, which checks
@@ -275,7 +275,7 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
             modules have.
 
     Raises:
-        TypeError: `facade` is no plain function.
+        TypeError: `facade` is not a plain function.
 
     >>> import numpy as np
     >>> @pluggable
@@ -341,13 +341,14 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     return cast("Pluggable[P, R_co]", facade)
 
 
-def for_any_library(path: str) -> Callable[..., Any]:
-    """Return the implementation of an operation of this package that any library takes.
+def for_library(path: str, library: str = _OTHER) -> Callable[..., Any]:
+    """Return the implementation of an operation of this package for a library, by default that for any library.
 
     Args:
         path: The operation's capability and name, such as "control_flow.cond"; its facade has been imported.
+        library: The name of the library.
     """
-    return OPERATIONS[f"{_PACKAGE}.{path}"].resolve_library(_OTHER)
+    return OPERATIONS[f"{_PACKAGE}.{path}"].resolve_library(library)
 
 
 def operation_of(function: Any) -> Operation[..., Any] | None:

@@ -39,14 +39,6 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "solve": "`xp.linalg.solve` of the standard, or `linear_solve.solve`, which takes a method",
         "solve_triangular": "`linalg.triangular_solve`, or `linear_solve.solve_triangular`",
     },
-    "named": {
-        **dict.fromkeys(
-            ("erf", "expit", "log_sigmoid", "log_softmax", "logsumexp", "sigmoid", "softmax", "softplus"),
-            "`named.special.{name}`",
-        ),
-        "nn": "`named.special` for softmax and activations; xpand has no layers",
-        "relu": "`named.maximum(x, 0)`",
-    },
     "optimize": {
         **dict.fromkeys(("curve_fit", "leastsq"), "`optimize.least_squares`"),
         **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_l_bfgs_b", "minimize_scalar"), "`optimize.minimize`"),
@@ -105,21 +97,27 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "axis_names": "`vmap.axis_index` and `vmap.axis_size`, which take a name",
         "vectorized_map": "`vmap.vmap`",
     },
+    "named": {
+        **dict.fromkeys(
+            ("erf", "expit", "log_sigmoid", "log_softmax", "logsumexp", "sigmoid", "softmax", "softplus"),
+            "`named.special.{name}`",
+        ),
+        "nn": "`named.special` for softmax and activations; xpand has no layers",
+        "relu": "`named.maximum(x, 0)`",
+    },
 }
 """By module, or class: names from elsewhere, and their replacements."""
 
 _WITH_NUMPYS_NAMES: Final = (
-    *(
-        "linalg",
-        "special",
-        "statistics",
-        "sorting",
-        "histograms",
-        "indexing",
-        "padding",
-        "interpolation",
-        "convolution",
-    ),
+    "linalg",
+    "special",
+    "statistics",
+    "sorting",
+    "histograms",
+    "indexing",
+    "padding",
+    "interpolation",
+    "convolution",
 )
 
 
@@ -150,18 +148,23 @@ def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
 
 
 @cache
+def _of_a_capability(name: str) -> str | None:
+    for capability in _WITH_NUMPYS_NAMES:
+        if name in import_module(f"{__package__}.{capability}").__all__:
+            return f"`xpand_extensions.{capability}.{name}`"
+    return None
+
+
 def instead_of(name: str) -> str:
     """Say what to write in place of a function of NumPy, SciPy or PyTorch that the standard lacks."""
-    for capability in _WITH_NUMPYS_NAMES:
-        if name.rpartition(".")[2] in import_module(f"{__package__}.{capability}").__all__:
-            return f"write `xpand_extensions.{capability}.{name.rpartition('.')[2]}`"
-    found = renamed(name)
+    found = _of_a_capability(name.rpartition(".")[2]) or renamed(name)
     return "use a function of the standard or of `xpand_extensions`" if found is None else f"write {found}"
 
 
 def missing(what: str, capability: str | None, name: str) -> AttributeError:
     """Make the error of a name that `what` lacks. Without a capability, the name is looked for in all."""
-    tables = [NAMES[each] for each in NAMES if each != "named"] if capability is None else [NAMES.get(capability, {})]
-    found = next((table[name] for table in tables if name in table), None)
-    write = "" if found is None else f"; write {found.format(name=name)}"
-    return AttributeError(f"{what} has no attribute {name!r}{write}", name=name)
+    tables = NAMES.values() if capability is None else [NAMES.get(capability, {})]
+    found = None if capability is not None or name.startswith("_") else _of_a_capability(name)
+    if found is None:
+        found = next((table[name].format(name=name) for table in tables if name in table), None)
+    return AttributeError(f"{what} has no attribute {name!r}{'' if found is None else f'; write {found}'}", name=name)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CallableModule(ModuleType):
-    """A module that is called as its function of the same name is."""
+    """A module that is called like its function of the same name."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""

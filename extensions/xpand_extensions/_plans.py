@@ -41,7 +41,7 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     Types come first, since data types of two libraries may have one hash and must not be compared.
 
     Raises:
-        AttributeError: One of the arrays is no array.
+        AttributeError: One of the arrays is not an array.
         TypeError: A static argument is of a type that has no key.
     """
     types = (*map(type, options),)
@@ -92,7 +92,7 @@ def exact(value: Any, other: Callable[[Any], Any]) -> Any:
 
     Args:
         value: The value, or a tuple of values. All NaNs have one key.
-        other: Returns the key of a value that is no number, text or None.
+        other: Returns the key of a value that is not a number, text or None.
     """
     cls = type(value)
     if isinstance(value, (float, complex)):

@@ -1,4 +1,4 @@
-"""Arithmetic that the standard leaves out: explicit promotion, division that is defined at zero or truncates.
+"""Arithmetic that the standard lacks: explicit promotion, division that is defined at zero or truncates.
 
 Where the standard has the operation (`remainder` is floored, `nextafter`, `floor_divide`), use the namespace's.
 """
@@ -92,7 +92,7 @@ def element_width(xp: Namespace, dtype: DType) -> int:
 
 
 def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool = False) -> tuple[Array, ...]:
-    """Bring arrays and Python scalars to one data type: the explicit form of what operators do.
+    """Convert arrays and Python scalars to their promoted data type, as operators do.
 
     Args:
         *operands: Arrays of one library, of any shapes, and Python scalars; one array at least.
@@ -193,9 +193,9 @@ def quotient(x: ArrayLike, y: ArrayLike, /) -> Array:
             is an array.
 
     Returns:
-        The quotients, of the promoted data type. 0 where `y` is 0, on every library: no value is looked at to raise.
-        The smallest number divided by -1, which the type can't hold, wraps around to itself. Always
-        `x == quotient(x, y) * y + truncated_remainder(x, y)`.
+        The quotients, of the promoted data type. 0 where `y` is 0, on every library: this does not raise, since values
+        are not read. The smallest number divided by -1, which the type can't hold, wraps around to itself. Always `x ==
+        quotient(x, y) * y + truncated_remainder(x, y)`.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.

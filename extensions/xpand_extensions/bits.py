@@ -1,4 +1,4 @@
-"""The bits of integers, and arrays seen as another data type.
+"""The bits of integers, and reinterpretation of arrays as another data type.
 
 `bitwise_and`, `bitwise_or`, `bitwise_xor`, `bitwise_invert` are the namespace's.
 """
@@ -26,11 +26,11 @@ __dir__ = __all__.copy
 
 @pluggable
 def bitcast(x: Array, /, dtype: DType | str) -> Array:
-    """See the bits of an array as another data type.
+    """Reinterpret the bits of an array as another data type.
 
     Args:
         x: An array of a numeric data type, of any shape.
-        dtype: The numeric data type to see it as, of the library of `x`, or its name.
+        dtype: The numeric data type of the result, of the library of `x`, or its name.
 
     Returns:
         A new array, or a view: of the shape of `x` where both types have the same width. Where `dtype` is narrower by a
@@ -38,9 +38,9 @@ def bitcast(x: Array, /, dtype: DType | str) -> Array:
         factor n, without the last axis of `x`, whose size must be n. On JAX, complex numbers lose subnormal parts.
 
     Raises:
-        TypeError: `x` is no array, or one of the types isn't numeric.
-        ValueError: `dtype` is wider, and the last axis of `x` hasn't the size that this takes.
-        UnsupportedError: The library has no way to see bits: the standard has none.
+        TypeError: `x` is not an array, or one of the types isn't numeric.
+        ValueError: `dtype` is wider, and the last axis of `x` does not have the size that this takes.
+        UnsupportedError: The library cannot reinterpret bits; the standard has no function for it.
 
     Source: `jax.lax.bitcast_convert_type`; `Nx.bitcast`.
 
@@ -79,7 +79,7 @@ def population_count(x: Array, /) -> Array:
         The counts, of the data type and shape of `x`.
 
     Raises:
-        TypeError: `x` is no array, or not one of integers.
+        TypeError: `x` is not an array, or not one of integers.
 
     Source: `jax.lax.population_count`; `Nx.population_count`.
 
@@ -103,7 +103,7 @@ def count_leading_zeros(x: Array, /) -> Array:
         The counts, of the data type and shape of `x`: the width of the type for 0, 0 for negative numbers.
 
     Raises:
-        TypeError: `x` is no array, or not one of integers.
+        TypeError: `x` is not an array, or not one of integers.
 
     Source: `jax.lax.clz`; `Nx.count_leading_zeros`.
 
@@ -211,7 +211,7 @@ def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "
         are missing in the last byte are 0.
 
     Raises:
-        TypeError: `x` is no array, or not one of booleans or integers.
+        TypeError: `x` is not an array, or not one of booleans or integers.
         ValueError: No such axis, an unknown bit order, or a shape not known yet.
 
     Source: `numpy.packbits`.
@@ -239,7 +239,7 @@ def unpackbits(
         x: An array of uint8.
         axis: The axis to unpack along. By default, the array is flattened first.
         count: How many bits to return along the axis: the first ones, with zeros after the last where there are fewer.
-            Below 0: all but so many at the end. By default: all.
+            Below 0: all except this number at the end. By default: all.
         bitorder: Whether the highest bit of each byte comes first ("big") or the lowest ("little").
 
     Returns:
@@ -247,7 +247,7 @@ def unpackbits(
         or `count`.
 
     Raises:
-        TypeError: `x` is no array, not one of uint8, or `count` is no integer.
+        TypeError: `x` is not an array, not one of uint8, or `count` is not an integer.
         ValueError: No such axis, an unknown bit order, a negative `count` beyond the size, or a shape not known yet.
 
     Source: `numpy.unpackbits`.

@@ -25,11 +25,11 @@ def leaks_checked(*, xp: Namespace | str | None = None) -> AbstractContextManage
 
 @contextmanager
 def checking_leaks() -> Iterator[None]:
-    """Within this context, raise where a traced array outlives the call that it was made for.
+    """Raise an error in this context if a traced array outlives its transformation.
 
-    Such an array, kept in a list or an attribute by a function that is transformed, is an error as soon as it is used;
-    here it is one even if it is never used. On JAX this is `jax.checking_leaks`, which looks after each call. On those
-    that xpand traces, references that are left at the end of the block count. PyTorch's own are not checked.
+    A traced array that a function stores in a list or an attribute raises an error when it is used later; in this
+    context it does so even if it is never used. On JAX this is `jax.checking_leaks`, which checks after each call. For
+    arrays that xpand traces, references at the end of the block count. PyTorch's own traced tensors are not checked.
 
     Raises:
         LeakedArrayError: At the end of the block, with the names of the transformations.
@@ -81,8 +81,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
     >>> float(grad(lambda x: (callback(seen.append, x), x * x)[1])(np.asarray(3.0))), float(seen[0])
     (6.0, 3.0)
     """
-    if not callable(function):
-        raise TypeError(f"callback: takes a function, got {checks.describe(function)}")
+    checks.function("callback", function)
     _call("callback", function, args, kwargs, ordered, None)
 
 
@@ -100,7 +99,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     Lazy arrays of Dask are not computed: their description is printed.
 
     Raises:
-        TypeError: `fmt` is no string, or arrays of two libraries.
+        TypeError: `fmt` is not a string, or arrays of two libraries.
         ValueError: A field of `fmt` without an argument.
 
     Source: `jax.debug.print`.

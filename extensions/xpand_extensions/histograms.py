@@ -62,7 +62,7 @@ def bincount(
         of the weights, in which they are differentiable (integers wrap around where their sum is too large).
 
     Raises:
-        TypeError: An argument is no array, of another library, or of another data type.
+        TypeError: An argument is not an array, of another library, or of another data type.
         IndexError: A value is out of bounds.
         ValueError: Shapes don't fit; both `minlength` and `length` are given; `length` isn't under tracing.
 
@@ -112,7 +112,7 @@ def histogram(
         integers. `hist` is differentiable in the weights.
 
     Raises:
-        TypeError: An argument is no array, of another library, or of another data type or type.
+        TypeError: An argument is not an array, of another library, or of another data type or type.
         ValueError: Shapes don't fit; edges are not in ascending order; the range, or the values it is taken from, is
             not finite, or too narrow for so many bins. (Under tracing, conditions on values aren't checked.)
 
@@ -228,7 +228,7 @@ def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
         largest value.
 
     Raises:
-        TypeError: An argument is no array, of another library, or of another data type.
+        TypeError: An argument is not an array, of another library, or of another data type.
         ValueError: `edges` has not one axis, or no order.
 
     Source: `numpy.digitize`.
@@ -364,7 +364,7 @@ def _check_bins(
         bins = checks.integer(function, "bins", bins, minimum=1)
         return bins, None if range is None else _range(function, range), None
     if range is not None:
-        raise ValueError(f"{function}: range is for a number of bins, which edges were given in place of; leave it out")
+        raise ValueError(f"{function}: range is for a number of bins, and edges were given; omit it")
     xp = checks.namespace_of(function, x=x, bins=bins)
     checks.one_device(function, x=x, bins=bins)
     checks.dtype(function, "bins", xp, bins, checks.REAL_VALUED)

@@ -1,4 +1,4 @@
-"""Values between points: of regular grids in any number of dimensions, and of functions of one variable.
+"""Interpolation on regular grids in any number of dimensions, and of functions of one variable.
 
 Both are linear between neighbours, and therefore differentiable in values and positions.
 """
@@ -74,7 +74,7 @@ def interp(
     Args:
         x: Where to evaluate them: any shape, a real floating-point data type.
         points: Where they are given: of shape `(n,)`, `n` at least 1, increasing, unless `period` is given. The order
-            isn't checked.
+            isn't checked. Equal neighbours make a jump, whose point belongs to the right.
         values: Their values there: of shape `(*batch, n)`, a real or complex floating-point data type.
         left: The value below the first point; None: that of the first point.
         right: The value above the last point; None: that of the last point.

@@ -50,7 +50,8 @@ def pad(
     Args:
         x: An array of any shape and data type; numeric for "linear_ramp" and `reflect_type="odd"`.
         pad_width: How many elements are added to the ends: a number for all, a pair (low, high) for all axes, or a pair
-            for each axis. Below zero: so many elements are taken away from that end, once the others are extended.
+            for each axis. Below zero: this number of elements is removed from that end, after the other ends are
+            extended.
         mode: The added elements.
 
             - "constant": `constant_values`.
@@ -72,10 +73,10 @@ def pad(
         A new array of the data type of `x`.
 
     Raises:
-        TypeError: `x` is no array or its data type not numeric where it must be; a width is no integer; values don't
-            promote to the data type of `x`, or belong to another library.
-        ValueError: A mode that there isn't, an option of another mode, another number of widths or values than of axes,
-            more elements taken away than there are, or an empty axis that is to be extended from its elements.
+        TypeError: `x` is not an array or its data type not numeric where it must be; a width is not an integer; values
+            don't promote to the data type of `x`, or belong to another library.
+        ValueError: An unknown mode, an option of another mode, another number of widths or values than of axes, more
+            elements removed than there are, or an empty axis that is to be extended from its elements.
 
     Source: `numpy.pad`; interior and negative widths as in `jax.lax.pad` and `Nx.pad`.
 
@@ -118,7 +119,7 @@ def _check(
             raise ValueError(f"pad: axis {k} is empty, which mode={mode!r} can't extend; only mode='constant' can")
         if shape[k] + max(shape[k] - 1, 0) * between[k] + low + high < 0:
             raise ValueError(
-                f"pad: pad_width={pad_width!r} takes away more than there is of axis {k}, of size {shape[k]}"
+                f"pad: pad_width={pad_width!r} removes more elements than there are along axis {k}, of size {shape[k]}"
             )
     constant = _values(xp, x, "constant_values", constant_values) if mode == "constant" else 0
     end = _values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0

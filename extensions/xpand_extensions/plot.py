@@ -53,11 +53,12 @@ _KINDS: Final = {
 
 
 def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
-    """Draw which elements of a matrix are there.
+    """Draw the sparsity pattern of a matrix.
 
     Args:
         a: A matrix: a container of `sparse`, a sparse matrix of the array's library, or a dense array, whose nonzero
-            elements are drawn. Of larger ones than 512 by 512 each pixel is the share of the entries in its block.
+            elements are drawn. For matrices larger than 512 by 512, each pixel shows the share of the entries in its
+            block.
         ax: Where to draw; by default on a new figure.
 
     Raises:
@@ -196,7 +197,8 @@ def drawing(made: Any, title: str, /, *, xp: Namespace | str | None = None) -> D
 
 
 def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
-    """Draw the calls of a profile along time: those inside others above them, threads one above the other.
+    """Draw the calls of a profile over time: inner calls above the calls that contain them, threads one above the
+    other.
 
     Args:
         profile: A finished profile.

@@ -1,4 +1,4 @@
-"""Precision: the default data types of new arrays, and the accuracy of products of matrices.
+"""Precision: the default data types of new arrays, and the precision of matrix products.
 
 A setting holds for all libraries and affects only defaults: existing arrays keep their data types, and promotion
 follows the standard.
@@ -46,7 +46,7 @@ _Target = Callable[[Namespace, Array, Any], DType]
 
 
 def to_float(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to real floating-point numbers, of the precision that is set.
+    """Convert arrays to real floating-point numbers, of the current precision.
 
     Args:
         tree: An array, a Python number, or a tree of them: real, integer or boolean. Of sparse containers the values
@@ -57,7 +57,7 @@ def to_float(tree: trees.Tree, /) -> trees.Tree:
         floating-point arrays stay unchanged. An array that has the data type already is returned as it is.
 
     Raises:
-        TypeError: A leaf is no array and no number, or complex: take `xp.real` of it first.
+        TypeError: A leaf is neither an array nor a number, or complex: take `xp.real` of it first.
         UnsupportedError: The library, or the device, lacks the data type.
 
     Source: PhiML's `to_float`.
@@ -70,7 +70,7 @@ def to_float(tree: trees.Tree, /) -> trees.Tree:
 
 
 def to_complex(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to complex numbers, of the precision that is set.
+    """Convert arrays to complex numbers, of the current precision.
 
     Args:
         tree: An array, a Python number, or a tree of them. Of sparse containers the values are converted.
@@ -81,7 +81,7 @@ def to_complex(tree: trees.Tree, /) -> trees.Tree:
         data type already is returned as it is.
 
     Raises:
-        TypeError: A leaf is no array and no number.
+        TypeError: A leaf is neither an array nor a number.
         UnsupportedError: The library, or the device, lacks the data type.
 
     Source: PhiML's `to_complex`.
@@ -94,7 +94,7 @@ def to_complex(tree: trees.Tree, /) -> trees.Tree:
 
 
 def to_int(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to integers, of the precision that is set. The fraction is dropped.
+    """Convert arrays to integers, of the current precision. The fraction is dropped.
 
     Args:
         tree: An array, a Python number, or a tree of them: real, integer or boolean. Of sparse containers the values
@@ -102,11 +102,11 @@ def to_int(tree: trees.Tree, /) -> trees.Tree:
 
     Returns:
         The tree, of arrays of the default integer data type (see `default_dtype`). Where no precision is set, integer
-        arrays stay unchanged. The result for a number that the data type can't hold, NaN included, is the
-        library's affair. An array that has the data type already is returned as it is.
+        arrays stay unchanged. The result for a number that the data type can't hold, NaN included, depends on the
+        library. An array that has the data type already is returned as it is.
 
     Raises:
-        TypeError: A leaf is no array and no number, or complex: take `xp.real` of it first.
+        TypeError: A leaf is neither an array nor a number, or complex: take `xp.real` of it first.
 
     Source: PhiML's `to_int32` and `to_int64`.
 
@@ -185,12 +185,12 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 
     They are those of the creation functions of the standard (`zeros`, `ones`, `empty`, `full`, `arange`, `linspace`,
     `eye`, `asarray` of Python numbers, `fft.fftfreq`, `fft.rfftfreq`) in xpand's namespaces, of random numbers, and of
-    every other function of xpand that makes new arrays. Where `dtype=` is given, that holds. A library that xpand
-    doesn't wrap makes arrays as it always does: give it `dtype=default_dtype(xp=xp)`.
+    every other function of xpand that makes new arrays. An explicit `dtype=` has priority. A library that xpand doesn't
+    wrap ignores the setting: give it `dtype=default_dtype(xp=xp)`.
 
-    The block is one of this thread, or of this asynchronous task; others aren't affected. Functions compiled inside of
-    the block, by `jit`, `jax.jit` or `torch.compile`, use its setting. JAX has 64-bit types only where they are
-    switched on: the block does so, in its thread, and turns the switch back.
+    The block applies to this thread, or this asyncio task, alone. Functions compiled inside of the block, by `jit`,
+    `jax.jit` or `torch.compile`, use its setting. JAX has 64-bit types only if they are enabled: the block enables them
+    in its thread, and restores the setting.
 
     Args:
         real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
@@ -200,10 +200,10 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 
     Returns:
         The context manager, which serves as a decorator too. Complex numbers get two parts of 64 bits where `real` has
-        64, else two of 32: no library has complex numbers of half precision that can be calculated with.
+        64, else two of 32: no library computes with complex numbers of half precision.
 
     Raises:
-        TypeError: Something that is no such data type.
+        TypeError: An argument is not such a data type.
         ValueError: Another number of bits.
 
     Functions that make arrays raise `UnsupportedError` where the library, or the device, lacks the data type: NumPy has
@@ -225,8 +225,8 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 def set_precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> None:
     """Set the data types of new arrays for the process: for all that runs outside of `precision` blocks.
 
-    In addition to xpand's defaults, PyTorch's own default data type becomes `real`, and JAX's 64-bit types are switched
-    on where they are needed; both are turned back when another precision is set, or None.
+    In addition to xpand's defaults, PyTorch's own default data type becomes `real`, and JAX's 64-bit types are enabled
+    if they are needed; another precision, or None, restores both.
 
     Args:
         real: As for `precision`. None: each library's own defaults again.
@@ -246,7 +246,7 @@ def set_precision(real: int | str | DType | None, /, *, integer: int | str | DTy
 
 
 def get_precision(xp: Namespace | str | None = None) -> int:
-    """Return the bits of a new array of real numbers: those that are set, else those of a library's own default.
+    """Return the number of bits of new real arrays: those of the current precision, or of the library's default.
 
     Args:
         xp: The namespace of the library, or its name; the default one if omitted.
@@ -267,17 +267,17 @@ def get_precision(xp: Namespace | str | None = None) -> int:
 def default_dtype(
     kind: DefaultKind = "real floating", /, *, xp: Namespace | str | None = None, device: Device | None = None
 ) -> DType:
-    """Return the data type that a new array gets where none is named.
+    """Return the default data type of new arrays.
 
     Args:
         kind: "real floating", "complex floating", "integral" or "indexing", as the standard's `default_dtypes` has
-            them. Of the last, that of indices which functions return, a precision has no effect.
+            them. A precision does not affect "indexing", the type of the indices that functions return.
         xp: The namespace of the library, or its name; the default one if omitted.
-        device: The device on which the array shall be.
+        device: The device of the array.
 
     Raises:
         TypeError, ValueError, ModuleNotFoundError: No namespace, and no library of that name; or no such kind.
-        UnsupportedError: The library, or the device, lacks the data type of the precision that is set.
+        UnsupportedError: The library, or the device, lacks the data type of the current precision.
 
     >>> default_dtype(xp="numpy")
     dtype('float64')
@@ -290,16 +290,15 @@ def default_dtype(
 
 
 def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
-    """Set how exact products of float32 matrices are inside a `with` block.
+    """Set the precision of float32 matrix products inside a `with` block.
 
-    GPUs and TPUs have units that multiply matrices of short numbers, several times as fast as float32: "high" permits
-    products of TensorFloat32, or of two or three bfloat16 numbers for one of float32, "medium" those of bfloat16. The
-    sums, and the results, are float32 all the same. Other data types are not affected, nor is a processor that has no
-    such units. It is `jax.default_matmul_precision` ("high", and "default" for "medium"),
-    `torch.set_float32_matmul_precision`, and CuPy's type of computation. Other libraries calculate with all bits.
+    GPUs and TPUs multiply matrices of shorter numbers several times as fast as float32: "high" permits TensorFloat32,
+    or two or three bfloat16 numbers in place of one float32, "medium" permits bfloat16. Sums and results are still
+    float32. Other data types and CPUs are not affected. It is `jax.default_matmul_precision` ("high", and "default" for
+    "medium"), `torch.set_float32_matmul_precision`, and CuPy's type of computation. Other libraries use all bits.
 
-    On JAX the block is one of its thread. PyTorch and CuPy have one switch for the whole process: it stands as the
-    block asks that was entered last, by any thread, and is turned back when the last block is left.
+    On JAX, the block applies to its thread. PyTorch and CuPy have one setting for the process: the block entered last,
+    by any thread, determines it, and the end of the last block restores it.
 
     Args:
         level: "highest", "high" or "medium"; None: that of the process.
@@ -315,10 +314,10 @@ def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
 
 
 def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
-    """Set how exact products of float32 matrices are, for the process: outside of `matmul_precision` blocks.
+    """Set the precision of float32 matrix products for the process, outside of `matmul_precision` blocks.
 
     Args:
-        level: As for `matmul_precision`; None: the earlier values of the libraries' own switches.
+        level: As for `matmul_precision`; None: the earlier values of the libraries' own settings.
 
     Raises:
         TypeError, ValueError: Not one of them.
@@ -330,7 +329,7 @@ def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
 
 
 def get_matmul_precision() -> MatmulPrecision | None:
-    """Return how exact products of float32 matrices are; None where each library's own switch says.
+    """Return the precision of float32 matrix products; None if each library's own setting applies.
 
     >>> get_matmul_precision() is None
     True

@@ -116,8 +116,7 @@ def tracked(name: str, total: int | None = None, label: str = "", *, progress: T
         label: The name of the reported values.
         progress: Where to report. False: to that of the surrounding `reporting`, if any.
 
-    Yields:
-        The function to call after each step, or None where nobody wants reports.
+    Yields: The function to call after each step, or None if nothing is reported.
 
     >>> with tracked("count", 2, progress=lambda each: print(each.step, each.finished)) as report:
     ...     for i in range(2):

@@ -1,4 +1,4 @@
-"""Order among values: the largest or smallest few, partitions, positions in sorted arrays, and unique values.
+"""Sorting and searching: the largest or smallest values, partitions, positions in sorted arrays, unique values.
 
 NaN counts as larger than every number, and zeros of either sign as equal, on every library.
 """
@@ -32,7 +32,7 @@ def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
         x: An array of at least one axis, of an integer or real floating-point data type.
         k: How many, from 0 to the size of the axis.
         axis: The axis.
-        largest: Whether the largest are sought. Otherwise the smallest.
+        largest: True for the largest values, False for the smallest.
 
     Returns:
         `values`, of the shape of `x` with `k` along the axis, and `indices`, their positions along it. NaN counts as
@@ -40,10 +40,10 @@ def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
         index comes first. The values are differentiable.
 
     Raises:
-        TypeError: `x` is no array, or has another data type; an option is of another type.
+        TypeError: `x` is not an array, or has another data type; an option is of another type.
         ValueError: There is no such axis, or it holds fewer than `k` values.
 
-    Takes time in proportion to the size of `x` on NumPy and PyTorch, and that of a sort where a library has no better.
+    Takes time in proportion to the size of `x` on NumPy and PyTorch, elsewhere that of a sort.
 
     Source: `jax.lax.top_k`, for any axis and both directions.
 
@@ -71,7 +71,7 @@ def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) ->
         in `top_k`. The values are differentiable.
 
     Raises:
-        TypeError: `x` is no array, or has another data type; an option is of another type.
+        TypeError: `x` is not an array, or has another data type; an option is of another type.
         ValueError: There is no such axis.
 
     Source: `torch.sort`, `jax.lax.sort_key_val`.
@@ -88,9 +88,9 @@ def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) ->
 
 @pluggable
 def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
-    """Rearrange the values along an axis so that the one that a sort would put at `kth` is there.
+    """Partition the values along an axis: the value at position `kth` is the one that a sort would put there.
 
-    Those before it are no larger, those after it no smaller. In which order they are, is each library's own choice.
+    Values before it are not larger, values after it not smaller. Their order depends on the library.
 
     Args:
         x: An array of at least one axis, of an integer or real floating-point data type. NaN counts as the largest.
@@ -101,7 +101,7 @@ def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
         An array of the shape and data type of `x`. It is differentiable.
 
     Raises:
-        TypeError: `x` is no array, or has another data type; an option is no integer.
+        TypeError: `x` is not an array, or has another data type; an option is not an integer.
         ValueError: There is no such axis.
         IndexError: `kth` is out of bounds.
 
@@ -119,7 +119,7 @@ def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
 
 @pluggable
 def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
-    """Find the indices that rearrange the values along an axis as `partition` does.
+    """Return the indices that partition the values along an axis, as `partition` does.
 
     Arguments and errors are those of `partition`.
 
@@ -155,7 +155,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
         checked.
 
     Raises:
-        TypeError: An argument is no array, they belong to two libraries, or their data types don't promote.
+        TypeError: An argument is not an array, they belong to two libraries, or their data types don't promote.
         ValueError: The shapes don't fit, or `side` is neither.
 
     Takes time in proportion to the size of `x2` times the logarithm of `n`.
@@ -196,11 +196,11 @@ def unique(
         x: An array of any shape and data type of the standard.
         axis: The axis whose slices are compared. None: all values are, as one sequence.
         return_index: Whether to return the position of the first occurrence of each.
-        return_inverse: Whether to return which of the unique ones each of `x` is.
+        return_inverse: Whether to return the number of the unique value for each element of `x`.
         return_counts: Whether to return how often each occurs.
-        size: How many to return, which makes the shape of the result independent of the values, as jit, vmap and
-            gradients under them need it. Where there are more, those first in order are returned; in the inverse, the
-            others have the number `size`. Where there are fewer, `fill_value` follows them.
+        size: How many to return. The shape of the result then does not depend on values, as jit and vmap require. Where
+            there are more, those first in order are returned; in the inverse, the others have the number `size`. Where
+            there are fewer, `fill_value` follows them.
         fill_value: A Python scalar for missing values up to `size`. None: the first of the unique values (zero where
             there is none). Indices are filled with that of the first as well, counts with 0.
 
@@ -211,7 +211,7 @@ def unique(
         where `axis` is None, else `(x.shape[axis],)`. Without `size`, lazy arrays have results of unknown sizes.
 
     Raises:
-        TypeError: `x` is no array, or an argument is of another type than stated.
+        TypeError: `x` is not an array, or an argument is of another type than stated.
         ValueError: There is no such axis; `size` isn't given under tracing; `fill_value` is without `size`.
 
     Takes the time of a sort, for slices that of one for each of their elements.
@@ -240,7 +240,7 @@ def unique(
     if size is not None:
         size = checks.integer("unique", "size", size, minimum=0)
     elif fill_value is not None:
-        raise ValueError("unique: fill_value is for what is missing up to size, which isn't given; give size too")
+        raise ValueError("unique: fill_value is for missing elements, so it needs size; give size too")
     if fill_value is not None:
         if not isinstance(fill_value, (bool, int, float, complex)):
             raise TypeError(f"unique: fill_value must be a Python scalar, got {fill_value!r}")

@@ -9,30 +9,26 @@ wrong value a `ValueError`, with the same message on every library.
 import operator
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeGuard
+from typing import Any, Final, NoReturn, TypeGuard
 
-from ._imports import trace_instead
+from ._kinds import (
+    BITS as BITS,
+    FLOATING as FLOATING,
+    INTEGERS as INTEGERS,
+    NUMERIC as NUMERIC,
+    ORDERED as ORDERED,
+    REAL as REAL,
+    REAL_VALUED as REAL_VALUED,
+    Kind as Kind,
+    integer_range as integer_range,
+    is_dtype_name as is_dtype_name,
+    kind as kind,
+    kind_of as kind_of,
+    knows_dtype as knows_dtype,
+    named_dtype as named_dtype,
+)
 from ._namespace import array_namespace, describe, library_of
 from .typing import Array, DType, Namespace
-
-Kind: TypeAlias = Literal["bool", "unsigned", "signed", "real", "complex"]
-"""The kinds of data types, as far as promotion goes."""
-
-_ISDTYPE: Final[dict[Kind, str]] = {
-    "bool": "bool",
-    "unsigned": "unsigned integer",
-    "signed": "signed integer",
-    "real": "real floating",
-    "complex": "complex floating",
-}
-
-INTEGERS: Final[frozenset[Kind]] = frozenset({"unsigned", "signed"})
-NUMERIC: Final[frozenset[Kind]] = frozenset({"unsigned", "signed", "real", "complex"})
-FLOATING: Final[frozenset[Kind]] = frozenset({"real", "complex"})
-ORDERED: Final[frozenset[Kind]] = frozenset({"bool", "unsigned", "signed", "real"})
-REAL_VALUED: Final[frozenset[Kind]] = frozenset({"unsigned", "signed", "real"})
-REAL: Final[frozenset[Kind]] = frozenset({"real"})
-BITS: Final[frozenset[Kind]] = frozenset({"bool", "unsigned", "signed"})
 
 _NAMES: Final[dict[frozenset[Kind], str]] = {
     INTEGERS: "an integer data type",
@@ -61,86 +57,10 @@ _ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
 }
 
 
-# Dictionaries, because torch.compile warns of functools.cache. One for each type of data types: array-api-strict warns
-# if its data types are compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary that holds one of
-# NumPy's.
-_kinds: dict[type, dict[DType, Kind | None]] = {}
-_ranges: dict[type, dict[DType, tuple[int, int]]] = {}
-
-
-def _store(table: dict[type, dict[DType, Any]], dtype: DType, value: Any) -> None:
-    table.setdefault(type(dtype), {})[dtype] = value
-
-
-# torch.compile would write the whole table again, with the data types of other libraries
-trace_instead(_store, lambda table, dtype, value: None)
-
-
-def kind(xp: Namespace, dtype: DType) -> Kind | None:
-    """Name the kind of a data type; None for one outside the standard."""
-    known = _kinds.get(type(dtype))
-    if known is not None and dtype in known:
-        return known[dtype]
-    if dtype is None:  # which JAX and Dask take for float64
-        return None
-    found = next((name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)), None)
-    _store(_kinds, dtype, found)
-    return found
-
-
-def knows_dtype(value: Any) -> bool:
-    """Return whether a value is a data type that has been checked before: one that cannot change and has a hash."""
-    known = _kinds.get(type(value))
-    return known is not None and value in known
-
-
-def kind_of(x: Array) -> Kind | None:
-    """Name the kind of an array's data type, without finding its namespace if the type is known."""
-    dtype = x.dtype
-    known = _kinds.get(type(dtype))
-    return known[dtype] if known is not None and dtype in known else kind(array_namespace(x), dtype)
-
-
-_DTYPE_NAMES: Final = frozenset(
-    {"bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
-    | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
-)
-
-
-def is_dtype_name(name: str) -> bool:
-    """Return whether a string names a data type."""
-    return name in _DTYPE_NAMES
-
-
-def named_dtype(function: str, xp: Namespace, dtype: DType) -> DType:
-    """Return the library's data type for a name such as "float32"; return a data type unchanged.
-
-    Raises:
-        TypeError: The library has none of this name.
-    """
-    if not isinstance(dtype, str):
-        return dtype
-    found = getattr(xp, dtype, None) if is_dtype_name(dtype) else None
-    if found is None:
-        raise TypeError(f"{function}: dtype must be a data type or the name of one, such as 'float32', got {dtype!r}")
-    return found
-
-
-def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
-    """Return the smallest and the largest integer of a data type."""
-    known = _ranges.get(type(dtype))
-    if known is not None and dtype in known:
-        return known[dtype]
-    info = xp.iinfo(dtype)
-    found = int(info.min), int(info.max)
-    _store(_ranges, dtype, found)
-    return found
-
-
 def device_of(x: object) -> Any:
     """Return the device of an array; None if it is unknown, as for tracers and Dask arrays.
 
-    `xpand.device` finds more of them, but takes longer than a small operation.
+    `xpand.device` finds more of them, but on JAX and Dask takes longer than a small operation.
     """
     return getattr(x, "device", None)
 
@@ -162,7 +82,7 @@ def namespace_of(function: str, **arrays: Any) -> Namespace:
     """Return the namespace that named arguments share; each must be an array.
 
     Raises:
-        TypeError: An argument is no array, or they belong to two libraries.
+        TypeError: An argument is not an array, or they belong to two libraries.
     """
     found: Namespace | None = None
     for name, x in arrays.items():
@@ -273,7 +193,7 @@ def integer(function: str, name: str, value: Any, *, minimum: int | None = None)
     """Check an integer option, and return it as a Python int.
 
     Raises:
-        TypeError: It is no integer (a bool isn't one).
+        TypeError: It is not an integer (a bool isn't one).
         ValueError: It is below `minimum`.
     """
     try:
@@ -298,7 +218,7 @@ def axis(function: str, value: Any, ndim: int, name: str = "axis") -> int:
     """Check an axis of an array with `ndim` axes, and return it counted from the front.
 
     Raises:
-        TypeError: It is no integer.
+        TypeError: It is not an integer.
         ValueError: The array has no such axis.
     """
     result = integer(function, name, value)
@@ -321,11 +241,21 @@ def boolean(function: str, name: str, value: Any) -> bool:
     return value
 
 
+def function(caller: str, value: Any, name: str = "") -> None:
+    """Check that an argument is a function; without its name, the error says what the caller takes.
+
+    Raises:
+        TypeError: It is not a function.
+    """
+    if not callable(value):
+        raise TypeError(f"{caller}: {f'{name} must be' if name else 'takes'} a function, got {describe(value)}")
+
+
 def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) -> Any:
     """Check an option that is one of a few words.
 
     Raises:
-        TypeError: It is no string (nor None, where that is a choice).
+        TypeError: It is not a string (nor None, where that is a choice).
         ValueError: It is none of the choices; the message suggests a similar one.
     """
     if value in choices and (value is None or isinstance(value, str)):
@@ -361,7 +291,7 @@ def axes(function: str, value: Any, ndim: int, name: str = "axes") -> tuple[int,
     """Check one axis or several, each named once, and return them counted from the front, in the order given.
 
     Raises:
-        TypeError: Something is no integer.
+        TypeError: An argument is not an integer.
         ValueError: The array has no such axis, or one is named twice.
     """
     given = value if isinstance(value, (tuple, list)) else (value,)
@@ -375,7 +305,7 @@ def shape(function: str, name: str, value: Any) -> tuple[int, ...]:
     """Check a shape, or one size, and return it as a tuple of Python ints.
 
     Raises:
-        TypeError: Something is no integer.
+        TypeError: An argument is not an integer.
         ValueError: A size is negative.
     """
     given = value if isinstance(value, (tuple, list)) else (value,)

@@ -5,7 +5,7 @@ from .typing import Array
 
 
 def check(condition: Array | bool, message: str, /, *, error: type[Exception] = ValueError) -> None:
-    """Raise an error where a condition on concrete values fails; do nothing where the values aren't known yet.
+    """Raise an error if a condition on concrete values fails; do nothing if the values are abstract.
 
     So a function can state conditions on its input and still be traced: under `jax.jit`, `jax.vmap`, `torch.func` and
     `torch.compile`, and for lazy arrays (Dask), nothing is raised, and nothing is computed. (Under `jax.grad` alone, a

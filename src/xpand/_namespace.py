@@ -134,16 +134,16 @@ def array_namespace(
 
     Args:
         *arrays: Arrays of one library: NumPy, PyTorch, JAX, CuPy, Dask, or any with `__array_namespace__`; tracers and
-            subclasses too. Python scalars and None are passed over.
-        api_version: The version of the standard that the caller needs, such as "2024.12". The wrapped namespaces
-            follow 2025.12; an older one is answered with it and a warning.
+            subclasses too. Python scalars and None are ignored.
+        api_version: The version of the standard that the caller needs, such as "2024.12". The wrapped namespaces follow
+            2025.12; for an older one, they are returned with a warning.
         use_compat: None or True for xpand's conforming namespace, False for the library's own (`torch` itself).
 
     Returns:
         A module such as `xpand.torch`, or the namespace that another conforming library names for its arrays.
 
     Raises:
-        TypeError: Arrays of two libraries, no array at all, or an object that is no array.
+        TypeError: Arrays of two libraries, no array at all, or an object that is not an array.
         ValueError: An unknown `api_version`, or `use_compat=True` for a library that xpand does not wrap.
 
     Source: `array_api_compat.array_namespace`, whose arguments these are.
@@ -323,7 +323,7 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
             and Dask. False: "traced"; True: the library whose arrays are traced.
 
     Raises:
-        TypeError: xp is no namespace, but an array, say, whose namespace `array_namespace` knows.
+        TypeError: `xp` is not a namespace. For an array, call `array_namespace` first.
 
     >>> import numpy as np
     >>> library_name(np)
@@ -342,7 +342,7 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
 
 
 def is_lazy(xp: Namespace) -> bool:
-    """Return whether a library that is wrapped computes nothing before it is asked to."""
+    """Return whether a wrapped library is lazy: it computes values only on request."""
     library = LIBRARIES.get(library_name(xp))
     return library is not None and library.is_concrete is _never
 
@@ -392,9 +392,9 @@ def is_concrete(x: Array) -> bool:
 
 
 def eager(xp: Namespace) -> AbstractContextManager[None]:
-    """Enter a context in which operations of a namespace on known values are done when they are called.
+    """Enter a context in which operations of a namespace on concrete values run immediately.
 
-    While JAX traces a function to be compiled, it puts them off otherwise, with the values that a check needs.
+    While JAX traces a function for compilation, it would otherwise stage them, and a check could not read their values.
 
     >>> import numpy as np
     >>> with eager(np):

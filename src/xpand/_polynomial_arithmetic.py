@@ -29,7 +29,7 @@ def polyadd(p1: Array, p2: Array, /) -> Array:
         Coefficients, shape `(..., max(m, n))`.
 
     Raises:
-        TypeError: An argument is no array, isn't numeric, or belongs to another library.
+        TypeError: An argument is not an array, isn't numeric, or belongs to another library.
         ValueError: No axis, or leading axes that don't broadcast.
 
     >>> import numpy as np
@@ -75,10 +75,10 @@ def polydiv(u: Array, v: Array, /) -> Division:
         v: Coefficients, shape `(..., n)`, the first of them not zero: a quotient by it is infinite or NaN.
 
     Returns:
-        The quotient and the remainder, whose shapes don't depend on values: zeros in front are kept.
+        The quotient and the remainder, whose shapes don't depend on values: leading zeros stay.
 
     Raises:
-        TypeError: An argument is no array, isn't floating-point, or belongs to another library.
+        TypeError: An argument is not an array, isn't floating-point, or belongs to another library.
         ValueError: No coefficients, or leading axes that don't broadcast.
 
     >>> import numpy as np
@@ -116,7 +116,7 @@ def polyder(p: Array, /, m: int = 1) -> Array:
         Coefficients, shape `(..., max(n - m, 0))`, of the data type of `p`. Integers that it can't hold wrap around.
 
     Raises:
-        TypeError: `p` is no numeric array, or `m` no integer.
+        TypeError: `p` is not a numeric array, or `m` is not an integer.
         ValueError: No axis, or `m` is negative.
 
     >>> import numpy as np
@@ -143,8 +143,8 @@ def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Arr
         Coefficients, shape `(..., n + m)`, of the data type of `p`.
 
     Raises:
-        TypeError: `p` is no floating-point array, `k` doesn't promote to its data type or is of another library, or
-            `m` is no integer.
+        TypeError: `p` is not a floating-point array, `k` doesn't promote to its data type or is of another library, or
+            `m` is not an integer.
         ValueError: No axis, `m` is negative, or `k` has another shape or lies on another device.
 
     >>> import numpy as np

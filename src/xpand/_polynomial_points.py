@@ -21,7 +21,7 @@ def polyval(p: Array, x: Array, /) -> Array:
         The values: of the shape of `x` broadcast with the leading axes of `p`, of the data type that both promote to.
 
     Raises:
-        TypeError: An argument is no numeric array, or they belong to two libraries.
+        TypeError: An argument is not a numeric array, or they belong to two libraries.
         ValueError: No axis, or shapes that don't broadcast.
 
     >>> import numpy as np
@@ -51,7 +51,7 @@ def poly(roots: Array, /) -> Array:
         give its eigenvalues.)
 
     Raises:
-        TypeError: `roots` is no numeric array.
+        TypeError: `roots` is not a numeric array.
         ValueError: No axis.
 
     >>> import numpy as np
@@ -79,7 +79,7 @@ def roots(p: Array, /) -> Array:
         The roots, complex, shape `(..., n - 1)`, in no order.
 
     Raises:
-        TypeError: `p` is no floating-point array.
+        TypeError: `p` is not a floating-point array.
         ValueError: No coefficients, or a first one that is known to be zero or not finite.
 
     >>> import numpy as np
@@ -96,7 +96,9 @@ def roots(p: Array, /) -> Array:
         if not are_finite:
             raise ValueError("roots: coefficients must be finite")
         if not is_proper:
-            raise ValueError("roots: the first coefficient must be finite and not zero; `trim_zeros` takes zeros away")
+            raise ValueError(
+                "roots: the first coefficient must be finite and not zero; `trim_zeros` removes leading zeros"
+            )
     top = -p[..., 1:] / p[..., :1]
     below = xp.eye(max(n - 2, 0), n - 1, dtype=p.dtype, device=_arguments.device_of(p))
     below = xp.broadcast_to(below, (*p.shape[:-1], max(n - 2, 0), n - 1))
@@ -117,7 +119,7 @@ def vander(x: Array, /, n: int | None = None, *, increasing: bool = False) -> Ar
         Shape `(..., m, n)`, of the data type of `x`.
 
     Raises:
-        TypeError: `x` is no numeric array, or an option of the wrong type.
+        TypeError: `x` is not a numeric array, or an option of the wrong type.
         ValueError: No axis, or `n` is negative.
 
     >>> import numpy as np
@@ -151,7 +153,7 @@ def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol:
         smallest norm, after the powers are scaled to one length.
 
     Raises:
-        TypeError: An argument is no floating-point array, or they belong to two libraries.
+        TypeError: An argument is not a floating-point array, or they belong to two libraries.
         ValueError: Shapes that don't fit, no points, or a negative degree.
 
     >>> import numpy as np
@@ -192,7 +194,7 @@ def trim_zeros(p: Array, /, *, trim: Literal["f", "b", "fb"] = "fb") -> Array:
         trim: From which ends: "f" the front, "b" the back, "fb" both.
 
     Raises:
-        TypeError: `p` is no array; or (`UnsupportedError`) its values aren't known, on which the shape depends.
+        TypeError: `p` is not an array; or (`UnsupportedError`) its values aren't known, on which the shape depends.
         ValueError: Another number of axes than one, or an unknown word.
 
     >>> import numpy as np
@@ -206,7 +208,7 @@ def trim_zeros(p: Array, /, *, trim: Literal["f", "b", "fb"] = "fb") -> Array:
     if not is_concrete(p):
         raise UnsupportedError(
             "trim_zeros: the size of the result depends on values that aren't known here (under jit or vmap, or in a "
-            "lazy array); trim outside, or keep the zeros, which no other function here minds"
+            "lazy array); trim outside, or keep the zeros, which the other functions accept"
         )
     nonzero = xp.nonzero(p)[0]
     if not nonzero.shape[0]:

@@ -104,7 +104,7 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
     ):
         target = library_name(xp) if dtype is None else f"{library_name(xp)} on the device {device}"
         raise UnsupportedError(
-            f"precision: the precision that is set makes new arrays {name}, which {target} does not have; set another "
+            f"precision: the current precision gives new arrays {name}, which {target} does not have; set another "
             "with `precision(32)`, or pass dtype="
         )
     # NumPy's name is a class of scalars, and Dask has no function that makes a data type of it.

@@ -38,5 +38,5 @@ def with_spec(xp: Namespace, spec: Any) -> Namespace:
     if found is None:
         found = _Namespace(xp, spec)
         _MADE.append(found)
-    itself: Any = found  # which stands for a module
+    itself: Any = found  # type checkers expect a module
     return itself

@@ -26,7 +26,7 @@ def isclose(a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 
         integers are compared with integers as they are, and as floating-point numbers where they differ.
 
     Raises:
-        TypeError: Neither is an array, arrays of two libraries, or tolerances that are no numbers.
+        TypeError: Neither is an array, arrays of two libraries, or tolerances that are not numbers.
         ValueError: A negative tolerance, shapes that don't broadcast, or arrays on two devices.
 
     Source: `numpy.isclose`, `array_api_extra.isclose`.
@@ -62,7 +62,7 @@ def array_equal(a: Array, b: Array, /, *, equal_nan: bool = False) -> Array:
         equal_nan: Whether NaN equals NaN.
 
     Raises:
-        TypeError: Something is no array, or arrays of two libraries.
+        TypeError: An argument is not an array, or arrays of two libraries.
         ValueError: Arrays on two devices.
 
     Source: `numpy.array_equal`.
@@ -121,7 +121,7 @@ def _number(function: str, xp: Namespace, value: Scalar, like: Array) -> Array:
     """Make a number an array of the data type of the other array.
 
     Raises:
-        TypeError: It is no number, or the data type can't hold it.
+        TypeError: It is not a number, or the data type can't hold it.
     """
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"{function}: takes arrays and numbers, got {describe(value)}")

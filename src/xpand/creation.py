@@ -1,4 +1,4 @@
-"""Arrays made from a rule."""
+"""Creation of arrays: diagonals, counts, indices, one-hot vectors."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def iota(
     device: Device | None = None,
     xp: Namespace | None = None,
 ) -> Array:
-    """Count: along one axis, the same at every position of the others, or through the whole array in row-major order.
+    """Return consecutive integers: along one axis, or through the whole array in row-major order.
 
     Args:
         shape: The shape of the result; a number for one axis.
@@ -35,7 +35,7 @@ def iota(
         An array of the given shape. Along an axis it may be a view that repeats the numbers, not to be written into.
 
     Raises:
-        TypeError: Sizes or an axis that are no integers, or a data type that isn't real-valued.
+        TypeError: Sizes or an axis that are not integers, or a data type that isn't real-valued.
         ValueError: A negative size, or no such axis.
 
     Source: Nx's `iota`, `jax.lax.broadcasted_iota`.
@@ -64,7 +64,7 @@ def iota(
 
 
 def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """Make matrices that have given diagonals and zeros elsewhere.
+    """Create matrices with given diagonals and zeros elsewhere.
 
     Args:
         x: The diagonals: an array of shape `(*batch, n)`, of any data type.
@@ -74,7 +74,7 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
         An array of shape `(*batch, n + abs(offset), n + abs(offset))`, of the data type of `x`.
 
     Raises:
-        TypeError: `x` is no array, or `offset` no integer.
+        TypeError: `x` is not an array, or `offset` is not an integer.
         ValueError: `x` has no axis.
 
     Source: `numpy.diag`, `array_api_extra.create_diagonal`.
@@ -100,7 +100,7 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 def one_hot(x: Array, /, num_classes: int, *, dtype: DType | None = None, axis: int = -1) -> Array:
-    """Write each integer as a vector that is one at its position and zero elsewhere.
+    """Return one-hot vectors: one at the position of each integer, and zero elsewhere.
 
     Args:
         x: An array of integers. Those out of `0 <= x < num_classes` become vectors of zeros.
@@ -109,7 +109,7 @@ def one_hot(x: Array, /, num_classes: int, *, dtype: DType | None = None, axis: 
         axis: Which axis of the result the vectors lie along.
 
     Raises:
-        TypeError: `x` holds no integers, or an option is none.
+        TypeError: `x` is not an array of integers, or an option is not an integer.
         ValueError: A negative number of classes, or no such axis.
 
     Source: `jax.nn.one_hot`, `array_api_extra.one_hot`.
@@ -140,7 +140,7 @@ def diag_indices(
     """Return the indices of the main diagonal of an array with `ndim` axes of size `n`.
 
     Raises:
-        TypeError: Something is no integer.
+        TypeError: An argument is not an integer.
         ValueError: A negative size or number of axes.
 
     Source: `numpy.diag_indices`, `array_api_extra.diag_indices`.
@@ -170,7 +170,7 @@ def tril_indices(
         The rows and the columns, of the default data type of indices.
 
     Raises:
-        TypeError: Something is no integer.
+        TypeError: An argument is not an integer.
         ValueError: A negative size.
 
     Source: `numpy.tril_indices`, `array_api_extra.tril_indices`.

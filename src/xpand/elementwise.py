@@ -1,4 +1,4 @@
-"""Functions of each element by itself."""
+"""Elementwise functions."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ def angle(z: Array, /, *, deg: bool = False) -> Array:
         Real numbers of the same shape and precision; NaN where a part is NaN.
 
     Raises:
-        TypeError: Another data type.
+        TypeError: An unsupported data type.
 
     Source: `numpy.angle`, `array_api_extra.angle`.
 
@@ -47,7 +47,7 @@ def deg2rad(x: Array, /) -> Array:
     """Convert degrees to radians: `x * pi / 180`, for an array of a real floating-point data type.
 
     Raises:
-        TypeError: Another data type.
+        TypeError: An unsupported data type.
 
     Source: `numpy.deg2rad`, `array_api_extra.deg2rad`.
 
@@ -64,7 +64,7 @@ def rad2deg(x: Array, /) -> Array:
     """Convert radians to degrees: `x * 180 / pi`, for an array of a real floating-point data type.
 
     Raises:
-        TypeError: Another data type.
+        TypeError: An unsupported data type.
 
     Source: `numpy.rad2deg`, `array_api_extra.rad2deg`.
 
@@ -89,7 +89,7 @@ def nan_to_num(x: Array, /, *, fill_value: float = 0.0) -> Array:
         An array of the shape and data type of `x`.
 
     Raises:
-        TypeError: `x` is no array, or `fill_value` no real number.
+        TypeError: `x` is not an array, or `fill_value` is not a real number.
 
     Source: `numpy.nan_to_num`, `array_api_extra.nan_to_num`.
 
@@ -139,7 +139,8 @@ def apply_where(
         An array of the common shape, and of the data type that the results promote to.
 
     Raises:
-        TypeError: Something is no array or no function, `cond` no booleans, or both or neither of `f2`, `fill_value`.
+        TypeError: An argument is not an array or not a function, `cond` is not boolean, or both or neither of `f2`,
+            `fill_value`.
         ValueError: Shapes don't broadcast, or a function changes the shape.
 
     Where values are known and arrays can be written into, each function gets the elements that it is for, as an array

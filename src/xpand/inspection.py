@@ -24,7 +24,7 @@ def inspect(x: Array, /, *, limit: int = 8) -> str:
         elements leave the array's device.
 
     Raises:
-        TypeError: `x` is no array, or `limit` no integer.
+        TypeError: `x` is not an array, or `limit` is not an integer.
         ValueError: `limit` is negative.
 
     Source: Nx's `inspect`.
@@ -50,7 +50,7 @@ def nbytes(x: Array, /) -> int:
     """Return the number of bytes that the elements of an array take, whether or not it is computed or shares memory.
 
     Raises:
-        TypeError: `x` is no array, or of a data type that is not the standard's.
+        TypeError: `x` is not an array, or of a data type that is not the standard's.
         ValueError: A lazy array whose sizes are not known.
 
     Source: `numpy.ndarray.nbytes`; PhiML's `sizeof`.

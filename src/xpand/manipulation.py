@@ -12,14 +12,14 @@ __dir__ = __all__.copy
 
 
 def atleast_nd(x: Array, /, *, ndim: int) -> Array:
-    """Give an array at least a number of axes, by axes of size one before its own.
+    """Add leading axes of size one, until an array has at least `ndim` axes.
 
     Args:
         x: An array.
         ndim: The number of axes.
 
     Raises:
-        TypeError: `x` is no array, or `ndim` no integer.
+        TypeError: `x` is not an array, or `ndim` is not an integer.
         ValueError: A negative number of axes.
 
     Source: `numpy.atleast_1d`, `array_api_extra.atleast_nd`.
@@ -34,7 +34,7 @@ def atleast_nd(x: Array, /, *, ndim: int) -> Array:
 
 
 def pad_to(x: Array, /, size: int, *, axis: int = -1, fill_value: ArrayLike = 0) -> Array:
-    """Bring an axis to a size: fill missing elements at its end, and cut off excess ones.
+    """Change the size of an axis: fill missing elements at its end, or cut off excess ones.
 
     Args:
         x: An array of one or more axes.
@@ -43,11 +43,11 @@ def pad_to(x: Array, /, size: int, *, axis: int = -1, fill_value: ArrayLike = 0)
         fill_value: A number or an array of shape `()`, which promotes to the data type of `x`.
 
     Returns:
-        An array of the data type of `x`; `x` itself where nothing is missing. Whether one that is cut off shares
-        memory with `x` is up to the library.
+        An array of the data type of `x`; `x` itself where nothing is missing. Whether one that is cut off shares memory
+        with `x` depends on the library.
 
     Raises:
-        TypeError: `x` is no array, or `fill_value` doesn't promote to its data type, or is of another library.
+        TypeError: `x` is not an array, or `fill_value` doesn't promote to its data type, or is of another library.
         ValueError: A negative size, no such axis, or a `fill_value` of another shape or on another device.
         OverflowError: A Python integer that the data type of `x` can't hold.
 
@@ -83,7 +83,7 @@ def pad_to(x: Array, /, size: int, *, axis: int = -1, fill_value: ArrayLike = 0)
 
 
 def tile_to(x: Array, /, size: int, *, axis: int = -1) -> Array:
-    """Bring an axis to a size by repeating the array along it a whole number of times.
+    """Repeat an array along an axis, a whole number of times, up to a given size.
 
     Args:
         x: An array of one or more axes.
@@ -91,8 +91,8 @@ def tile_to(x: Array, /, size: int, *, axis: int = -1) -> Array:
         axis: The axis.
 
     Raises:
-        TypeError: `x` is no array, or an option no integer.
-        ValueError: `size` is no multiple of the size of the axis, or there is no such axis.
+        TypeError: `x` is not an array, or an option is not an integer.
+        ValueError: `size` is not a multiple of the size of the axis, or there is no such axis.
 
     Source: PhiML's `tile_to`.
 
@@ -108,13 +108,13 @@ def tile_to(x: Array, /, size: int, *, axis: int = -1) -> Array:
         return x
     if now == 0 or size % now:
         raise ValueError(
-            f"tile_to: size={size} is no multiple of {now}, the size of axis {axis}; `pad_to` takes any size"
+            f"tile_to: size={size} is not a multiple of {now}, the size of axis {axis}; `pad_to` takes any size"
         )
     return xp.tile(x, tuple(size // now if i == axis else 1 for i in range(x.ndim)))
 
 
 def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Sequence[int]) -> Array:
-    """Broadcast an array to a shape, its axes placed at given positions of it.
+    """Broadcast an array to a shape, with its axes at given positions of the result.
 
     Args:
         x: An array of any shape.
@@ -123,11 +123,11 @@ def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Seq
             has there, or 1.
 
     Returns:
-        An array of the given shape; whether it shares memory with `x` is up to the library.
+        An array of the given shape; whether it shares memory with `x` depends on the library.
 
     Raises:
-        TypeError: `x` is no array, or sizes and axes are no integers.
-        ValueError: Another number of axes than `x` has, axes that don't increase, or a size that doesn't broadcast.
+        TypeError: `x` is not an array, or sizes and axes are not integers.
+        ValueError: A number of axes other than that of `x`, axes that don't increase, or a size that doesn't broadcast.
 
     Source: `jax.lax.broadcast_in_dim`, Nx's `broadcast`.
 
@@ -142,13 +142,12 @@ def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Seq
     own = _arguments.known_shape("broadcast_in_dim", "x", x)
     if len(positions) != len(own):
         raise ValueError(
-            f"broadcast_in_dim: axes must name a place for each of the {len(own)} axes of x, got {len(positions)}: "
+            f"broadcast_in_dim: axes must give a position for each of the {len(own)} axes of x, got {len(positions)}: "
             f"{axes}"
         )
     if list(positions) != sorted(positions):
         raise ValueError(
-            f"broadcast_in_dim: axes must increase, got {axes}; bring the axes of x into their order first, with "
-            "`xp.permute_dims`"
+            f"broadcast_in_dim: axes must increase, got {axes}; reorder the axes of x first, with `xp.permute_dims`"
         )
     for axis, (position, size) in enumerate(zip(positions, own)):
         if size not in (1, sizes[position]):
@@ -165,7 +164,7 @@ def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Seq
 def to_batched(
     x: Array, /, batch_size: int, *, axis: int = 0, leftover: Literal["repeat", "discard", "keep"] = "repeat"
 ) -> Iterator[Array]:
-    """Cut an array into batches of one size along an axis.
+    """Split an array into batches of one size along an axis.
 
     Args:
         x: An array of one or more axes.
@@ -178,8 +177,8 @@ def to_batched(
         An iterator; each batch is sliced when it is needed.
 
     Raises:
-        TypeError: `x` is no array, or an option of the wrong type.
-        ValueError: `batch_size` below 1 or above the size of the axis, no such axis, or an unknown word.
+        TypeError: `x` is not an array, or an option of the wrong type.
+        ValueError: `batch_size` below 1 or above the size of the axis, no such axis, or an unknown `leftover`.
 
     Source: Nx's `to_batched`.
 

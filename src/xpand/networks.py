@@ -1,4 +1,4 @@
-"""Neural networks: xpand has none of its own. It tells whose an object is, and where those of a library are."""
+"""Neural networks of other libraries: recognize a module, and find the package of a library."""
 
 import sys
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:
         is imported.
 
     Raises:
-        TypeError, ValueError, ModuleNotFoundError: `xp` is no namespace, and no library of that name.
+        TypeError, ValueError, ModuleNotFoundError: `xp` is neither a namespace nor the name of a library.
 
     Source: PhiML's `is_module`.
 

@@ -1,7 +1,7 @@
 """Polynomials as arrays of coefficients, the highest power first: `[a, b, c]` is a x² + b x + c.
 
 The functions are those of NumPy's of the same names, on the last axis: leading axes hold several polynomials, and
-broadcast. No coefficient is taken away for being zero but by `trim_zeros`, so that shapes never depend on values.
+broadcast. Only `trim_zeros` removes zero coefficients, so shapes never depend on values.
 """
 
 from ._polynomial_arithmetic import Division, polyadd, polyder, polydiv, polyint, polymul, polysub

@@ -14,7 +14,7 @@ def nunique(x: Array, /) -> Array:
     Its shape does not depend on values, so that it works under `jit`, but for complex numbers, which can't be sorted.
 
     Raises:
-        TypeError: `x` is no array.
+        TypeError: `x` is not an array.
 
     Source: `array_api_extra.nunique`.
 
@@ -42,7 +42,7 @@ def union1d(a: Array, b: Array, /) -> Array:
     The shape of the result depends on values, which must be known.
 
     Raises:
-        TypeError: Something is no array, or arrays of two libraries.
+        TypeError: An argument is not an array, or arrays of two libraries.
 
     Source: `numpy.union1d`, `array_api_extra.union1d`.
 
@@ -68,7 +68,7 @@ def setdiff1d(x1: Array, x2: Array, /, *, assume_unique: bool = False) -> Array:
     The shape of the result depends on values, which must be known.
 
     Raises:
-        TypeError: Something is no array, or arrays of two libraries.
+        TypeError: An argument is not an array, or arrays of two libraries.
 
     Source: `numpy.setdiff1d`, `array_api_extra.setdiff1d`.
 

@@ -40,7 +40,7 @@ def register(
     """Make the instances of a class nodes of trees, here and in optree.
 
     Args:
-        cls: The class; subclasses are registered by themselves.
+        cls: The class. Subclasses must be registered separately.
         flatten: Takes an instance and returns its children and the rest: static data that can be
             compared.
         unflatten: Takes the static data and the children, and returns an instance. In transformations the children may
@@ -73,7 +73,7 @@ def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Calla
         function: Takes a leaf of each tree. Its result replaces the leaf.
         tree: A tree.
         *rest: Trees that go at least as deep as the first.
-        is_leaf: Tells of what would be a node that it is a leaf.
+        is_leaf: Returns whether to treat an object as a leaf.
 
     Raises:
         ValueError: The trees don't fit together.
@@ -105,7 +105,7 @@ def structure(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) ->
 
 
 def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
-    """Take a tree apart into its leaves and its structure; `unflatten` puts it together again.
+    """Split a tree into its leaves and its structure; `unflatten` is the reverse.
 
     >>> flatten((1, [2]))[0]
     [1, 2]
@@ -115,7 +115,7 @@ def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> t
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Tree:
-    """Make the tree of a structure and as many leaves as it has.
+    """Rebuild a tree from its structure and its leaves.
 
     Raises:
         ValueError: Too few leaves, or too many.
@@ -135,7 +135,7 @@ def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
         axis: Where the new axis is in the results.
 
     Raises:
-        TypeError: A leaf is no array, or the arrays at a place belong to two libraries, or have data types that the
+        TypeError: A leaf is not an array, or the arrays at a place belong to two libraries, or have data types that the
             standard doesn't promote.
         ValueError: No trees, trees of several structures, arrays of several shapes or on two devices, or no such axis.
 
@@ -161,10 +161,10 @@ def concat(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
 
 
 def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
-    """Cut the arrays of a tree along an axis: a list of trees, one for each position; the reverse of `stack`.
+    """Split the arrays of a tree along an axis into a list of trees, one for each position: the reverse of `stack`.
 
     Raises:
-        TypeError: A leaf is no array.
+        TypeError: A leaf is not an array.
         ValueError: No leaves, an array without such an axis, or arrays of several sizes along it.
 
     >>> import numpy as np
@@ -186,14 +186,14 @@ def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
 
 
 def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
-    """Copy the arrays of a tree; leaves that are no arrays stay the same objects.
+    """Copy the arrays of a tree; leaves that are not arrays stay the same objects.
 
     Args:
         tree: A tree.
         only_writeable: Leave arrays that can't be written into as they are: those of JAX, and read-only ones.
 
     Raises:
-        TypeError: `only_writeable` is no bool.
+        TypeError: `only_writeable` is not a bool.
 
     Source: PhiML's `copy_leaves`.
 

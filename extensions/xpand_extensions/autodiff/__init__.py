@@ -14,10 +14,9 @@ from ._closures import closure_convert, custom_gradient
 from ._gradients import grad, hessian, jacfwd, jacrev, value_and_grad
 from ._linear import linear_transpose, linearize
 from ._products import is_differentiated as is_differentiated, jvp, stop_gradient, vjp
-from ._root import custom_root
+from ._rule_calls import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values
 from ._rules import custom_jvp, custom_vjp
-from ._solve import custom_linear_solve
-from ._symbolic_zeros import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values
+from ._solve import custom_linear_solve, custom_root
 
 __all__ = [
     "CustomVJPPrimal",

@@ -7,19 +7,20 @@ from operator import not_
 from typing import Any
 
 from xpand import array_namespace, trees
-from xpand.extend import Array, checks, describe
+from xpand.extend import Array, checks
 
-from .._transforms import ArraySpec, Flat, differentiable, is_floating, unflatten, values_of, without_arrays
+from .._transforms import ArraySpec, Flat, Structure, differentiable, is_floating, unflatten, values_of, without_arrays
 from .._transforms_patterns import Patterned, in_namespace_of
 
 
 class Floating:
     """Wrap a function of trees as a function of floating-point arrays; its integer results become auxiliary data."""
 
-    def __init__(self, flat: Flat, leaves: Sequence[Array]) -> None:
-        """Take the function, and all its arguments."""
-        self.flat, self._leaves = flat, leaves
-        self._positions = [i for i, x in enumerate(leaves) if is_floating(array_namespace(x), x)]
+    def __init__(self, name: str, function: Callable[..., Any], primals: trees.Tree, has_aux: bool) -> None:
+        """Take the function and all its arguments, for the transformation `name`."""
+        self.leaves, self.structure = values_of(name, "primals", primals)
+        self.flat = Flat(name, function, self.structure, has_aux)
+        self._positions = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
         self._is_floating: list[bool] = []
 
     def chosen(self, arrays: Sequence[Any]) -> list[Any]:
@@ -28,15 +29,23 @@ class Floating:
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function; return the floating-point outputs, and the other results."""
-        outs, aux = self.flat(*replaced(self._leaves, self._positions, arrays))
+        outs, aux = self.flat(*replaced(self.leaves, self._positions, arrays))
         self._is_floating = [is_floating(array_namespace(x), x) for x in outs]
         return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
 
-    def outputs(self, outs: Sequence[Array], aux: Sequence[Array]) -> tuple[list[Array], Sequence[Array]]:
-        """Recombine the outputs of a call; return them, and the auxiliary data of the function."""
+    def finished(self, outs: Sequence[Array], aux: Sequence[Array]) -> tuple[list[Array], tuple[Any, ...]]:
+        """Return the arrays of the output of a call, and in a tuple the auxiliary data if there is any."""
         count = self._is_floating.count(False)
         floating, others = iter(outs), iter(aux[:count])
-        return [next(floating) if each else next(others) for each in self._is_floating], aux[count:]
+        aux = self.flat.take_patterns(aux[count:])
+        values = [next(floating) if each else next(others) for each in self._is_floating]
+        return values, (self.flat.aux(aux),) if self.flat.has_aux else ()
+
+    def inputs_and_outputs(self, values: Sequence[Array]) -> list[tuple[Structure, tuple[ArraySpec, ...]]]:
+        """Return the structure of the arguments and of the output, with the types of their arrays."""
+        assert self.flat.result is not None, "the function has been called"
+        sides = (self.structure, self.leaves), (self.flat.result, values)
+        return [(structure, tuple(map(ArraySpec.of, arrays))) for structure, arrays in sides]
 
     def derivatives(self, outs: Sequence[Array], found: Sequence[Array]) -> list[Array]:
         """List the derivatives of all outputs: those found, and zeros for integers."""
@@ -121,12 +130,6 @@ def _called(
     for position, value in zip(positions, chosen):
         given[position] = value
     return function(*given, **kwargs)
-
-
-def check_callable(name: str, function: Any) -> None:
-    """Check that the argument is a function."""
-    if not callable(function):
-        raise TypeError(f"{name}: takes a function, got {describe(function)}")
 
 
 def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums") -> tuple[int, ...]:

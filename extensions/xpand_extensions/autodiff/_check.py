@@ -9,7 +9,6 @@ from xpand.extend import Array, checks, describe
 
 from .._transforms import arrays_of, differentiable, is_floating
 from .._where import clean_tracebacks
-from ._arguments import check_callable
 from ._products import Function, jvp, vjp
 
 _MODES = ("fwd", "rev")
@@ -41,7 +40,7 @@ def check_grads(
 
     Raises:
         AssertionError: Derivatives differ: names the mode, the leaf, what was expected and what was found.
-        TypeError: Arguments that are no floating-point arrays.
+        TypeError: Arguments that are not floating-point arrays.
         ValueError: An unknown mode, or an order below 1.
 
     Source: `jax.test_util.check_grads`.
@@ -49,7 +48,7 @@ def check_grads(
     >>> import torch
     >>> check_grads(torch.sin, (torch.tensor([0.5, 2.0], dtype=torch.float64),), order=2)
     """
-    check_callable("check_grads", f)
+    checks.function("check_grads", f)
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"check_grads: args must be a tuple or a list of arguments, got {describe(args)}")
     modes = (modes,) if isinstance(modes, str) else tuple(modes)

@@ -11,7 +11,7 @@ from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import arrays_and_numbers, as_array, unflatten
-from ._arguments import argnums_of, check_callable, positions_of
+from ._arguments import argnums_of, positions_of
 from ._products import Function
 from .checkpoint_policies import AnyPolicy
 
@@ -26,7 +26,7 @@ def checkpoint(
     policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Function:
-    """Make a function that saves only its arguments for reverse mode, and recomputes the intermediate values.
+    """Return a function that saves only its arguments for reverse mode, and recomputes the intermediate values.
 
     Args:
         function: Takes trees of arrays and numbers and returns one. Captured arrays are differentiated too.
@@ -44,7 +44,7 @@ def checkpoint(
         of the largest part.
 
     Raises:
-        TypeError: A policy that is no function; by the function returned: arguments that are neither arrays nor
+        TypeError: A policy that is not a function; by the function returned: arguments that are neither arrays nor
             numbers, nor static.
         UnsupportedError: By the function returned: a policy that moves values to another memory, which only JAX has.
         ValueError: By the function returned: `static_argnums` names an argument that isn't there.
@@ -56,7 +56,7 @@ def checkpoint(
     >>> torch.func.grad(layer)(torch.tensor(0.0))
     tensor(1.)
     """
-    check_callable("checkpoint", function)
+    checks.function("checkpoint", function)
     if policy is not None and not callable(policy):
         raise TypeError(
             f"checkpoint: policy must be one of `checkpoint_policies`, a function of an operation, or None, got "
@@ -106,7 +106,7 @@ def checkpoint_name(x: trees.Tree, /, name: str) -> trees.Tree:
         The same tree.
 
     Raises:
-        TypeError: `name` is no string.
+        TypeError: `name` is not a string.
 
     Source: `jax.ad_checkpoint.checkpoint_name`.
 

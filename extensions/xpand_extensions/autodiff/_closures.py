@@ -4,13 +4,12 @@ from functools import wraps
 from typing import Any
 
 from xpand import trees
-from xpand.extend import Array, same_structure
+from xpand.extend import Array, checks, same_structure
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import ArraySpec, arrays_of, as_array
 from .._where import clean_tracebacks
-from ._arguments import check_callable
 from ._products import Function
 from ._rule_calls import pair
 from ._rules import custom_vjp
@@ -43,12 +42,12 @@ def custom_gradient(function: Function, /) -> Function:
     >>> float(f(np.asarray(3.0))), float(grad(f)(np.asarray(3.0)))
     (9.0, 3.0)
     """
-    check_callable("custom_gradient", function)
+    checks.function("custom_gradient", function)
     name = getattr(function, "__name__", "the function")
 
     def both(*args: Any) -> tuple[Any, Any]:
         found = pair(f"custom_gradient: {name} must return a pair (output, its rule)", function(*args))
-        check_callable("custom_gradient: the rule that the function returns", found[1])
+        checks.function("custom_gradient: the rule that the function returns", found[1])
         return found
 
     @wraps(function)
@@ -67,10 +66,10 @@ def custom_gradient(function: Function, /) -> Function:
 @clean_tracebacks
 @pluggable
 def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[Function, list[Array]]:
-    """Convert a function's captured arrays, as far as they are differentiated, to arguments.
+    """Turn the captured arrays of a function that are differentiated into arguments.
 
-    For functions that are passed to others with custom rules, such as a solver with `custom_vjp`: arrays that such a
-    function captures have no derivative, but its arguments have one.
+    Use it for a function that is passed to another one with a custom rule, such as a solver with `custom_vjp`: there,
+    arguments have derivatives, but captured arrays have none.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -82,7 +81,7 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
         Integers, and arrays that no transformation traces, remain captured.
 
     Raises:
-        TypeError: Arguments that are no arrays; by the function returned, arguments of another structure.
+        TypeError: Arguments that are not arrays; by the function returned, arguments of another structure.
 
     Source: `jax.closure_convert`.
 
@@ -94,7 +93,7 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
     >>> float(grad(f)(np.asarray(3.0)))
     12.0
     """
-    check_callable("closure_convert", function)
+    checks.function("closure_convert", function)
     leaves, structure = arrays_of("closure_convert", "example_args", example_args)
     result: list[trees.Structure] = []
 

@@ -12,7 +12,7 @@ from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
 from .._transformed import transformation
 from ..vmap import mapped
-from ._arguments import Chosen, argnums_of, check_callable, check_field, check_scalar
+from ._arguments import Chosen, argnums_of, check_field, check_scalar
 from ._products import Function, jvp, vjp
 
 
@@ -24,10 +24,10 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Function:
-    """Make the function that returns the gradient of a scalar function.
+    """Return a function that computes the gradient of a scalar function.
 
     Args:
-        function: Takes trees of arrays and returns an array of no axes, or a Python number.
+        function: Takes trees of arrays and returns an array of shape (), or a Python number.
         argnums: Which of its positional arguments to differentiate with respect to: trees of floating-point arrays.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
         holomorphic: A promise that the function is holomorphic: arguments and output are then complex.
@@ -39,8 +39,8 @@ def grad(
         names several; with `has_aux` a pair of that and the auxiliary data.
 
     Raises:
-        TypeError: By the function returned: arguments that are not floating-point, or an output that is no real number
-            (complex with `holomorphic`); or (`UnsupportedError`) a library without derivatives.
+        TypeError: By the function returned: arguments that are not floating-point, or an output that is not a real
+            number (complex with `holomorphic`); or (`UnsupportedError`) a library without derivatives.
         ValueError: By the function returned: `argnums` that the call has no arguments for.
 
     Source: `jax.grad`.
@@ -68,7 +68,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Function:
-    """Make the function that returns the value of another and its gradient.
+    """Return a function that computes the value of a scalar function and its gradient.
 
     Arguments and errors are those of `grad`.
 
@@ -87,7 +87,7 @@ def value_and_grad(
 def _value_and_grad(
     name: str, function: Function, argnums: int | Sequence[int], has_aux: bool, holomorphic: bool, allow_int: bool
 ) -> Function:
-    check_callable(name, function)
+    checks.function(name, function)
     numbers = argnums_of(name, argnums)
 
     def of_trees(*args: Any, **kwargs: Any) -> Any:
@@ -154,7 +154,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Function:
-    """Make the function that returns the Jacobian of another by reverse mode, for fewer outputs than arguments.
+    """Return a function that computes the Jacobian of a function by reverse mode, for fewer outputs than arguments.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -184,7 +184,7 @@ def jacrev(
 def jacfwd(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Make the function that returns the Jacobian of another by forward mode, for fewer arguments than outputs.
+    """Return a function that computes the Jacobian of a function by forward mode, for fewer arguments than outputs.
 
     Arguments, results and errors are those of `jacrev`, without `allow_int`; but without `holomorphic` only the
     arguments must be real, and the output may be complex.
@@ -203,7 +203,7 @@ def jacfwd(
 def hessian(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Make the function that returns the second derivatives of another, by forward over reverse mode.
+    """Return a function that computes the Hessian of a function, by forward over reverse mode.
 
     Arguments and errors are those of `jacrev`, without `allow_int`; without `holomorphic` the arguments must be real,
     too.
@@ -231,7 +231,7 @@ def _jacobian(
     holomorphic: bool,
     allow_int: bool = False,
 ) -> Function:
-    check_callable(name, function)
+    checks.function(name, function)
     numbers = argnums_of(name, argnums)
     several = isinstance(argnums, (tuple, list))
 

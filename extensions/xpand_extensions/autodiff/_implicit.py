@@ -70,7 +70,7 @@ class LinearSystem:
         if self.transpose_solve is None:
             raise TypeError(
                 "custom_linear_solve: reverse mode needs the solver of the transposed system; give it as "
-                "`transpose_solve`, or say symmetric=True where the system equals its transpose"
+                "`transpose_solve`, or pass symmetric=True where the system equals its transpose"
             )
 
         def function(ys: Arrays, *args: Array) -> Arrays:

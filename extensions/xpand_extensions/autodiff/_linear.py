@@ -8,10 +8,10 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, Namespace, checks, describe
 
 from .._dispatch import pluggable
-from .._transforms import ArraySpec, Flat, Structure, as_array, differentiable, like_tree, unflatten, values_of
+from .._transforms import ArraySpec, Flat, Structure, as_array, differentiable, like_tree, unflatten
 from .._transforms_patterns import Patterned, flatten_values
 from .._where import clean_tracebacks
-from ._arguments import Floating, check_callable
+from ._arguments import Floating
 
 Function: TypeAlias = Callable[..., Any]
 Native = Callable[..., Sequence[Array]]
@@ -154,7 +154,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
         take and return it.
 
     Raises:
-        TypeError: Arguments that are no arrays; by the derivative, directions of another structure or data type.
+        TypeError: Arguments that are not arrays; by the derivative, directions of another structure or data type.
         ValueError: By the derivative, directions of another shape.
 
     Source: `jax.linearize`.
@@ -164,21 +164,16 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     >>> value, derivative(torch.tensor(1.0)), derivative(torch.tensor(2.0))
     (tensor(9.), tensor(6.), tensor(12.))
     """
-    check_callable("linearize", function)
-    leaves, structure = values_of("linearize", "primals", primals)
-    flat = Flat("linearize", function, structure, has_aux)
-    floating = Floating(flat, leaves)
-    arrays = floating.chosen(leaves)
+    checks.function("linearize", function)
+    call = Floating("linearize", function, primals, has_aux)
+    arrays = call.chosen(call.leaves)
     if arrays:
-        outs, push, aux = linearize.native(*leaves)(floating, *arrays, has_aux=True)
+        outs, push, aux = linearize.native(*call.leaves)(call, *arrays, has_aux=True)
     else:
-        (outs, aux), push = floating(), None
-    values, aux = floating.outputs(outs, aux)
-    aux = flat.take_patterns(aux)
-    assert flat.result is not None, "the function has been called"
-    takes, gives = (structure, tuple(map(ArraySpec.of, leaves))), (flat.result, tuple(map(ArraySpec.of, values)))
-    derivative = LinearFunction("linearize", "tangents", push, takes, gives, spread=True)
-    return (flat.output(values), derivative, flat.aux(aux)) if has_aux else (flat.output(values), derivative)
+        (outs, aux), push = call(), None
+    values, rest = call.finished(outs, aux)
+    takes, gives = call.inputs_and_outputs(values)
+    return call.flat.output(values), LinearFunction("linearize", "tangents", push, takes, gives, spread=True), *rest
 
 
 @clean_tracebacks
@@ -208,7 +203,7 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
     >>> transposed(np.asarray([1.0, 2.0]))
     (array([3., 6., 0.]),)
     """
-    check_callable("linear_transpose", function)
+    checks.function("linear_transpose", function)
     found, structure = flatten_values(primals)
     like = next((x for x in found if checks.is_array(x)), None)
     if like is not None:

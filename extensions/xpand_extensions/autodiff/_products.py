@@ -7,7 +7,7 @@ from xpand import trees
 from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
-from .._transforms import ArraySpec, Flat, like_tree, values_of
+from .._transforms import ArraySpec, like_tree
 from .._where import clean_tracebacks
 from ._arguments import Floating
 from ._linear import LinearFunction
@@ -20,7 +20,7 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
     """Return the same values, as constants for differentiation: no gradient flows through them.
 
     Args:
-        x: An array of any library, or a tree of arrays. Leaves that are no arrays stay as they are.
+        x: An array of any library, or a tree of arrays. Leaves that are not arrays stay as they are.
 
     Returns:
         The same tree. Its arrays may share memory with those given.
@@ -60,12 +60,12 @@ def jvp(
 
     Returns:
         The output and its derivative, a tree like the output; with `has_aux` the auxiliary data after them. Leaves that
-        are no floating-point arrays have the derivative zero.
+        are not floating-point arrays have the derivative zero.
 
     Raises:
-        TypeError: Arguments that are no arrays, or tangents of another structure or data type; or
-            (`UnsupportedError`) a library without derivatives.
-        ValueError: As many tangents as primals are needed, and of their shapes.
+        TypeError: Arguments that are not arrays, or tangents of another structure or data type; or (`UnsupportedError`)
+            a library without derivatives.
+        ValueError: The number of tangents is not that of primals, or a shape differs.
 
     Source: `jax.jvp`.
 
@@ -76,20 +76,16 @@ def jvp(
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, got {describe(value)}")
-    leaves, structure = values_of("jvp", "primals", tuple(primals))
-    directions = like_tree("jvp", "tangents", tuple(tangents), structure, leaves)
-    flat = Flat("jvp", function, structure, has_aux)
-    floating = Floating(flat, leaves)
-    arrays, along = floating.chosen(leaves), floating.chosen(directions)
+    call = Floating("jvp", function, tuple(primals), has_aux)
+    directions = like_tree("jvp", "tangents", tuple(tangents), call.structure, call.leaves)
+    arrays, along = call.chosen(call.leaves), call.chosen(directions)
     if arrays:
-        outs, derivatives, aux = jvp.native(*leaves)(floating, tuple(arrays), tuple(along), has_aux=True)
+        outs, derivatives, aux = jvp.native(*call.leaves)(call, tuple(arrays), tuple(along), has_aux=True)
     else:
-        outs, aux = floating()
+        outs, aux = call()
         derivatives = [ArraySpec.of(x).zeros() for x in outs]
-    values, aux = floating.outputs(outs, aux)
-    aux = flat.take_patterns(aux)
-    result = flat.output(values), flat.output(floating.derivatives(values, derivatives))
-    return (*result, flat.aux(aux)) if has_aux else result
+    values, rest = call.finished(outs, aux)
+    return call.flat.output(values), call.flat.output(call.derivatives(values, derivatives)), *rest
 
 
 @clean_tracebacks
@@ -109,8 +105,8 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
         `vmap` take and return it.
 
     Raises:
-        TypeError: Arguments that are no arrays; or (`UnsupportedError`) a library without derivatives. By the pullback,
-            for a tree that is not like the output.
+        TypeError: Arguments that are not arrays; or (`UnsupportedError`) a library without derivatives. By the
+            pullback, for a tree that is not like the output.
 
     Source: `jax.vjp`.
 
@@ -119,17 +115,12 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     >>> value, pullback(torch.tensor(1.0))
     (tensor(6.), (tensor(3.), tensor(2.)))
     """
-    leaves, structure = values_of("vjp", "primals", primals)
-    flat = Flat("vjp", function, structure, has_aux)
-    floating = Floating(flat, leaves)
-    arrays = floating.chosen(leaves)
+    call = Floating("vjp", function, primals, has_aux)
+    arrays = call.chosen(call.leaves)
     if arrays:
-        outs, pull, aux = vjp.native(*leaves)(floating, *arrays, has_aux=True)
+        outs, pull, aux = vjp.native(*call.leaves)(call, *arrays, has_aux=True)
     else:
-        (outs, aux), pull = floating(), None
-    values, aux = floating.outputs(outs, aux)
-    aux = flat.take_patterns(aux)
-    assert flat.result is not None, "the function has been called"
-    takes, gives = (flat.result, tuple(map(ArraySpec.of, values))), (structure, tuple(map(ArraySpec.of, leaves)))
-    pullback = LinearFunction("vjp", "cotangents", pull, takes, gives)
-    return (flat.output(values), pullback, flat.aux(aux)) if has_aux else (flat.output(values), pullback)
+        (outs, aux), pull = call(), None
+    values, rest = call.finished(outs, aux)
+    gives, takes = call.inputs_and_outputs(values)
+    return call.flat.output(values), LinearFunction("vjp", "cotangents", pull, takes, gives), *rest

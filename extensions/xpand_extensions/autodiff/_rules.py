@@ -12,10 +12,8 @@ from .._transformed import transformation
 from .._transforms import ArraySpec, unflatten
 from .._transforms_patterns import without_plans
 from .._where import clean_tracebacks
-from ._arguments import check_callable
 from ._products import Function
-from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced, with_zeros
-from ._symbolic_zeros import CustomVJPPrimal
+from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, pair, replaced, with_zeros
 
 
 @transformation
@@ -29,7 +27,7 @@ def custom_jvp(
 
     Args:
         function: Takes trees of arrays and returns one.
-        nondiff_argnums: The numbers of positional arguments that are no arrays, but of any other type, such as
+        nondiff_argnums: The numbers of positional arguments that are not arrays, but of any other type, such as
             functions. The rule gets them unchanged, before the others.
         nondiff_argnames: The same by name. The rule gets the arguments in their order.
 
@@ -37,8 +35,8 @@ def custom_jvp(
         The function. Called before a rule is given, it raises `AttributeError`.
 
     Raises:
-        TypeError: By the function returned: an argument to be differentiated that is no tree of arrays and numbers, or
-            a rule that returns something of another structure, shape or data type than its output.
+        TypeError: By the function returned: an argument to be differentiated that is not a tree of arrays and numbers,
+            or a rule that returns something of another structure, shape or data type than its output.
 
     A second derivative differentiates the operations of the rule, as on JAX. A derivative with respect to a captured
     array, which the rule doesn't cover, is that of the function itself; JAX raises. Outside of JAX and PyTorch it is an
@@ -73,7 +71,7 @@ def custom_vjp(
 
     Args:
         function: Takes trees of arrays and returns one.
-        nondiff_argnums: The numbers of positional arguments that are no arrays, but of any other type, such as
+        nondiff_argnums: The numbers of positional arguments that are not arrays, but of any other type, such as
             functions. `backward` gets them before the others.
         nondiff_argnames: The same by name. The rule gets the arguments in their order.
 
@@ -81,8 +79,8 @@ def custom_vjp(
         The function. Called before a rule is given, it raises `AttributeError`; it has no forward mode.
 
     Raises:
-        TypeError: By the function returned: an argument to be differentiated that is no tree of arrays and numbers, or
-            a rule that returns something of another structure, shape or data type than it must.
+        TypeError: By the function returned: an argument to be differentiated that is not a tree of arrays and numbers,
+            or a rule that returns something of another structure, shape or data type than it must.
 
     A second derivative differentiates the operations of the rule, as on JAX. Captured arrays are treated as in
     `custom_jvp`.
@@ -117,7 +115,7 @@ class CustomJVP(Custom):
                 differentiated, of integers and of Python numbers, so that it can skip zero terms. It may return such,
                 too.
         """
-        check_callable("defjvp", rule)
+        checks.function("defjvp", rule)
         self.rule, self.symbolic_zeros = rule, symbolic_zeros
         return rule
 
@@ -135,7 +133,7 @@ class CustomJVP(Custom):
             raise TypeError("defjvps: can't be used with nondiff_argnums; give the whole rule to `defjvp`")
         for rule in rules:
             if rule is not None:
-                check_callable("defjvps", rule)
+                checks.function("defjvps", rule)
 
         def whole(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[trees.Tree, trees.Tree]:
             if len(primals) != len(rules):
@@ -199,8 +197,8 @@ class CustomVJP(Custom):
                 of an array of the output that nothing depends on, and may return such. In programs compiled by PyTorch,
                 cotangents of floating-point arrays are always arrays.
         """
-        check_callable("defvjp", forward)
-        check_callable("defvjp", backward)
+        checks.function("defvjp", forward)
+        checks.function("defvjp", backward)
         self.rule, self.symbolic_zeros = (forward, backward), symbolic_zeros
 
     @clean_tracebacks

@@ -1,9 +1,9 @@
 """Policies of `checkpoint`: which intermediate values are saved for reverse mode instead of being recomputed.
 
-A policy is a function of an operation that tells whether its results may be saved: `policy(op, *avals, **params)`. `op`
-has a `name`, which is that of the library's own operations: JAX's primitives, or the functions of the standard. Each
-avals has `shape` and `dtype`. The policies here mean the same on every library, except on PyTorch: it recomputes all
-values, unless the policy is `everything_saveable`. A policy never changes values, only memory and time.
+A policy is a function that returns whether the results of an operation may be saved: `policy(op, *avals, **params)`.
+`op` has a `name`: that of JAX's primitive, or of the function of the standard. Each of `avals` has `shape` and `dtype`.
+The policies here mean the same on every library, except on PyTorch: it recomputes all values, unless the policy is
+`everything_saveable`. A policy never changes values, only memory and time.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from xpand.extend import Array, checks, describe
 from .._dispatch import in_one_namespace, pluggable
 from .._transforms import as_array, is_python_number, weak_numbers
 from .._where import clean_tracebacks
-from ._trees import Arrays, Results, described, filled, first_array, function_of, one_library, scalar_bool, skeleton
+from ._trees import Arrays, Results, described, filled, first_array, one_library, scalar_bool, skeleton
 
 Branch = Callable[..., Any]
 
@@ -31,8 +31,8 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
         result. JAX always traces both functions, and computes one.
 
     Raises:
-        TypeError: A condition that is no bool, an argument that is no function, operands or results that are no arrays
-            or numbers or belong to two libraries, or results of different structure, shape or data type.
+        TypeError: A condition that is not a bool, an argument that is not a function, operands or results that are not
+            arrays or numbers or belong to two libraries, or results of different structure, shape or data type.
         ValueError: Arrays lie on two devices.
 
     Source: `jax.lax.cond`.
@@ -42,9 +42,9 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     >>> cond(np.sum(x) > 0, lambda x: x, lambda x: -x, x)
     array([-3.,  4.])
     """
-    function_of("cond", "true_fun", true_fun)
-    function_of("cond", "false_fun", false_fun)
-    known = isinstance(pred, bool)
+    checks.function("cond", true_fun, "true_fun")
+    checks.function("cond", false_fun, "false_fun")
+    known = type(pred).__name__ == "bool"  # Python's or NumPy's: with arrays of any library
     chosen: Any = pred if known else scalar_bool("cond", "pred must be", pred, None)
     arrays, form = _operands("cond", operands, () if known else (chosen,))
     results, flat = _flattened("cond", (true_fun, false_fun), form, first_array((*arrays, chosen)))
@@ -68,8 +68,8 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
         The result of the chosen function; whether others are called too is as in `cond`.
 
     Raises:
-        TypeError: An index that is no integer, an argument that is no function, operands or results that are no arrays
-            or numbers or belong to two libraries, or results of different structure, shape or data type.
+        TypeError: An index that is not an integer, an argument that is not a function, operands or results that are not
+            arrays or numbers or belong to two libraries, or results of different structure, shape or data type.
         ValueError: There are no branches, or arrays lie on two devices.
 
     Source: `jax.lax.switch`.
@@ -82,9 +82,9 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
     if not isinstance(branches, (tuple, list)):
         raise TypeError(f"switch: branches must be a tuple or a list of functions, got {describe(branches)}")
     if not branches:
-        raise ValueError("switch: branches must hold a function or several, got none")
+        raise ValueError("switch: branches must hold at least one function, got none")
     for number, branch in enumerate(branches):
-        function_of("switch", f"branches[{number}]", branch)
+        checks.function("switch", branch, f"branches[{number}]")
     chosen = checks.plain_integer(index)
     known = not checks.is_array(chosen)
     if known:

@@ -9,7 +9,7 @@ from xpand.extend import Array, checks
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
 from ..progress import To, emit, tracked
-from ._trees import Arrays, Carry, check_unroll, described, dispatched_by, function_of, one_library, scalar_bool
+from ._trees import Arrays, Carry, check_unroll, described, dispatched_by, one_library, scalar_bool
 
 
 @clean_tracebacks
@@ -40,9 +40,9 @@ def while_loop(
         on its own.
 
     Raises:
-        TypeError: An argument that is no function, or no tree of arrays of one library; a condition that is no bool; a
-            carry that changes its structure, shape or data type; or (`UnsupportedError`) the condition of a lazy array
-            without a bound.
+        TypeError: An argument that is not a function, or not a tree of arrays of one library; a condition that is not a
+            bool; a carry that changes its structure, shape or data type; or (`UnsupportedError`) the condition of a
+            lazy array without a bound.
         ValueError: `max_iter` is negative or empty, or arrays lie on two devices.
 
     With a bound, on JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of
@@ -57,8 +57,8 @@ def while_loop(
     >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, x, max_iter=(0, 2, 20))
     array([  1.,   4., 128.])
     """
-    function_of("while_loop", "cond_fun", cond_fun)
-    function_of("while_loop", "body_fun", body_fun)
+    checks.function("while_loop", cond_fun, "cond_fun")
+    checks.function("while_loop", body_fun, "body_fun")
     steps = _max_iter(max_iter)
     if progress is not False:
         total = max(steps) if isinstance(steps, tuple) else steps
@@ -114,7 +114,7 @@ def fori_loop(
         The carry after the last step.
 
     Raises:
-        TypeError: Bounds that are no integers; otherwise as `while_loop`.
+        TypeError: Bounds that are not integers; otherwise as `while_loop`.
         ValueError: Arrays lie on two devices.
 
     On JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of the number of steps,
@@ -127,7 +127,7 @@ def fori_loop(
     >>> fori_loop(0, 3, lambda i, total: total + x * i, np.zeros(2))
     array([3., 6.])
     """
-    function_of("fori_loop", "body_fun", body_fun)
+    checks.function("fori_loop", body_fun, "body_fun")
     check_unroll("fori_loop", unroll)
     lower, upper = _bound("lower", lower), _bound("upper", upper)
     bounds = lower, upper
@@ -164,7 +164,9 @@ def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:
         return None
     if isinstance(max_iter, (list, tuple, range)):
         if not max_iter:
-            raise ValueError("while_loop: max_iter must name a number of steps or several, got an empty sequence")
+            raise ValueError(
+                "while_loop: max_iter must be a number of steps or a sequence of them, got an empty sequence"
+            )
         return tuple([checks.integer("while_loop", "max_iter", each, minimum=0) for each in max_iter])
     return checks.integer("while_loop", "max_iter", max_iter, minimum=0)
 

@@ -20,7 +20,6 @@ from ._trees import (
     filled,
     filler,
     first_array,
-    function_of,
     one_library,
     paths,
     skeleton,
@@ -56,8 +55,8 @@ def scan(
         called once, with zeros, to learn the shapes.
 
     Raises:
-        TypeError: `f` is no function or returns no pair; leaves that are no arrays or numbers, or of two libraries; a
-            carry or step result that changes its structure, shape or data type.
+        TypeError: `f` is not a function or does not return a pair; leaves that are not arrays or numbers, or of two
+            libraries; a carry or step result that changes its structure, shape or data type.
         ValueError: Arrays of several sizes along their first axes, or of another than `length`, or no size at all; or
             arrays on two devices.
 
@@ -71,7 +70,7 @@ def scan(
     >>> float(total), sums
     (6.0, array([1., 3., 6.]))
     """
-    function_of("scan", "f", f)
+    checks.function("scan", f, "f")
     checks.boolean("scan", "reverse", reverse)
     check_unroll("scan", unroll)
     xs = sliceable("scan", "xs", xs)
@@ -105,8 +104,7 @@ def scan(
                 result = f(carry.tree(carried), row(x))
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
-                    "scan: f must return a pair, of the next value carried and what to stack (or None), got "
-                    f"{describe(result)}"
+                    f"scan: f must return a pair, (next carry, result to stack or None), got {describe(result)}"
                 )
             return carry.fit(result[0]), yields.flatten(result[1])
 
@@ -135,7 +133,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
         the shapes.
 
     Raises:
-        TypeError: `f` is no function; leaves that are no arrays, or of two libraries; results that change their
+        TypeError: `f` is not a function; leaves that are not arrays, or of two libraries; results that change their
             structure, shape or data type.
         ValueError: Arrays of several sizes along their first axes, or on two devices; or `batch_size` is not positive.
 
@@ -145,7 +143,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     >>> map(lambda x: x * x, np.asarray([1.0, 2.0, 3.0]))
     array([1., 4., 9.])
     """
-    function_of("map", "f", f)
+    checks.function("map", f, "f")
     if batch_size is not None:
         batch_size = checks.integer("map", "batch_size", batch_size, minimum=1)
     xs = sliceable("map", "xs", xs)
@@ -179,7 +177,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         A tree like `elems`: at each position the combination of all elements up to it, from the start of `axis`.
 
     Raises:
-        TypeError: `fn` is no function or returns a tree unlike its arguments; leaves that are no arrays or of two
+        TypeError: `fn` is not a function or returns a tree unlike its arguments; leaves that are not arrays or of two
             libraries.
         ValueError: No such axis, arrays of several sizes along it, or on two devices.
 
@@ -189,7 +187,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
     >>> associative_scan(lambda x, y: x * y, np.asarray([1.0, 2.0, 3.0, 4.0]))
     array([ 1.,  2.,  6., 24.])
     """
-    function_of("associative_scan", "fn", fn)
+    checks.function("associative_scan", fn, "fn")
     checks.boolean("associative_scan", "reverse", reverse)
     parts, form = trees.leaves(elems), skeleton(elems)
     if not parts:
@@ -215,11 +213,13 @@ def _length(function: str, xs: trees.Tree, parts: list[Array], length: int | Non
         length = checks.integer(function, "length", length, minimum=0)
     for i, x in enumerate(parts):
         if not len(x.shape):
-            raise ValueError(f"{function}: {paths('xs', xs)[i]} is an array of shape (), which has no axis to go along")
+            raise ValueError(
+                f"{function}: {paths('xs', xs)[i]} is an array of shape (), which has no axis to loop over"
+            )
         checks.known_shape(function, "xs", x)
     if not parts:
         if length is None:
-            raise ValueError(f"{function}: with no arrays in xs, length must say how many steps to take")
+            raise ValueError(f"{function}: with no arrays in xs, length must be the number of steps")
         return length
     size = _one_size(function, "xs", xs, [x.shape[0] for x in parts])
     if length not in (None, size):

@@ -171,7 +171,7 @@ class Carry(Opaque):
             before, after = self.arrays[i], result[i]
             if not (self._weak[i] and same_shape(before.shape, after.shape) and promotes(before, after.dtype)):
                 raise TypeError(
-                    f"{self.function}: what is carried must keep its shape and data type: {self._path(i)} was "
+                    f"{self.function}: the carry must keep its shapes and data types: {self._path(i)} was "
                     f"{described(before)} and {self.step} made it {described(after)}; {_remedy(before.shape, after)}"
                 )
         # Converted by `run`: here, inside of the loop, the library may be tracing.
@@ -332,16 +332,6 @@ def check_unroll(function: str, unroll: int | bool | None) -> None:
     """Check the number of steps to unroll; True means all, False one."""
     if unroll is not None and not isinstance(unroll, bool):
         checks.integer(function, "unroll", unroll, minimum=0)
-
-
-def function_of(function: str, name: str, value: Any) -> None:
-    """Check that an argument is a function.
-
-    Raises:
-        TypeError: It isn't.
-    """
-    if not callable(value):
-        raise TypeError(f"{function}: {name} must be a function, got {describe(value)}")
 
 
 def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Array:

@@ -1,8 +1,7 @@
-"""Arrays of one library as arrays of another: without copies where both allow it; as bytes; as addresses.
+"""Conversion of arrays between libraries, without copies where possible; to bytes; to memory addresses.
 
-Memory is shared wherever that is possible, so that a write to one array may show in the other: `copy=True`
-gives an array of its own. Nothing is converted silently: the values of a lazy array are computed because they are asked
-for, and arrays that a transformation traces, whose derivatives would be lost, raise.
+Memory is shared wherever that is possible, so that a write to one array may show in the other: `copy=True` gives an
+array of its own. A lazy array is computed. A traced array raises, because its derivatives would be lost.
 """
 
 from .._modules import make_callable

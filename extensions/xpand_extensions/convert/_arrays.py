@@ -33,11 +33,11 @@ def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = No
     Args:
         x: An array of any library, anything with `__dlpack__` or `__array__`, or a tree of these. Of sparse containers
             the parts are converted; sparse arrays of a library's own become those of the other library. JAX's typed
-            keys for random numbers become their data, of uint32. Leaves that are no arrays stay the same objects.
+            keys for random numbers become their data, of uint32. Leaves that are not arrays stay the same objects.
         to: The library: a namespace, or a name such as "torch".
         device: Where the result is to lie, as `devices.to_device` takes it: an object of the library, or a string such
             as "gpu" or "cuda:1". None: where `x` lies, if the library has arrays there, otherwise on the host.
-        copy: True for memory of its own. False to share memory or raise. None: share where possible.
+        copy: True to always copy. False to share memory or raise. None: share where possible.
 
     Returns:
         Arrays of the library, with the data types, shapes and values of `x`. Arrays that belong to this library
@@ -45,15 +45,15 @@ def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = No
 
         Where memory is shared, write into neither array: the other would change too, arrays of JAX included, which are
         taken for constants. A NumPy array that is read-only is copied where the other library could write into it; one
-        over the memory of a JAX array is read-only. PyTorch has no such tensors: of a JAX array it can write into.
+        over the memory of a JAX array is read-only. PyTorch has no read-only tensors: it can write into the memory of a
+        JAX array.
 
     Raises:
-        TypeError: `x` is no array and no tree; `to` is no library; the library has no such data type; or the array
-            is traced by a transformation, or requires a gradient, and would lose it.
+        TypeError: `x` is neither an array nor a tree; `to` is not a library; the library has no such data type; or the
+            array is traced by a transformation, or requires a gradient, and would lose it.
         ValueError: `copy` is False and memory can't be shared; or the library has no such device.
 
-    Without a copy, takes microseconds: 20 to JAX, 1 to 5 otherwise. Arrays of Dask are computed: their values are
-    asked for.
+    Without a copy, takes microseconds: 20 to JAX, 1 to 5 otherwise. Dask's arrays are computed.
 
     Source: PhiML's `convert`, and the standard's `from_dlpack`.
 
@@ -91,7 +91,8 @@ def to_numpy(x: trees.Tree, /, *, copy: bool | None = None) -> Any:
 
 @pluggable
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
-    """Return the values of an array as other libraries can take them: the source's half of `convert`, for plug-ins.
+    """Return the values of an array in a form that other libraries accept: the source's part of `convert`, for
+    plug-ins.
 
     Args:
         x: An array of the library.
@@ -113,7 +114,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 @pluggable
 def imported(x: Array, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    """Make an array of the result of `exported`: the target's half of `convert`, for plug-ins.
+    """Create an array from the result of `exported`: the target's part of `convert`, for plug-ins.
 
     Args:
         x: An array of NumPy, or of a library other than `xp` whose memory DLPack exports.
@@ -159,7 +160,7 @@ def _is_leaf(x: Any) -> bool:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Return whether an object is no array of the standard, but can be converted to one."""
+    """Return whether an object is not an array of the standard, but can be converted to one."""
     return (hasattr(x, "__dlpack__") or hasattr(x, "__array__")) and not isinstance(x, type)
 
 
@@ -253,7 +254,7 @@ def resolved(x: Any) -> Array:
 
 
 def _from_foreign(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
-    """Convert an object that is no array, but can be converted to one."""
+    """Convert an object that is not an array, but can be converted to one."""
     numpy = namespace("numpy")
     if not hasattr(x, "__dlpack__"):
         made = numpy.asarray(x, copy=False if copy is False else None)

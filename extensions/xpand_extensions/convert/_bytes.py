@@ -32,7 +32,8 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
         As many bytes as the elements are long. Data type and shape are not among them: `from_bytes` takes them.
 
     Raises:
-        TypeError: `x` is no array, is traced by a transformation or requires a gradient, or `limit` is no integer.
+        TypeError: `x` is not an array, is traced by a transformation or requires a gradient, or `limit` is not an
+            integer.
         ValueError: `limit` is negative, or there is no such order.
 
     Source: `Nx.to_binary`.
@@ -78,20 +79,20 @@ def from_bytes(
     device: Device | None = None,
     xp: Namespace | str | None = None,
 ) -> Array:
-    """Make an array of bytes, as `to_bytes` gives them.
+    """Create an array from bytes, as `to_bytes` returns them.
 
     Args:
         data: Bytes, or an object with the buffer protocol: `bytes`, `bytearray`, `memoryview`. They are copied.
         dtype: The data type of the elements: one of the library, or its name, such as "float32".
-        shape: The shape of the array. None: one axis, as long as the bytes are enough for.
+        shape: The shape of the array. None: one axis, of the length that the bytes give.
         byteorder: Which byte of a number comes first, as in `to_bytes`.
         device: Where the array is to lie.
         xp: The library: a namespace or a name. None: `xpand.default_namespace()`.
 
     Raises:
-        TypeError: `data` has no bytes, or the library has no such data type.
-        ValueError: There are more bytes than `shape` takes, or fewer; their number is no multiple of an element's; a
-            byte of a boolean is neither 0 nor 1; or there is no such order, or a negative size.
+        TypeError: `data` is not bytes, or the library has no such data type.
+        ValueError: There are more bytes than `shape` takes, or fewer; their number is not a multiple of the element
+            size; a byte of a boolean is neither 0 nor 1; or there is no such order, or a negative size.
 
     Source: `Nx.from_binary`.
 
@@ -104,7 +105,7 @@ def from_bytes(
     count, rest = divmod(len(memory), width)
     if rest:
         raise ValueError(
-            f"from_bytes: {len(memory)} bytes are no multiple of the {width} that an element of {name} has"
+            f"from_bytes: {len(memory)} bytes are not a multiple of the {width} that an element of {name} has"
         )
     if name == "bool" and memory.tobytes().translate(None, b"\0\1"):
         raise ValueError("from_bytes: a boolean is a byte of 0 or 1, and data has others")

@@ -67,8 +67,8 @@ def no_values(x: Any) -> TypeError:
 def has_gradient(x: Any) -> TypeError:
     """Raise because a derivative would be lost."""
     return TypeError(
-        f"convert: {describe(x)} requires a gradient, which would end here without a word; convert `x.detach()` (or "
-        "`autodiff.stop_gradient(x)`) if that is meant"
+        f"convert: {describe(x)} requires a gradient, which the conversion would drop; convert `x.detach()` (or "
+        "`autodiff.stop_gradient(x)`) to drop it explicitly"
     )
 
 

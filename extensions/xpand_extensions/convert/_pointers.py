@@ -25,7 +25,7 @@ class Pointer:
         read_only: Whether the memory must not be written into.
 
     Raises:
-        TypeError: `address` or a size is no integer, `dtype` is none of numbers, or `device` no string.
+        TypeError: `address` or a size is not an integer, `dtype` is not numeric, or `device` is not a string.
         ValueError: A size or the address is negative, or there are not as many strides as axes.
 
     >>> p = Pointer(4096, (2, 3), "float32")
@@ -105,7 +105,7 @@ def pointer(x: Array, /) -> Pointer:
         A `Pointer`, whose owner is `x`.
 
     Raises:
-        TypeError: `x` is no array, is traced by a transformation, or requires a gradient.
+        TypeError: `x` is not an array, is traced by a transformation, or requires a gradient.
         ValueError: The values are not what the memory holds: other order of bytes, or a conjugate not written yet; or
             they are spread over several devices.
         UnsupportedError: The library's arrays have no memory (Dask), or don't say where it is.
@@ -125,7 +125,7 @@ def pointer(x: Array, /) -> Pointer:
 
 @pluggable
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
-    """Make an array over memory that is there already.
+    """Create an array over existing memory, without a copy.
 
     Args:
         memory: The result of `pointer`, or a `Pointer` that describes the memory. Its owner must not be None: the array

@@ -41,16 +41,17 @@ def conv(
         x: The inputs, of shape `(batch, in, *spatial)` and any numeric data type.
         kernel: Its shape is `(out, in / feature_groups, *taps)`, with as many axes as `x`; or, to give each lane of
             the batch a kernel of its own, `(batch, out, in / feature_groups, *taps)`, where the first axis may be 1.
-        strides: How many points lie between two positions of the kernel; one number, or one for each spatial axis, as
-            all options that follow.
-        padding: How many zeros are put before and after each spatial axis: pairs `(low, high)`, where negative numbers
-            cut points off; "valid": none; "same": so many that the result has as many points as the input, divided by
-            the strides and rounded up, an odd one at the end; "full": one fewer than the kernel covers, at both ends.
-        input_dilation: Put this many steps, less one of them zeros, between two points of the input, before padding.
-        kernel_dilation: How far apart two taps of the kernel lie on the input.
-        feature_groups: Split the channels into so many groups, each convolved with its part of the kernel's outputs.
-        batch_groups: Split the batch into so many groups, each convolved with its part of the kernel's outputs; the
-            results are put side by side as channels.
+        strides: The distance between two positions of the kernel; one number, or one for each spatial axis. The same
+            holds for the options below.
+        padding: The number of zeros before and after each spatial axis: pairs `(low, high)`, where negative numbers cut
+            points off; "valid": none; "same": so many that the result has as many points as the input, divided by the
+            strides and rounded up, an odd one at the end; "full": one fewer than the kernel covers, at both ends.
+        input_dilation: The distance of two points of the input after zeros have been put between them, before padding.
+        kernel_dilation: The distance of two taps of the kernel on the input.
+        feature_groups: Split the channels into this number of groups, each convolved with its part of the kernel's
+            outputs.
+        batch_groups: Split the batch into this number of groups, each convolved with its part of the kernel's outputs;
+            the results are put side by side as channels.
 
     Returns:
         An array of shape `(batch / batch_groups, out, *points)`, of the data type that both promote to. An axis where
@@ -137,13 +138,13 @@ def convolve(
     axes: int | Sequence[int] | None = None,
     method: Method = "auto",
 ) -> Array:
-    """Convolve two arrays of as many axes.
+    """Convolve two arrays with the same number of axes.
 
     Args:
         x: An array of any numeric data type.
         kernel: Another, with as many axes. Either may be the larger one.
-        mode: "full": all of it, `n + k - 1` elements along each axis; "same": as many as `x` has, from the middle;
-            "valid": those that need no zeros around the larger of both, `n - k + 1`.
+        mode: "full": `n + k - 1` elements along each axis; "same": as many as `x` has, from the middle; "valid": those
+            that need no zeros around the larger of both, `n - k + 1`.
         axes: The axes to convolve over; None: all. The others broadcast.
         method: "direct": sums of products, in time `n * k`; "fft": by Fourier transforms, in time `(n + k) log(n + k)`,
             for floating-point data types, where the error of each element is relative to the largest, and one element
@@ -180,7 +181,7 @@ def correlate(
     axes: int | Sequence[int] | None = None,
     method: Method = "auto",
 ) -> Array:
-    """Correlate two arrays of as many axes: convolve the first with the second one's conjugate, reversed.
+    """Correlate two arrays with the same number of axes: convolve the first with the reversed conjugate of the second.
 
     Arguments, result and errors are those of `convolve`.
 

@@ -132,7 +132,7 @@ def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]
 
 
 def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> bool:
-    """Return whether padding removes all points of the transposed convolution's result along some axis."""
+    """Return whether the padding removes the whole result of the transposed convolution."""
     for n, stride, covered, pair in zip(spatial, what.strides, what.spans(taps), what.padding):
         if max(pair) >= (n - 1) * stride + covered:
             return True

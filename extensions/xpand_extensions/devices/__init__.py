@@ -1,7 +1,7 @@
-"""Where arrays lie: the devices of every library, moving arrays between them, and which one new arrays are made on.
+"""Devices of every library: listing them, moving arrays between them, and the default device for new arrays.
 
 A device is named by the library's own object, by a `DeviceInfo`, or by a string that means the same on every library:
-"cpu", "gpu", "cuda:1". Where there is no such device, the error names those there are.
+"cpu", "gpu", "cuda:1". If there is no such device, the error lists the available ones.
 """
 
 from ._info import DeviceFacts, DeviceInfo, MemoryStats

@@ -25,15 +25,15 @@ def devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple
 
     Args:
         xp: The library, by its namespace or name; the default one if omitted.
-        kind: "cpu", "gpu", "tpu", or the library's own word, such as "cuda". By default: all that hold values, so not
-            PyTorch's "meta", which is listed when asked for.
+        kind: "cpu", "gpu", "tpu", or the library's own name, such as "cuda". By default: all kinds that hold values.
+            PyTorch's "meta" must be named.
 
     Returns:
-        A `DeviceInfo` each, in the library's order, of all processes that take part.
+        A list of `DeviceInfo`, in the library's order, for all processes.
 
     Raises:
-        TypeError: `xp` is no namespace and no name, or `kind` no string.
-        ValueError: No such library, or it has no device of this kind; the message names those there are.
+        TypeError: `xp` is neither a namespace nor a name, or `kind` is not a string.
+        ValueError: No such library, or it has no device of this kind; the message lists the available ones.
 
     Source: `jax.devices`, PhiML's `Backend.list_devices`.
 
@@ -110,16 +110,16 @@ def of_kind(function: str, xp: Namespace, kind: str | None) -> tuple[DeviceInfo,
 
 
 def device(x: Array, /) -> Device | None:
-    """Return the device on which an array lies, as its library writes it; None where that isn't known.
+    """Return the device of an array, as the library's own object; None if it isn't known.
 
-    It isn't known of JAX's tracers, inside `jax.jit`, nor of arrays that `jit` of NumPy and others traces without
-    values. Nothing is computed, and no library raises for what is traced.
+    It isn't known for JAX's tracers inside `jax.jit`, nor for abstract arrays inside xpand's `jit`. Nothing is
+    computed, and traced arrays don't raise.
 
     Args:
         x: An array of any library, concrete, traced or lazy.
 
     Raises:
-        TypeError: `x` is no array.
+        TypeError: `x` is not an array.
 
     Source: the standard's `x.device`.
 
@@ -128,7 +128,7 @@ def device(x: Array, /) -> Device | None:
     'cpu'
     """
     if not is_array(x):
-        raise TypeError(f"device: x must be an array, got {describe(x)}; of a tree ask each leaf")
+        raise TypeError(f"device: x must be an array, got {describe(x)}; for a tree, call it on each leaf")
     return device_of_array(x)
 
 
@@ -136,14 +136,14 @@ def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace 
     """Return facts about a device.
 
     Args:
-        device: A device: the library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for
+        device: A device: the library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's name for
             it ("cuda"), either with a number ("cuda:1"), or a library's name for one device. Or an array: the device
             that it lies on. None: the default device.
         xp: The library, by its namespace or name; the default one if omitted. Not needed where `device` says it.
 
     Raises:
         TypeError: The argument is neither a device of the library nor an array.
-        ValueError: The library has no such device; the message names those there are. An array whose device isn't
+        ValueError: The library has no such device; the message lists the available ones. An array whose device isn't
             known, or an array or a `DeviceInfo` of another library than `xp`.
 
     Source: PhiML's `Backend.get_device` and `get_device_by_ref`.
@@ -162,13 +162,13 @@ def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace 
 
 @pluggable
 def default_device(xp: Namespace | str | None = None) -> Device:
-    """Return the device on which a library makes arrays where none is named, as the library writes it.
+    """Return a library's default device, as the library's own object.
 
     Args:
         xp: The library, by its namespace or name; the default one if omitted.
 
     Raises:
-        TypeError, ValueError: `xp` is no namespace, and no library's name.
+        TypeError, ValueError: `xp` is neither a namespace nor the name of a library.
 
     Source: the standard's `__array_namespace_info__().default_device`, PhiML's `Backend.get_default_device`.
 
@@ -249,7 +249,7 @@ def _listing(found: Any) -> str:
 
 @pluggable
 def process_index(xp: Namespace | str | None = None) -> int:
-    """Return the number of this process among those that compute together.
+    """Return the number of this process in a distributed computation.
 
     Args:
         xp: The library, by its namespace or name; the default one where omitted.
@@ -270,7 +270,7 @@ def process_index(xp: Namespace | str | None = None) -> int:
 
 @pluggable
 def process_indices(xp: Namespace | str | None = None) -> tuple[int, ...]:
-    """Return the numbers of all processes that compute together, in ascending order.
+    """Return the numbers of all processes of a distributed computation, in ascending order.
 
     Arguments and errors are those of `process_index`.
 
@@ -284,7 +284,7 @@ def process_indices(xp: Namespace | str | None = None) -> tuple[int, ...]:
 
 @pluggable
 def process_count(xp: Namespace | str | None = None) -> int:
-    """Return the number of processes that compute together.
+    """Return the number of processes of a distributed computation.
 
     Arguments and errors are those of `process_index`.
 
@@ -298,7 +298,7 @@ def process_count(xp: Namespace | str | None = None) -> int:
 
 @pluggable
 def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Namespace | str | None = None) -> None:
-    """Set the device on which a library makes arrays where none is named.
+    """Set the default device of a library, on which it creates arrays.
 
     Args:
         device: A device, as `to_device` takes it. None: the one that the library chooses by itself.
@@ -309,7 +309,7 @@ def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Names
 
     Raises:
         TypeError, ValueError: As `device_info`.
-        UnsupportedError: The library has several devices, and no default that could be set, as array-api-strict.
+        UnsupportedError: The library has several devices, but no default that can be set, such as array-api-strict.
 
     Source: `torch.set_default_device`, JAX's `jax_default_device`, PhiML's `Backend.set_default_device`.
 
@@ -323,7 +323,7 @@ def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Names
 def use_device(
     device: Device | DeviceInfo | str, /, *, xp: Namespace | str | None = None
 ) -> AbstractContextManager[Device]:
-    """Have a library make its arrays on a device inside a `with` block, where none is named.
+    """Set the default device of a library inside a `with` block.
 
     Args:
         device: A device, as `to_device` takes it.
@@ -337,7 +337,7 @@ def use_device(
 
     Raises:
         TypeError, ValueError: As `device_info`.
-        UnsupportedError: The library has several devices, and no default that could be set, as array-api-strict.
+        UnsupportedError: The library has several devices, but no default that can be set, such as array-api-strict.
 
     Source: `jax.default_device`, PyTorch's `with torch.device(...)`.
 

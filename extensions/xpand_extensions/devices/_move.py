@@ -33,7 +33,7 @@ def memory_errors(device: Device | str | None = None, /, *, xp: Namespace | str 
     """Raise `DeviceMemoryError` where a library runs out of memory inside a `with` block, for each library's own error.
 
     Arrays made by functions that failed are freed, also while the error is being handled: their local variables are
-    cleared. On JAX, work that is still under way fails when it is waited for; end the block with `synchronize`.
+    cleared. JAX computes asynchronously, so errors appear when results are needed: end the block with `synchronize`.
 
     Args:
         device: The device that the work is for, as `to_device` takes it; the message names it, and what is free there.
@@ -78,7 +78,7 @@ def raise_memory_error(function: str, error: Exception, info: DeviceInfo | None)
         if count is not None
     ]
     raise DeviceMemoryError(
-        f"{function}: out of memory{where}{': ' if known else ''}{', '.join(known)}; let go of arrays, work on smaller "
+        f"{function}: out of memory{where}{': ' if known else ''}{', '.join(known)}; delete arrays, work on smaller "
         f"parts, or use another device. The library says: {error}",
         requested,
         free,
@@ -134,21 +134,21 @@ def to_device(x: T, /, device: Device | DeviceInfo | str, *, copy: bool | None =
 
     Args:
         x: An array, or a tree of arrays, also of several libraries; containers of sparse arrays are trees too. Leaves
-            that are no arrays stay as they are.
-        device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for it
+            that are not arrays stay as they are.
+        device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's name for it
             ("cuda"), either with a number ("cuda:1"), or a library's name for one device ("device1" of
             array-api-strict). On JAX also a sharding.
-        copy: True for memory of its own in any case. False to raise where values would have to be copied. By
-            default, an array that is on the device already is returned as it is.
-        donate: A promise that `x` isn't used any more: its memory is freed at once where it can be, see `free`.
+        copy: True to always copy. False to raise where a copy would be needed. By default, an array that is on the
+            device already is returned unchanged.
+        donate: A promise that `x` isn't used any more: its memory is freed at once where possible, see `free`.
 
     Returns:
         `x` with its arrays there. Derivatives go through, and the arrays may be traced, where the library moves traced
         arrays.
 
     Raises:
-        TypeError: `device` is no device of the arrays' library; `copy` or `donate` is no bool.
-        ValueError: The library has no such device; the message names those there are. With `copy=False`, an array
+        TypeError: `device` is no device of the arrays' library; `copy` or `donate` is not a bool.
+        ValueError: The library has no such device; the message lists the available ones. With `copy=False`, an array
             that lies elsewhere.
         DeviceMemoryError: Too little memory there. Arrays moved before are freed.
 
@@ -195,11 +195,11 @@ def move(x: Array, device: Device, /, *, copy: bool | None = None) -> Array:
 
 
 def synchronize(x: T, /) -> T:
-    """Wait until the arrays of a tree are computed, so that time can be measured, and errors turn up here.
+    """Wait until the arrays of a tree are computed, to measure time or to get errors here.
 
     Args:
-        x: An array, or a tree of arrays, also of several libraries. Traced arrays, and other objects, are passed
-            over. So are Dask's, which are not under way: they are computed when `compute` or `persist` is called.
+        x: An array, or a tree of arrays, also of several libraries. Traced arrays and other objects are ignored. So are
+            Dask's arrays, which are computed only by `compute` or `persist`.
 
     Returns:
         `x` itself.
@@ -254,7 +254,7 @@ def is_available(x: object, /) -> bool:
 
 @pluggable
 def free(x: Array, /) -> bool:
-    """Free the memory of an array that isn't used any more, and say whether it was freed.
+    """Free the memory of an array that isn't used any more, and return whether it was freed.
 
     It is freed only where no other array can see it. On JAX the array is deleted, and raises when it is used. On
     PyTorch a tensor that shares its storage with no other one becomes one on the device "meta": of the same shape, and
@@ -269,7 +269,7 @@ def free(x: Array, /) -> bool:
         needed for a derivative.
 
     Raises:
-        TypeError: `x` is no array.
+        TypeError: `x` is not an array.
 
     Source: Nx's `backend_deallocate`, JAX's `Array.delete`.
 
@@ -278,5 +278,5 @@ def free(x: Array, /) -> bool:
     False
     """
     if not checks.is_array(x):
-        raise TypeError(f"free: x must be an array, got {describe(x)}; of a tree free each leaf")
+        raise TypeError(f"free: x must be an array, got {describe(x)}; for a tree, free each leaf")
     return is_concrete(x) and free.native(x)(x)

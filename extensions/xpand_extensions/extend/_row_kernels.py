@@ -32,8 +32,8 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
             at `index`. All values for one row count; of several that are set, the last one.
 
     Raises:
-        TypeError: An argument is no function, or `write` no mapping.
-        ValueError: `write` has the name of no update.
+        TypeError: An argument is not a function, or `write` is not a mapping.
+        ValueError: `write` has an unknown name.
 
     >>> import numpy as np
     >>> def add(table, index, values):

@@ -1,5 +1,7 @@
 """Division with the standard alone."""
 
+import math
+
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
@@ -24,8 +26,7 @@ def truncated_remainder(x: Array, y: Array, /) -> Array:
     defined = xp.isfinite(size) & (y != 0) & ~xp.isnan(y)
     bounded = defined & ~xp.isinf(y)
     part = xp.remainder(xp.where(bounded, size, xp.zeros_like(size)), xp.where(bounded, xp.abs(y), xp.ones_like(y)))
-    nan = xp.full((), float("nan"), dtype=x.dtype, device=checks.device_of(x))
-    return xp.where(defined, xp.copysign(xp.where(bounded, part, size), x), nan)
+    return xp.where(defined, xp.copysign(xp.where(bounded, part, size), x), math.nan)
 
 
 def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         found = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
     except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         # Libraries raise all of these if they don't export an array.
-        raise TypeError(f"convert: {describe(x)} gives its values to no other library ({error})") from error
+        raise TypeError(f"convert: {describe(x)} cannot export its values to other libraries ({error})") from error
     return numpy.asarray(found, copy=True) if copy else found
 
 
@@ -39,7 +39,7 @@ def _imported(x: Any, to: Namespace, library: str, copy: bool | None) -> Any:
     if flags is not None and not getattr(flags, "writeable", True):
         # Consumers of DLPack may not check whether memory is read-only.
         if copy is False:
-            raise copy_needed(f"the memory is read-only, which {library} may not heed")
+            raise copy_needed(f"the memory is read-only, which {library} may ignore")
         x = namespace("numpy").asarray(x, copy=True)
     try:
         return to.from_dlpack(x)
@@ -68,7 +68,7 @@ def pointer(x: Array, /) -> Pointer:
     try:
         on_host = capability.exported(x, to_host=True, copy=False)
     except TypeError as error:
-        raise UnsupportedError(f"pointer: {library_name(array_namespace(x))} gives no address ({error})") from error
+        raise UnsupportedError(f"pointer: {library_name(array_namespace(x))} has no address ({error})") from error
     return replace(capability.pointer(on_host), owner=x)
 
 

@@ -59,7 +59,7 @@ def _check(function: str, device: Device, xp: Namespace | str | None) -> None:
     if device is not None and device != default:
         library = library_name(namespace_or_default(xp, function))
         raise UnsupportedError(
-            f"{function}: {library} makes arrays on {default} where none is named, and lets nobody choose; pass "
+            f"{function}: {library} makes arrays on {default} by default, and this cannot be changed; pass "
             f"`device={device}` to creation functions, or move arrays with `to_device`"
         )
 

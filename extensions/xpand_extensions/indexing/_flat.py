@@ -29,7 +29,7 @@ def unravel_index(
         An array for each axis, of the shape of `indices` and the library's data type for indices.
 
     Raises:
-        TypeError: An argument of the wrong type, or indices that are no integers.
+        TypeError: An argument of the wrong type, or indices that are not integers.
         ValueError: A negative size, or an unknown mode.
         IndexError: Indices out of bounds.
 
@@ -62,7 +62,7 @@ def ravel_multi_index(
         An array of the shape to which the indices broadcast, of the library's data type for indices.
 
     Raises:
-        TypeError: An argument of the wrong type, indices that are no integers, or arrays of two libraries.
+        TypeError: An argument of the wrong type, indices that are not integers, or arrays of two libraries.
         ValueError: Not as many arrays as sizes, a negative size, an unknown mode, shapes that don't broadcast, or
             arrays on two devices.
         IndexError: Indices out of bounds.

@@ -43,7 +43,7 @@ def dynamic_slice(
         An array of the shape `sizes`: the element at `i` is that of `x` at `starts + i * strides`. A copy.
 
     Raises:
-        TypeError: An argument of the wrong type, starts that are no integers, or arrays of two libraries.
+        TypeError: An argument of the wrong type, starts that are not integers, or arrays of two libraries.
         ValueError: Not one start, size and stride for each axis, a slice larger than the array (unless it wraps),
             an unknown mode, "raise" where a start isn't known, or arrays on two devices.
         IndexError: A slice that doesn't lie within the array.
@@ -82,7 +82,7 @@ def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode
         An array of the shape and data type of `x`.
 
     Raises:
-        TypeError: An argument of the wrong type, starts that are no integers, values of a kind that doesn't promote to
+        TypeError: An argument of the wrong type, starts that are not integers, values of a kind that doesn't promote to
             that of `x`, or arrays of two libraries.
         ValueError: Not one start for each axis, values of other axes, a slice larger than the array, an unknown mode,
             "raise" where a start isn't known, or arrays on two devices.
@@ -134,7 +134,7 @@ def repeat(
     """
     repeats = checks.plain_integer(repeats)
     several: Any = repeats if not isinstance(repeats, int) and hasattr(repeats, "dtype") else None
-    given = repeats if several is None else None, axis, total_repeat_length
+    given = repeats if several is None else 0, axis, total_repeat_length
     implementation, number, size, axis, total = repeat.planned(_check_repeat, (x,), *given)
     if size is not None:
         x = array_namespace(x).reshape(x, (size,))
@@ -146,7 +146,7 @@ def repeat(
 
 def _check_repeat(
     function: str, x: Array, repeats: Any, axis: Any, total: Any
-) -> tuple[int | None, int | None, int, int | None]:
+) -> tuple[int, int | None, int, int | None]:
     """Check the arguments; return the repeats, the size of the only axis if `x` has to be flattened, axis and total."""
     checks.namespace_of(function, x=x)
     shape = checks.known_shape(function, "x", x)
@@ -159,9 +159,7 @@ def _check_repeat(
             raise ValueError(
                 f"{function}: total_repeat_length={total} must be 0 where x has no elements along axis {axis}"
             )
-    if repeats is not None:
-        repeats = checks.integer(function, "repeats", repeats, minimum=0)
-    return repeats, size, axis, total
+    return checks.integer(function, "repeats", repeats, minimum=0), size, axis, total
 
 
 def _traced(starts: Sequence[int | Array]) -> list[Array]:

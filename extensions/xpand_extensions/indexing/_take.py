@@ -94,7 +94,7 @@ def gather(
     mode: Mode | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Gather slices at indices along an axis, for each batch element its own.
+    """Gather slices at indices along an axis, with separate indices for each batch element.
 
     Without batch axes it is `take`.
 
@@ -102,7 +102,7 @@ def gather(
         x: An array of shape `(*batch, *before, n, *after)`, of any data type.
         indices: Integers of shape `(*batch, *positions)`. Batch sizes broadcast: each is that of `x`, or one of the two
             is 1. Negative indices count from the end.
-        axis: The axis of `x` of size `n`. It is no batch axis.
+        axis: The axis of `x` of size `n`. It must not be a batch axis.
         batch_dims: The number of batch axes, the first ones of both arrays.
         mode: As in `take`.
         fill_value: As in `take`.

@@ -11,7 +11,7 @@ from weakref import ref
 
 from xpand import trees
 from xpand._precision import MATMUL, PRECISION, compiled_for
-from xpand.extend import describe, library_of
+from xpand.extend import checks, library_of
 
 from .._captures import INLINED
 from .._dispatch import pluggable
@@ -135,8 +135,7 @@ def jit(
     >>> normal(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 0.6065])
     """
-    if not callable(function):
-        raise TypeError(f"jit: takes a function, got {describe(function)}")
+    checks.function("jit", function)
     check_compiler("jit", compiler)
     statics = Statics("jit", function, static_argnums, static_argnames)
     donated = statics.donated(donate_argnums)

@@ -51,13 +51,13 @@ class CompiledProgram:
         if structure != self.structure:
             raise TypeError(
                 f"{self.name}: compiled for arguments of the structure {self.structure}, got {structure}; static "
-                "arguments are part of the program and not handed over"
+                "arguments are part of the program and not passed"
             )
         for x, expected in zip(leaves, self.signature):
             if signature_of(x) != expected:
                 raise TypeError(
                     f"{self.name}: compiled for an argument of {_written(expected)}, got one of "
-                    f"{_written(signature_of(x))}; compile it again for that, or use `jit`, which does so by itself"
+                    f"{_written(signature_of(x))}; compile it again for that, or use `jit`, which does so automatically"
                 )
         return self.executable.run(*leaves)
 

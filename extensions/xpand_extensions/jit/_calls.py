@@ -335,7 +335,9 @@ def leaf_numbers(
     return tuple(found)
 
 
-def check_leaves(name: str, traced: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+def check_leaves(
+    name: str, traced: tuple[tuple[Any, ...], dict[str, Any]], static: str = "static_argnums or static_argnames"
+) -> None:
     """Check that the traced arguments of a call are trees of arrays and numbers.
 
     Raises:
@@ -349,5 +351,5 @@ def check_leaves(name: str, traced: tuple[tuple[Any, ...], dict[str, Any]]) -> N
             holds = "is" if leaf is tree else "contains"
             raise TypeError(
                 f"{name}: traced argument {key!r} {holds} {describe(leaf)}; traced arguments are arrays, numbers and "
-                "trees of these; declare others static with static_argnums or static_argnames"
+                f"trees of these; declare others static with {static}"
             )

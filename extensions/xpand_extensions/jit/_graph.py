@@ -47,7 +47,7 @@ def make_graph(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    """Make the function that returns the graph of another for arguments of given shapes.
+    """Return a function that returns the graph of `function` for arguments of given shapes.
 
     Args:
         function: As in `jit`.
@@ -69,8 +69,7 @@ def make_graph(
     >>> [node.name for node in graph.nodes]
     ['arg0_1', 'sin', 'mul', 'output']
     """
-    if not callable(function):
-        raise TypeError(f"make_graph: takes a function, got {describe(function)}")
+    checks.function("make_graph", function)
     statics = Statics("make_graph", function, static_argnums, static_argnames)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -95,7 +94,7 @@ def lower(
     static_argnames: str | Iterable[str] | None = None,
     compiler: str | None = None,
 ) -> Callable[..., Lowered]:
-    """Make the function that returns the program of another before compilation: `lower(f)(x).as_text()`.
+    """Return a function that returns the program of `function` before compilation: `lower(f)(x).as_text()`.
 
     Arguments and errors are those of `jit`; `jit(function).lower` is the same. On NumPy, the text for a named compiler
     tells which operations it leaves to NumPy, and why.
@@ -114,8 +113,7 @@ def lower(
     >>> lower(lambda x: 2 * x)(ShapeDtype((2,), np.float64)).compile()(np.ones(2))
     array([2., 2.])
     """
-    if not callable(function):
-        raise TypeError(f"lower: takes a function, got {describe(function)}")
+    checks.function("lower", function)
     check_compiler("lower", compiler)
     statics = Statics("lower", function, static_argnums, static_argnames)
 
@@ -173,8 +171,7 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
     >>> eval_shape(lambda x: x @ x.T, x)
     ShapeDtype(shape=(1000000, 1000000), dtype=torch.float32)
     """
-    if not callable(function):
-        raise TypeError(f"eval_shape: takes a function, got {describe(function)}")
+    checks.function("eval_shape", function)
     leaves, structure = trees.flatten((args, kwargs))
     leaves, like = _of_one_library("eval_shape", leaves, (args, kwargs))
     return eval_shape.native(*like)(Flat("eval_shape", function, structure, ()), *leaves)
@@ -246,7 +243,7 @@ def _check_dtype(function: str, dtype: DType) -> None:
     if library_of_dtype(dtype) == "builtins" and not (isinstance(dtype, str) and checks.is_dtype_name(dtype)):
         what = repr(dtype) if isinstance(dtype, str) else describe(dtype)
         raise TypeError(
-            f"{function}: what stands for an array must have a data type of a library, or the name of one, such as "
+            f"{function}: a placeholder for an array must have a data type of a library, or the name of one, such as "
             f"'float64', got {what}"
         )
 

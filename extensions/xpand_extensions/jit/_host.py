@@ -28,7 +28,7 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
         A function of the same arguments.
 
     Raises:
-        TypeError: `function` isn't callable, or `name` is no string.
+        TypeError: `function` isn't callable, or `name` is not a string.
 
     Source: `jax.named_call`.
 
@@ -36,8 +36,7 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     >>> "square" in named_call(lambda x: x * x, name="square").__name__
     True
     """
-    if not callable(function):
-        raise TypeError(f"named_call: takes a function, got {describe(function)}")
+    checks.function("named_call", function)
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"named_call: name must be a string, got {describe(name)}")
     known = name_of(function) if name is None else name
@@ -126,7 +125,7 @@ def io_callback(
         is called when a result is computed, each time.
 
     Raises:
-        TypeError: As `pure_callback`; or a derivative is asked for: as a function of the host it has none.
+        TypeError: As `pure_callback`; or a derivative is needed: functions on the host have none.
         ValueError: As `pure_callback`.
         UnsupportedError: On Dask, a function that returns nothing, since nothing is computed then.
 
@@ -154,13 +153,12 @@ def prepared(
         The function of NumPy arrays that returns a tuple of such, what these are, the arrays, and the structure of the
         result.
     """
-    if not callable(function):
-        raise TypeError(f"{name}: takes a function, got {describe(function)}")
+    checks.function(name, function)
     declared, of_result = trees.flatten(result_shape_dtypes)
     for each in declared:
         if not (hasattr(each, "shape") and hasattr(each, "dtype")):
             raise TypeError(
-                f"{name}: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
+                f"{name}: result_shape_dtypes must hold objects with a shape and a dtype (ShapeDtype), got "
                 f"{describe(each)}"
             )
     # PyTorch's compiler can't read dictionaries in trees, not even empty ones.
@@ -198,8 +196,8 @@ def lazy_apply(
         or lazy arrays it is called by `pure_callback`, and has no derivative.
 
     Raises:
-        TypeError: `func` is no function, no array is given, or as `pure_callback` raises.
-        ValueError: As many shapes as data types must be given where both are lists.
+        TypeError: `func` is not a function, no array is given, or as `pure_callback` raises.
+        ValueError: `shape` and `dtype` are lists of different lengths.
 
     Source: `array_api_extra.lazy_apply`.
 
@@ -207,8 +205,7 @@ def lazy_apply(
     >>> lazy_apply(np.cumsum, np.asarray([1.0, 2.0]), as_numpy=True)
     array([1., 3.])
     """
-    if not callable(func):
-        raise TypeError(f"lazy_apply: takes a function, got {describe(func)}")
+    checks.function("lazy_apply", func)
     arrays = {f"args[{i}]": x for i, x in enumerate(args) if checks.is_array(x)}
     if not arrays:
         raise TypeError("lazy_apply: an argument must be an array, got none")

@@ -1,6 +1,6 @@
 """Programs that solvers compile from the user's compiled functions, and store with these functions."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 from weakref import ref
 
@@ -8,7 +8,7 @@ from xpand import trees
 from xpand._precision import compiled_for
 from xpand.extend import Array, checks
 
-from .._captures import UNDIFFERENTIATED, Opaque
+from .._captures import Opaque
 from .._dispatch import pluggable
 from .._transformed import Transformed
 from ._calls import INSTEAD, Compiled
@@ -56,11 +56,7 @@ _SHARED: Final = Compiled[Callable[..., Any]](reused, None)
 
 
 def reused_by(
-    jit: Callable[..., Any],
-    is_native: Callable[[Any], bool] = lambda _: False,
-    *,
-    compiles_large: bool = True,
-    are_constant: Callable[[Sequence[Any]], bool] = lambda _: False,
+    jit: Callable[..., Any], is_native: Callable[[Any], bool] = lambda _: False, *, compiles_large: bool = True
 ) -> Callable[..., Any]:
     """Make a library's implementation of `reused`.
 
@@ -68,8 +64,6 @@ def reused_by(
         jit: The library's.
         is_native: Whether a function is compiled by the library itself, and not by xpand.
         compiles_large: Whether programs of large operations are faster than these operations one by one.
-        are_constant: Whether no transformation traces the leaves of arguments, which tells that no derivative is taken
-            of a program without the user's functions.
     """
 
     def reused(
@@ -81,23 +75,10 @@ def reused_by(
         key: Hashable,
         small: bool = False,
     ) -> Any:
-        if not of and are_constant(trees.leaves(args)):
-            function, key = _undifferentiated(function), (key, UNDIFFERENTIATED)
         found = program_of(jit, function, args, of, key, is_native) if small or compiles_large else None
         return function(*args) if found is None else found[0](*found[1])
 
     return reused
-
-
-def _undifferentiated(function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any) -> Any:
-        token = UNDIFFERENTIATED.set(True)
-        try:
-            return function(*args)
-        finally:
-            UNDIFFERENTIATED.reset(token)
-
-    return call
 
 
 def program_of(

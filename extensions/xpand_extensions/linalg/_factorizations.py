@@ -48,7 +48,7 @@ def triangular_solve(
         a: Square matrices, shape `(..., n, n)`, of a floating-point data type. Only one triangle is read.
         b: One vector, shape `(n,)`, or matrices, shape `(..., n, k)`, of a floating-point data type; the two are
             promoted. Stacks of matrices broadcast.
-        lower: Which triangle: the lower one, else the upper one.
+        lower: True for the lower triangle, False for the upper one.
         transpose: Solve with the transpose of `a`.
         conjugate: Solve with the complex conjugate of `a`; with `transpose` too, with its adjoint.
         unit_diagonal: Take the diagonal to be ones, and don't read it.
@@ -60,7 +60,7 @@ def triangular_solve(
         error.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't floating-point, options that are no bools.
+        TypeError: No array, arrays of two libraries, data types that aren't floating-point, options that are not bools.
         ValueError: Shapes that don't fit, arrays on two devices.
 
     Source: `jax.lax.linalg.triangular_solve`; `scipy.linalg.solve_triangular`, which raises for zeros.
@@ -112,7 +112,7 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
         The solution, of the shape of `b` with the stacks broadcast, and the promoted data type.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't floating-point, `lower` no bool.
+        TypeError: No array, arrays of two libraries, data types that aren't floating-point, `lower` is not a bool.
         ValueError: Shapes that don't fit, arrays on two devices.
 
     Source: `scipy.linalg.cho_solve`.
@@ -137,7 +137,7 @@ def _check_cholesky(function: str, c: Array, b: Array, lower: Any) -> tuple[chec
 
 @pluggable
 def lu_factor(x: Array, /) -> LUFactors:
-    """Factor matrices into a lower and an upper triangle, with exchange of rows, for `lu_solve`.
+    """Factor matrices into a lower and an upper triangle, with row exchanges, for `lu_solve`.
 
     Args:
         x: Matrices, shape `(..., m, n)`, of a floating-point data type.
@@ -166,7 +166,7 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 @pluggable
 def lu(x: Array, /) -> LUResult:
-    """Factor matrices into a lower and an upper triangle, with exchange of rows.
+    """Factor matrices into a lower and an upper triangle, with row exchanges.
 
     Args:
         x: Matrices, shape `(..., m, n)`, of a floating-point data type.
@@ -210,7 +210,7 @@ def lu_solve(
         it is infinite or NaN.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types of another kind, options that are no bools.
+        TypeError: No array, arrays of two libraries, data types of another kind, options that are not bools.
         ValueError: Shapes that don't fit, arrays on two devices.
 
     Source: `scipy.linalg.lu_solve`.
@@ -246,7 +246,7 @@ def _check_lu_solve(
 
 @pluggable
 def expm(x: Array, /) -> Array:
-    """Take the exponential of square matrices: the sum of `x^k / k!` over all k.
+    """Compute the matrix exponential of square matrices: the sum of `x^k / k!` over all k.
 
     Args:
         x: Square matrices, shape `(..., n, n)`, of a floating-point data type.
@@ -274,16 +274,17 @@ def expm(x: Array, /) -> Array:
 
 @pluggable
 def logm(x: Array, /) -> Array:
-    """Take the principal logarithm of square matrices: the inverse of `expm`, with eigenvalues between -πi and πi.
+    """Compute the principal matrix logarithm of square matrices: the inverse of `expm`, with eigenvalues between -πi
+    and πi.
 
     Args:
         x: Square matrices, shape `(..., n, n)`, of a floating-point data type.
 
     Returns:
         An array of the same shape and data type. As with numbers, the logarithm of a real matrix with a negative
-        eigenvalue is NaN, whole, and that of the same matrix of a complex data type isn't. NaN, too, for a matrix with
-        an eigenvalue of zero or values that aren't finite. (A singular matrix whose eigenvalues of zero come out as
-        small numbers may give a result that is finite and means nothing.)
+        eigenvalue is NaN; that of the same matrix with a complex data type is not. NaN, too, for a matrix with an
+        eigenvalue of zero or values that aren't finite. (A singular matrix whose eigenvalues of zero come out as small
+        numbers may give a finite but meaningless result.)
 
     Raises:
         TypeError: No array, or a data type that isn't floating-point.

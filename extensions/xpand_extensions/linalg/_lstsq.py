@@ -26,7 +26,7 @@ class LstsqResult(NamedTuple):
 
 
 def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -> LstsqResult:
-    """Find the `x` that makes `A @ x - b` smallest: of those that do, the one of least norm.
+    """Solve `A x = b` by least squares: find the `x` of least norm that minimizes the norm of `A @ x - b`.
 
     Args:
         A: Matrices, shape `(..., m, n)`, of a floating-point data type and any rank.
@@ -44,7 +44,7 @@ def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -
 
     Raises:
         TypeError: No array, arrays of two libraries, data types that aren't floating-point, a sparse matrix, an `axis`
-            or `rtol` that is no number.
+            or `rtol` that is not a number.
         ValueError: Shapes that don't fit, an `axis` other than -2 and -1, a negative `rtol`, arrays on two devices.
 
     The solution is differentiable where the rank doesn't change. One singular value decomposition of each matrix.

@@ -12,7 +12,7 @@ from ._plan import METHODS, from_lists, plan_of
 
 @pluggable
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
-    """Sum products of the elements of any number of arrays, as Einstein's notation says.
+    """Evaluate an Einstein summation of any number of arrays.
 
     Args:
         subscripts: A letter for each axis of each operand, the operands separated by commas; after `->`, the letters of
@@ -22,16 +22,16 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
             `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
         *operands: Arrays of numeric data types, which are promoted together. Axes of one letter have one size, or size
             one, which broadcasts.
-        optimize: How the order of the products is found: True, or the name of a method of opt_einsum, such as "optimal"
-            or "greedy"; False: from left to right. The order for a formula and its shapes is kept. With
-            three or more operands, only False works without the package opt_einsum.
+        optimize: The method that finds the order of the products: True for the default, or the name of a method of
+            opt_einsum, such as "optimal" or "greedy"; False: from left to right. The order for a formula and its shapes
+            is cached. With three or more operands, only False works without the package opt_einsum.
 
     Returns:
         An array of the promoted data type, in which the sums are taken.
 
     Raises:
-        TypeError: No operand, or one that is no array; arrays of two libraries; data types that don't promote.
-        ValueError: A formula that is none or does not fit the operands, an unknown method, arrays on two devices.
+        TypeError: No operand, or one that is not an array; arrays of two libraries; data types that don't promote.
+        ValueError: An invalid formula, or one that does not fit the operands, an unknown method, arrays on two devices.
         ModuleNotFoundError: opt_einsum is needed and not installed.
 
     Costs as many operations as the pairwise products need in the order found: with three or more operands often far
@@ -73,7 +73,7 @@ def dot_general(
     axes: tuple[Sequence[int], Sequence[int]],
     batch_axes: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Array:
-    """Multiply two arrays, sum over some axes, and run over others of both together.
+    """Multiply two arrays, with sums over pairs of axes, and with batch axes.
 
     Args:
         x1: An array of a numeric data type.
@@ -87,7 +87,7 @@ def dot_general(
         the promoted data type, in which the sums are taken.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote, axes that are no
+        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote, axes that are not
             integers.
         ValueError: Axes that don't exist, are named twice, or differ in number or size; arrays on two devices.
 
@@ -178,7 +178,7 @@ def _check_matvec(function: str, a: Array, x: Array) -> tuple[checks.Conversion]
 
 @pluggable
 def kron(a: Array, b: Array, /) -> Array:
-    """Take the Kronecker product: an array of blocks, each `b` times one element of `a`.
+    """Compute the Kronecker product: an array of blocks, each `b` times one element of `a`.
 
     Args:
         a: An array of a numeric data type.
@@ -209,11 +209,11 @@ def _check_kron(function: str, a: Array, b: Array) -> tuple[checks.Conversion]:
 
 @pluggable
 def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
-    """Take the diagonal of two axes.
+    """Return the diagonal of two axes.
 
     Args:
         x: An array of two or more axes, of any data type.
-        offset: Which diagonal: of the elements whose index along `axis2` is by `offset` larger than along `axis1`.
+        offset: The diagonal: the index of its elements along `axis2` is larger by `offset` than along `axis1`.
         axis1: The axis of the rows.
         axis2: The axis of the columns.
 
@@ -222,7 +222,7 @@ def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) 
         array. It may be a view, which can't be written to.
 
     Raises:
-        TypeError: No array, or options that are no integers.
+        TypeError: No array, or options that are not integers.
         ValueError: No such axes, or the same one twice.
 
     Source: `numpy.diagonal`.

@@ -28,7 +28,7 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
     """Check right-hand sides and a guess for matrices; convert them to vectors along the last axis.
 
     Raises:
-        TypeError: Vectors that are no arrays of the matrices' library, or not of a floating-point data type.
+        TypeError: Vectors that are not arrays of the matrices' library, or not of a floating-point data type.
         ValueError: Shapes that don't fit, arrays on two devices.
     """
     matrix = operator.values
@@ -131,7 +131,7 @@ def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
         return (10 * max(size, 1),)
     if isinstance(max_steps, (list, tuple, range)):
         if not max_steps:
-            raise ValueError("solve: max_steps must name a number of steps or several, got an empty sequence")
+            raise ValueError("solve: max_steps must be a number of steps or a sequence of them, got an empty sequence")
         return tuple([checks.integer("solve", "max_steps", each, minimum=0) for each in max_steps])
     return (checks.integer("solve", "max_steps", max_steps, minimum=0),)
 

@@ -165,8 +165,8 @@ class _Derivatives:
         if bool(array_namespace(status).any(status != int(Status.CONVERGED))):
             raise ConvergenceError(
                 f"solve: the system of a derivative has not converged by method {str(options.method)!r}; allow more "
-                "steps with `max_steps`, loosen `rtol`, or pass a `preconditioner`. What was found is in this error's "
-                "attribute `result`; throw=False takes the best that was found for the derivative",
+                "steps with `max_steps`, loosen `rtol`, or pass a `preconditioner`. The result is in this error's "
+                "attribute `result`; throw=False uses the best solution found for the derivative",
                 found,
             )
 

@@ -40,7 +40,7 @@ class System:
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """Return the user's functions; None stands for one that isn't given."""
+        """Return the user's functions; a missing one is None."""
         own = () if isinstance(self.operator, Matrix) else self.operator.operator.functions
         return *own, *filter(callable, trees.leaves(self.preconditioner))
 

@@ -16,7 +16,7 @@ from ..sparse._convert import FORMATS
 def matrix_from_function(
     function: Callable[..., Any], /, example: trees.Tree, *, args: tuple[Any, ...] = (), format: sparse.Format = "csr"
 ) -> tuple[sparse.Sparse, Array]:
-    """Find the matrix of a linear function, and the offset of an affine one, from the structure of the function.
+    """Return the matrix of a linear function, and the offset of an affine one, by tracing the function once.
 
     Args:
         function: Takes a tree of arrays, and `args`; returns a tree of arrays. It must be written with the standard and
@@ -34,7 +34,7 @@ def matrix_from_function(
         Both are of the library and on the device of the example.
 
     Raises:
-        TypeError: An argument that is no function or no tree of floating-point arrays, or (`NonlinearError`,
+        TypeError: An argument that is not a function, or not a tree of floating-point arrays, or (`NonlinearError`,
             `TracedError`, with the place in the function) an operation that isn't linear, or needs values.
         ValueError: No such format.
 
@@ -58,8 +58,7 @@ def matrix_from_function(
     from ..tracing._affine_maps import below
     from ..tracing._core import Aval, bare
 
-    if not callable(function):
-        raise TypeError(f"matrix_from_function: takes a function, got {describe(function)}")
+    checks.function("matrix_from_function", function)
     checks.choice("matrix_from_function", "format", format, FORMATS)
     leaves, structure = trees.flatten(example)
     base = _namespace(leaves)
@@ -90,8 +89,8 @@ def _namespace(leaves: Sequence[Any]) -> Namespace:
     for x in leaves:
         if not (hasattr(x, "shape") and hasattr(x, "dtype")):
             raise TypeError(
-                f"matrix_from_function: example must be a tree of arrays, or of what has a shape and a data type, got "
-                f"{describe(x)}"
+                f"matrix_from_function: example must be a tree of arrays, or of objects with a shape and a data type, "
+                f"got {describe(x)}"
             )
     arrays = {f"example[{i}]": x for i, x in enumerate(leaves) if checks.is_array(x)}
     found = checks.namespace_of("matrix_from_function", **arrays) if arrays else namespace_with(leaves[0].dtype)

@@ -8,7 +8,6 @@ from xpand.extend import Array, checks, describe
 
 from .. import autodiff
 from .._transforms_patterns import in_namespace_of
-from ..control_flow._trees import function_of
 from ..sparse._containers import CSR, Sparse
 from ..sparse._convert import any_sparse, tocsr
 from ..sparse._pattern import are_concrete
@@ -30,7 +29,7 @@ class LinearOperator:
         positive_definite: Whether it is symmetric and all its eigenvalues are positive: a promise.
 
     Raises:
-        TypeError: An argument that is no function, `args` that are no tuple, flags that are no bools.
+        TypeError: An argument that is not a function, `args` that are not a tuple, flags that are not bools.
 
     It is a tree, of `args`.
 
@@ -54,9 +53,9 @@ class LinearOperator:
         positive_definite: bool = False,
     ) -> None:
         """Store the function and its properties."""
-        function_of("LinearOperator", "function", function)
+        checks.function("LinearOperator", function, "function")
         if transposed is not None:
-            function_of("LinearOperator", "transposed", transposed)
+            checks.function("LinearOperator", transposed, "transposed")
         if not isinstance(args, tuple):
             raise TypeError(f"LinearOperator: args must be a tuple, got {describe(args)}; write `args=(a,)` for one")
         checks.boolean("LinearOperator", "symmetric", symmetric)

@@ -12,7 +12,7 @@ from ..devices._move import on_host
 from ..linalg._checks import axis_of, columns_of, stack_of
 from ..sparse._containers import make_known
 from ..sparse._convert import any_sparse
-from ._factorization import transpose
+from ._factorization import check_square, transpose
 from ._operators import times
 
 
@@ -304,12 +304,8 @@ def _smoothed(
 def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
     """Check that there are square matrices of a floating-point data type; return them, and their namespace."""
     A = any_sparse(function, "A", A)
-    values = A.values if isinstance(A, sparse.Sparse) else A
-    xp = array_namespace(values)
-    checks.dtype(function, "A", xp, values, checks.FLOATING)
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2] or (isinstance(A, sparse.Sparse) and A.sparse_ndim != 2):
-        raise ValueError(f"{function}: A must hold square matrices, (..., n, n), got the shape {tuple(A.shape)}")
-    return xp, A
+    check_square(function, A)
+    return array_namespace(A.values if isinstance(A, sparse.Sparse) else A), A
 
 
 def matrix_on_host(function: str, A: Any) -> sparse.CSR:

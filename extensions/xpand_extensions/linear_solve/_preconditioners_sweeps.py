@@ -1,14 +1,149 @@
 """Preconditioners of two triangular systems: SSOR, and incomplete factors on the pattern of the matrix."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from xpand.extend import Array, Namespace, checks
+from xpand import array_namespace
+from xpand.extend import Array, LibraryArray, Namespace, checks
 
-from .. import sparse
+from .. import scatter, sparse
+from ..sparse._products import csr_rows
 from ._factorization import Factorization
-from ._incomplete import incomplete
 from ._preconditioners import Preconditioner, diagonal_of, matrix_of, matrix_on_host, on_device, scaled
 from ._triangular import triangular
+
+_MOST_SWEEPS = 200
+_ROUNDING = 4.0
+
+
+class _Pattern(NamedTuple):
+    """The positions of entries, and for each product of two entries the one that it is subtracted from."""
+
+    rows: LibraryArray
+    columns: LibraryArray
+    diagonal: LibraryArray
+    """The position of the diagonal's entry, for each row."""
+    left: LibraryArray
+    right: LibraryArray
+    target: LibraryArray
+    """For each product the positions of its factors, and of the entry that it is subtracted from."""
+
+
+def incomplete(function: str, a: sparse.CSR, symmetric: bool) -> tuple[sparse.COO, LibraryArray, sparse.COO]:
+    """Return the unit lower factor, the pivots, and the unit upper factor, `L diag(pivots) U`.
+
+    Raises:
+        ValueError: A pivot is zero or not finite, or for a symmetric matrix not positive.
+    """
+    xp = array_namespace(a.values)
+    pattern = _pattern(xp, a)
+    values = _symmetric(xp, a, pattern) if symmetric else a.values
+    found = _swept(xp, values, pattern)
+    if found is None:
+        found = _by_rows(xp, values, pattern)
+    pivots = xp.take(found, pattern.diagonal)
+    good = xp.isfinite(pivots) & (pivots != 0)
+    if symmetric:
+        good = good & (xp.real(pivots + 0j) > 0)
+    if not bool(xp.all(good)):
+        row = int(xp.argmin(xp.astype(good, xp.int8)))
+        raise ValueError(
+            f"{function}: the pivot of row {row} is {pivots[row]}, which no factor can be divided by; add to the "
+            "diagonal of A for the preconditioner, reorder its rows, or use `ssor` or `multilevel`"
+        )
+    below, above = pattern.rows > pattern.columns, pattern.rows < pattern.columns
+    lower = _unit(xp, a, found[below], pattern.rows[below], pattern.columns[below])
+    if symmetric:
+        values = found[below] if not xp.isdtype(found.dtype, "complex floating") else xp.conj(found[below])
+        return lower, pivots, _unit(xp, a, values, pattern.columns[below], pattern.rows[below])
+    over = found[above] / xp.take(pivots, pattern.rows[above])
+    return lower, pivots, _unit(xp, a, over, pattern.rows[above], pattern.columns[above])
+
+
+def _unit(xp: Namespace, a: sparse.CSR, values: LibraryArray, rows: LibraryArray, columns: LibraryArray) -> sparse.COO:
+    """Return a triangle with ones on its diagonal."""
+    positions = xp.arange(a.shape[0], dtype=rows.dtype)
+    coords = xp.concat([rows, positions]), xp.concat([columns, positions])
+    return sparse.COO(xp.concat([values, xp.ones(a.shape[0], dtype=values.dtype)]), coords, a.shape, check=False)
+
+
+def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
+    size = a.shape[0]
+    rows = xp.astype(csr_rows(a.indptr, nse=a.nse), xp.int64)
+    columns, starts = xp.astype(a.indices, xp.int64), xp.astype(a.indptr, xp.int64)
+    keys = rows * size + columns
+    diagonal = xp.searchsorted(keys, xp.arange(size, dtype=xp.int64) * (size + 1))
+    # For each entry (i, k) below the diagonal, the entries (k, j) of row k beyond its diagonal.
+    (below,) = xp.nonzero(rows > columns)
+    row = xp.take(columns, below)
+    first = xp.take(diagonal, row) + 1
+    counts = xp.take(starts, row + 1) - first
+    left = xp.repeat(below, counts)
+    ends = xp.cumulative_sum(counts)
+    total = int(ends[-1]) if counts.shape[0] else 0
+    right = xp.arange(total, dtype=xp.int64) + xp.repeat(first - (ends - counts), counts)
+    position, in_pattern = _found(xp, keys, xp.take(rows, left) * size + xp.take(columns, right))
+    return _Pattern(rows, columns, diagonal, left[in_pattern], right[in_pattern], position[in_pattern])
+
+
+def _found(xp: Namespace, keys: LibraryArray, wanted: LibraryArray) -> tuple[LibraryArray, LibraryArray]:
+    """Return the positions of numbers among sorted ones, and which numbers were found."""
+    position = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(keys.shape[0] - 1, 0), dtype=xp.int64))
+    return position, xp.take(keys, position) == wanted if keys.shape[0] else wanted < 0
+
+
+def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> LibraryArray:
+    """Return the values of the matrix whose upper triangle mirrors the lower one."""
+    size = a.shape[0]
+    keys = pattern.rows * size + pattern.columns
+    mirrored = pattern.columns * size + pattern.rows
+    position, there = _found(xp, keys, mirrored)
+    other = xp.where(there, xp.take(a.values, position), xp.zeros_like(a.values))
+    other = xp.conj(other) if xp.isdtype(other.dtype, "complex floating") else other
+    return xp.where(pattern.rows >= pattern.columns, a.values, other)
+
+
+def _swept(xp: Namespace, values: LibraryArray, pattern: _Pattern) -> LibraryArray | None:
+    """Iterate the equations of the factors until nothing changes; None if that does not happen."""
+    below = pattern.rows > pattern.columns
+    pivot_of = xp.take(pattern.diagonal, pattern.columns)
+    one = xp.ones_like(values)
+    real = xp.abs(values)
+    bound = _ROUNDING * float(xp.finfo(values.dtype).eps)
+    found = xp.where(below, values / _safe(xp, xp.take(values, pivot_of)), values)
+    for _ in range(_MOST_SWEEPS):
+        products = xp.take(found, pattern.left) * xp.take(found, pattern.right)
+        sums = scatter.segment_sum(products, pattern.target, num_segments=values.shape[0])
+        divisor = xp.where(below, _safe(xp, xp.take(found, pivot_of)), one)
+        after = (values - sums) / divisor
+        change = xp.abs(after - found) * xp.abs(divisor)
+        if not bool(xp.all(xp.isfinite(change))):
+            return None
+        found = after
+        if bool(xp.all(change <= bound * (real + xp.abs(sums)))):
+            return found
+    return None
+
+
+def _safe(xp: Namespace, pivots: LibraryArray) -> LibraryArray:
+    return xp.where(pivots == 0, xp.ones_like(pivots), pivots)
+
+
+def _by_rows(xp: Namespace, values: LibraryArray, pattern: _Pattern) -> LibraryArray:
+    """Eliminate row by row, in order."""
+    found = [complex(x) if xp.isdtype(values.dtype, "complex floating") else float(x) for x in values]
+    rows = [int(x) for x in pattern.rows]
+    columns = [int(x) for x in pattern.columns]
+    diagonal = [int(x) for x in pattern.diagonal]
+    products: dict[int, list[tuple[int, int]]] = {}
+    for left, right, target in zip(pattern.left, pattern.right, pattern.target):
+        products.setdefault(int(target), []).append((int(left), int(right)))
+    for position, (row, column) in enumerate(zip(rows, columns)):
+        value = found[position] - sum(found[left] * found[right] for left, right in products.get(position, ()))
+        if row > column:
+            pivot = found[diagonal[column]]
+            value = value / pivot if pivot else float("inf")
+        found[position] = value
+    return xp.asarray(found, dtype=values.dtype)
 
 
 class Triangles(Preconditioner):

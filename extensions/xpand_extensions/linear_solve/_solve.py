@@ -1,6 +1,6 @@
 """Solve linear systems by a given or a default method, with a status for each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -265,19 +265,20 @@ def _iterative(
         b = b - outside
         x0 = None if x0 is None else x0 - along(system.basis, x0)
     by = least_squares if options.method.name in methods.LEAST_SQUARES else square
-    solved = partial(by, options=options)
+    solved = partial(_with_norm, by, options)
     if reports:  # the program calls this call's report
-        x, found = solved(system, b, x0, criterion)
+        x, found, size = solved(system, b, x0, criterion)
     else:
-        x, found = reused(solved, b, system, b, x0, criterion, of=system.functions, key=(by, options))
+        x, found, size = reused(solved, b, system, b, x0, criterion, of=system.functions, key=(by, options))
     calls, residual, status = found.calls, found.residual, found.status
     if outside is not None:
         calls = calls + 1
         residual, status = _judged(system, problem.b, outside, found, criterion)
+        size = norm(residual)
     if len(options.stops) > 1:
         # The derivative of each row is that of the solution.
         x = found.x + (x - autodiff.stop_gradient(x))
-    fields = x, residual, norm(residual), found.steps, calls, status
+    fields = x, residual, size, found.steps, calls, status
     if not options.record:
         return fields
     steps = found.steps
@@ -285,6 +286,12 @@ def _iterative(
         return *fields, found.history
     width = 1 if 0 in steps.shape else int(array_namespace(steps).max(steps)) + 1
     return *fields, found.history[..., :width]
+
+
+def _with_norm(by: Callable[..., tuple[Array, Found]], options: Options, *given: Any) -> tuple[Array, Found, Array]:
+    """Return a solution, its record, and the norm of its residual: as operations of their own JAX compiles ten."""
+    x, found = by(*given, options=options)
+    return x, found, norm(found.residual)
 
 
 def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[int, ...]) -> tuple[Array, ...]:

@@ -82,7 +82,7 @@ def solve_triangular(
             of matrices broadcast.
         axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., n)`, and
             the axes before broadcast with the stack of A.
-        lower: Which triangle: the lower one, else the upper one.
+        lower: True for the lower triangle, False for the upper one.
         unit_diagonal: Take the diagonal to be ones, and don't read it.
         transposed: Solve with the transpose of that triangle.
 
@@ -93,11 +93,11 @@ def solve_triangular(
     Raises:
         TypeError: No matrix, no array, arrays of two libraries, data types that aren't floating-point.
         ValueError: Matrices that aren't square, shapes that don't fit, an `axis` other than -2 and -1; a zero on the
-            diagonal, or, of a sparse matrix, none kept there.
+            diagonal, or, of a sparse matrix, no stored element there.
 
     For stacks in which some matrices may be singular, `factorize(A, method="lower")` says which are, and solves for the
     others. Sparse triangles that lie in the host's memory are solved by SuperLU. Those that lie on another device are
-    solved there, level by level: all unknowns at once that don't wait for each other.
+    solved there, level by level: unknowns that don't depend on each other together.
 
     Source: `scipy.linalg.solve_triangular`, `scipy.sparse.linalg.spsolve_triangular`; PhiML's `solve_triangular`.
 
@@ -125,8 +125,8 @@ def _no_zeros(found: Array) -> None:
     """Raise if a diagonal is known to contain a zero."""
     if is_concrete(found) and bool(array_namespace(found).any(found)):
         raise ValueError(
-            "solve_triangular: A has a zero on the diagonal, or nothing kept there, and is singular; of a stack, "
-            "`factorize(A, method='lower')` (or 'upper') tells which, and solves with the others"
+            "solve_triangular: A has a zero on the diagonal, or no stored element there, and is singular; for a stack, "
+            "`factorize(A, method='lower')` (or 'upper') reports which, and solves the others"
         )
 
 

@@ -113,7 +113,7 @@ class Vectors:
                 parts.append(part if part.dtype == self.dtype else xp.astype(part, self.dtype))
         return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=-1)
 
-    def scalar(self, what: str, value: Any) -> Array:
+    def scalar(self, what: str, value: Any, fix: str = "reduce it, for example with `xp.sum`") -> Array:
         """Check that a value is one real number for each problem, and return it in the data type of the vectors."""
         numbers = "one number" if not self.batch_ndim else "one number for each problem"
         if not is_number(value):
@@ -124,9 +124,9 @@ class Vectors:
         if checks.kind(xp, x.dtype) != "real":
             raise TypeError(f"{self.function}: {what} real floating-point numbers, got {x.dtype}")
         if tuple(x.shape) != self.batch:
-            remedy = "; reduce it, for example with `xp.sum`" if len(x.shape) > len(self.batch) else ""
+            fix = f"; {fix}" if len(x.shape) > len(self.batch) else ""
             raise ValueError(
-                f"{self.function}: {what} {numbers}, an array of shape {self.batch}, got shape {tuple(x.shape)}{remedy}"
+                f"{self.function}: {what} {numbers}, an array of shape {self.batch}, got shape {tuple(x.shape)}{fix}"
             )
         return x if x.dtype == self.dtype else xp.astype(x, self.dtype)
 
@@ -183,7 +183,9 @@ def limits_of(
     checkpoints = None
     if isinstance(max_steps, (list, tuple, range)):
         if not max_steps:
-            raise ValueError(f"{function}: max_steps must name a number of steps or several, got an empty sequence")
+            raise ValueError(
+                f"{function}: max_steps must be a number of steps or a sequence of them, got an empty sequence"
+            )
         checkpoints = tuple([checks.integer(function, "max_steps", each, minimum=0) for each in max_steps])
         steps = max(checkpoints)
     elif max_steps is None:
@@ -197,7 +199,7 @@ def tolerance(function: str, name: str, value: Any) -> float:
     """Check a tolerance.
 
     Raises:
-        TypeError: It is no real number.
+        TypeError: It is not a real number.
         ValueError: It is negative or not finite.
     """
     result = number(function, name, value)
@@ -230,9 +232,9 @@ def common(
     function: str, f: Any, method: Any, methods: Sequence[str], args: Any, callback: Any, throw: Any
 ) -> tuple[Any, ...]:
     """Check the arguments that all functions have; return the parameters of `f`."""
-    callable_of(function, "f", f)
+    checks.function(function, f, "f")
     if callback is not None:
-        callable_of(function, "callback", callback)
+        checks.function(function, callback, "callback")
     checks.boolean(function, "throw", throw)
     parameters = args_of(function, args)
     checks.choice(function, "method", method, tuple(methods))
@@ -243,17 +245,7 @@ def args_of(function: str, args: Any) -> tuple[Any, ...]:
     """Check the further arguments of a function."""
     if not isinstance(args, (tuple, list)):
         raise TypeError(
-            f"{function}: args must be a tuple of what the function takes besides x, got {describe(args)}; write "
+            f"{function}: args must be a tuple of the function's further arguments, got {describe(args)}; write "
             "`args=(a,)` for one"
         )
     return tuple(args)
-
-
-def callable_of(function: str, name: str, value: Any) -> None:
-    """Check that an argument is a function.
-
-    Raises:
-        TypeError: It isn't.
-    """
-    if not callable(value):
-        raise TypeError(f"{function}: {name} must be a function, got {describe(value)}")

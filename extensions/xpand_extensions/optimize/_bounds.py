@@ -24,8 +24,8 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
         return Box()
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise TypeError(
-            f"{function}: bounds must be a pair (lower, upper), each a number, a tree like x0 or None, got "
-            f"{describe(bounds)}"
+            f"{function}: bounds must be a pair (lower, upper) for all variables, each a number, a tree like x0 or "
+            f"None, got {describe(bounds)}"
         )
     if any(checks.kind(vectors.xp, dtype) == "complex" for dtype in vectors.dtypes):
         raise TypeError(f"{function}: bounds are for real variables, and x0 holds complex ones")
@@ -66,9 +66,10 @@ def _vector(function: str, name: str, bound: Any, vectors: Vectors) -> Array | N
     leaves, found = trees.flatten(bound)
     if not same_structure(found, structure):
         if len(leaves) != 1 or checks.is_array(leaves[0]) or leaves[0] is not bound:
+            like = "an array" if structure.num_nodes == 1 else f"of the structure {structure}"
             raise TypeError(
-                f"{function}: the {name} bound must be a number or a tree like x0, of the structure {structure}, got "
-                f"{found}"
+                f"{function}: the {name} bound must be a number or a tree like x0, {like}, got {describe(bound)}; "
+                "bounds are a pair (lower, upper) for all variables"
             )
         leaves = [bound] * structure.num_leaves
     wide = []

@@ -18,7 +18,7 @@ from ._arguments import Limits, Vectors, common, limits_of
 from ._drivers import Task
 from ._repeated import repeatable
 from ._results import OptimizeResult
-from ._run import Record, run, solved
+from ._run import Handling, Record, run, solved
 
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 
@@ -41,7 +41,7 @@ def bracketed_root(
     progress: To = False,
     record_history: bool = False,
 ) -> OptimizeResult:
-    """Find a root of a scalar function in an interval at whose ends its signs differ, for each element by itself.
+    """Find a root of a scalar function in an interval at whose ends its signs differ, elementwise.
 
     Args:
         f: Takes an array of the broadcast shape of `a` and `b`, and `args`; returns one of that shape, whose elements
@@ -73,7 +73,7 @@ def bracketed_root(
         Where `f` jumps over zero it converges to the jump.
 
     Raises:
-        TypeError: An argument that is no function, no real array or no number; `f` returns another data type.
+        TypeError: An argument that is not a function, a real array or a number; `f` returns another data type.
         ValueError: Shapes that don't broadcast, `f` returns another shape, an unknown method, tolerances out of range,
             a callback under transformations.
         ConvergenceError: An element has not converged, unless `throw=False`.
@@ -171,8 +171,7 @@ def _bracketed(
     record: bool,
 ) -> OptimizeResult:
     ends = (b, *args) if type(args) is tuple else ()
-    call = repeatable(name, f, a, ends, (method, atol, rtol, max_steps, record), callback, throw, progress)
-    known = None if call is None else call.again()
+    call, known = repeatable(name, f, a, ends, (method, atol, rtol, max_steps, record), callback, throw, progress)
     if known is not None:
         return known
     parameters = common(name, f, method, tuple(_METHODS), args, callback, throw)
@@ -193,11 +192,10 @@ def _bracketed(
         return _left(start, last), None if recorded is None else _left(start, recorded)
 
     condition = lambda x, *given: problem.value(x, given)
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "tangent_solve": _divided}
     make = lambda given: lambda x: problem.value(x, given)
-    task = Task(method, make, limits, problem.functions, problem.vectors.signature, width)
-    rest |= {"task": task, "key": (method, width, limits), "repeatable": call if left is a and right is b else None}
-    return solved(problem, method, left, (right, *parameters), solve=solve, condition=condition, **rest)
+    task = Task(problem, method, make, limits, width)
+    handling = Handling(callback, throw, progress, call if left is a and right is b else None, _divided)
+    return solved(task, left, (right, *parameters), solve, condition, handling)
 
 
 class _Bracketed:
@@ -211,7 +209,8 @@ class _Bracketed:
         return (self.f,)
 
     def value(self, x: Array, given: tuple[Any, ...]) -> Array:
-        return self.vectors.scalar("f must return", self.f(x, *in_namespace_of([x], given[1:])))
+        found = self.f(x, *in_namespace_of([x], given[1:]))
+        return self.vectors.scalar("f must return", found, "give `a` or `b` that shape to find a root for each number")
 
     def result(self, record: Record, given: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
         return OptimizeResult(record.x, self.value(record.x, given) if fun is None else fun, *record[1:])

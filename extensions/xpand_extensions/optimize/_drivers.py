@@ -1,29 +1,60 @@
 """Drivers: a library's own solvers of one problem with concrete values, in place of the steps for all libraries."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from xpand.extend import Array
 
 from .._dispatch import pluggable
-from ._arguments import Limits
+from ._arguments import Limits, Vectors
+from ._results import History, OptimizeResult
+
+
+class Record(NamedTuple):
+    """The record of a state: the current point and the counts of each problem."""
+
+    x: Array
+    """Vectors, of shape `(*batch, n)`."""
+    optimality: Array
+    iterations: Array
+    function_evaluations: Array
+    gradient_evaluations: Array
+    status: Array
+    history: History | None = None
+
+
+class Problem(Protocol):
+    """A problem with a name, for messages, that makes results of records."""
+
+    name: str
+    vectors: Vectors
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Return the user's functions; a missing one is None."""
+        ...
+
+    def result(self, record: Record, args: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
+        """Make the result of a record and the value there.
+
+        Without the value it is recomputed, so that it is differentiable.
+        """
 
 
 @dataclass(frozen=True)
 class Task:
-    """The parts of a problem that drivers need."""
+    """A problem, and the way to solve it."""
 
+    problem: Problem
     method: str
     make: Callable[[tuple[Any, ...]], Callable[[Array], Any]]
     """Takes the parameters; returns the function of vectors that the method calls in each step."""
     limits: Limits
-    of: tuple[Any, ...]
-    """The user's functions."""
-    key: Hashable
-    """Everything else that `make` depends on."""
     options: Any = None
-    """The options of the method."""
+    """The options of the method: hashable."""
+    is_reusable: bool = True
+    """Whether the method can be compiled, for later calls with other arrays; else it needs concrete arrays."""
 
 
 class Outcome(NamedTuple):
@@ -54,11 +85,13 @@ def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
         start: The starting point, which is concrete.
         *args: The parameters.
 
+    >>> from types import SimpleNamespace
     >>> import numpy as np
+    >>> problem = SimpleNamespace(functions=(None,), vectors=SimpleNamespace(signature=()))
     >>> limits = Limits("root", 1e-9, 0.0, 20, False, None)
     >>> make = lambda args: lambda x: (x * x - args[0], np.diag(2.0 * x))
     >>> start, square = np.asarray([1.0]), np.asarray([4.0])
-    >>> drive = driver_of(Task("newton", make, limits, (None,), ()), start, square)
+    >>> drive = driver_of(Task(problem, "newton", make, limits), start, square)
     >>> found = drive(start, (square,))
     >>> np.round(found.x, 6), found.iterations
     (array([2.]), 5)

@@ -40,8 +40,8 @@ def iterate(
         The state when all problems have finished, or when `callback` ended the loop.
 
     Raises:
-        TypeError: An argument that is no function or no tree of arrays; or (`UnsupportedError`) lazy arrays without
-            `lazy_steps`.
+        TypeError: An argument that is not a function, or not a tree of arrays; or (`UnsupportedError`) lazy arrays
+            without `lazy_steps`.
         ValueError: A `callback` for arrays that aren't concrete.
 
     Concrete arrays are iterated by a Python loop, except on JAX, which compiles a `while_loop`; abstract arrays, under
@@ -53,8 +53,7 @@ def iterate(
     array([1.414214, 1.414214])
     """
     for name, value in (("step", step), ("running", running), ("init", step if init is None else init)):
-        if not callable(value):
-            raise TypeError(f"iterate: {name} must be a function, got {describe(value)}")
+        checks.function("iterate", value, name)
     if not (callback is None or callable(callback)):
         raise TypeError(f"iterate: callback must be a function or None, got {describe(callback)}")
     if lazy_steps is not None:

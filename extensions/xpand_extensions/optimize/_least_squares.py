@@ -16,7 +16,7 @@ from ._drivers import Task
 from ._repeated import repeatable
 from ._residuals import Residuals
 from ._results import OptimizeResult
-from ._run import Record, run, solved
+from ._run import Handling, Record, run, solved
 
 _METHODS: Final = ("levenberg-marquardt", "gauss-newton")
 
@@ -77,7 +77,7 @@ def least_squares(
         float64, 2e10 in float32, relative to the first; NON_FINITE where `x0`, residuals or Jacobian there aren't.
 
     Raises:
-        TypeError: An argument that is no function or no tree of floating-point arrays, an option that the method
+        TypeError: An argument that is not a function, or not a tree of floating-point arrays, an option that the method
             doesn't have; or (`UnsupportedError`) a library without derivatives.
         ValueError: An unknown method, tolerances out of range, too few residuals for "gauss-newton", residuals of other
             batches; a callback under transformations.
@@ -95,8 +95,7 @@ def least_squares(
     (array([2. , 0.5]), 'converged')
     """
     options = method, atol, rtol, max_steps, batch_ndim, record_history, damping
-    call = repeatable("least_squares", f, x0, args, options, callback, throw, progress)
-    known = None if call is None else call.again()
+    call, known = repeatable("least_squares", f, x0, args, options, callback, throw, progress)
     if known is not None:
         return known
     parameters = common("least_squares", f, method, _METHODS, args, callback, throw)
@@ -121,11 +120,9 @@ def least_squares(
         value, pull = autodiff.vjp(lambda x: residuals.value(x, given), x)
         return pull(value)[0]
 
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": True}
-    signature = vectors.signature
-    task = Task(method, residuals.linearizer, limits, residuals.functions, signature, first_damping)
-    rest |= {"task": task, "key": (limits, first_damping), "repeatable": call}
-    return solved(residuals, method, vectors.start, parameters, solve=solve, condition=condition, **rest)
+    task = Task(residuals, method, residuals.linearizer, limits, first_damping)
+    handling = Handling(callback, throw, progress, call, is_symmetric=True)
+    return solved(task, vectors.start, parameters, solve, condition, handling)
 
 
 def _damping(method: str, damping: Any) -> float:

@@ -15,13 +15,13 @@ from ._algorithms import _descent as descent, _first_order as first_order, _simp
 from ._algorithms._box import Box
 from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
 from ._algorithms._vectors import full_like
-from ._arguments import Limits, Vectors, callable_of, common, limits_of, number
+from ._arguments import Limits, Vectors, common, limits_of, number
 from ._bounds import box_of, judged
 from ._drivers import Task
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
 from ._repeated import repeatable
 from ._results import OptimizeResult
-from ._run import Record, run, solved
+from ._run import Handling, Record, run, solved
 
 _OWN: Final = ("l-bfgs", "l-bfgs-b", "bfgs", "newton-cg", "gradient-descent", "adam", "nelder-mead")
 _ALIASES: Final = {"auto": None, "L-BFGS-B": "l-bfgs-b", "L-BFGS": "l-bfgs", "GD": "gradient-descent"}
@@ -142,8 +142,8 @@ def minimize(
         - NON_FINITE: `x0`, or the value or gradient there, is not finite.
 
     Raises:
-        TypeError: An argument that is no function or no tree of floating-point arrays; `f` or `gradient` returns no
-            such; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
+        TypeError: An argument that is not a function, or not a tree of floating-point arrays; `f` or `gradient` returns
+            no such; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
         ValueError: `f` returns more than a number; an unknown method; bounds for a method without, of a shape that
             doesn't fit, or crossed; tolerances or options out of range; a callback or one of SciPy's methods under
             transformations.
@@ -162,14 +162,13 @@ def minimize(
     """
     whole = method, gradient, bounds, atol, rtol, max_steps, batch_ndim, record_history
     options = (*whole, history, learning_rate, beta1, beta2, epsilon, initial_size, max_products)
-    call = repeatable("minimize", f, x0, args, options, callback, throw, progress)
-    known = None if call is None else call.again()
+    call, known = repeatable("minimize", f, x0, args, options, callback, throw, progress)
     if known is not None:
         return known
     chosen = _method(method, bounds is not None)
     parameters = common("minimize", f, chosen, (chosen,), args, callback, throw)
     if gradient is not None:
-        callable_of("minimize", "gradient", gradient)
+        checks.function("minimize", gradient, "gradient")
     batch_ndim = checks.integer("minimize", "batch_ndim", batch_ndim, minimum=0)
     vectors = Vectors("minimize", "x0", x0, batch_ndim, parameters)
     given = {
@@ -184,7 +183,7 @@ def minimize(
     chosen_options = _options(chosen, given, vectors.start.shape[-1])
     steps = 400 * vectors.start.shape[-1] if chosen == "nelder-mead" else _STEPS.get(chosen, 1000)
     if rtol is not None and chosen in _WITHOUT_GRADIENT:
-        raise TypeError(f"minimize: rtol is relative to the first gradient, and the method {chosen!r} takes none")
+        raise TypeError(f"minimize: rtol is relative to the first gradient, and {chosen!r} uses no gradients")
     power = 1 / 2 if chosen == "nelder-mead" else 1 / 3
     limits = limits_of(
         "minimize", atol, rtol, max_steps, vectors, powers=(power, 0.75), default=steps, record=record_history
@@ -207,12 +206,10 @@ def minimize(
     def condition(x: Array, box: Box, *given: Any) -> Array:
         return box.equation(x, objective.evaluator(given)(x)[1])
 
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "is_symmetric": bounds is None}
-    rest["repeatable"] = call
-    rest["key"] = None if chosen in SCIPY_METHODS else (chosen_options, limits)
     make = lambda given: objective.evaluator(given[1:])
-    rest["task"] = Task(chosen, make, limits, objective.functions, vectors.signature, chosen_options.history)
-    return solved(objective, chosen, vectors.start, (box, *parameters), solve=solve, condition=condition, **rest)
+    task = Task(objective, chosen, make, limits, chosen_options, chosen not in SCIPY_METHODS)
+    handling = Handling(callback, throw, progress, call, is_symmetric=bounds is None)
+    return solved(task, vectors.start, (box, *parameters), solve, condition, handling)
 
 
 class Objective:

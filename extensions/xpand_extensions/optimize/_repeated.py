@@ -18,31 +18,24 @@ Plan = Callable[[Array, tuple[Any, ...], bool], OptimizeResult | None]
 class Repeatable:
     """A call of a function that is compiled itself. Its plan is stored with the function."""
 
-    __slots__ = ("_arrays", "_key", "_plan", "_plans", "_start", "_throw", "count")
+    __slots__ = ("_arrays", "_key", "_plans", "count")
 
-    def __init__(
-        self, plans: Compiled[Plan], key: Hashable, start: Array, arrays: tuple[Array, ...], throw: bool
-    ) -> None:
-        """Take the plans of the function, the signature of the call and its arrays; look the plan up."""
-        self._plans, self._key, self._start, self._arrays, self._throw = plans, key, start, arrays, throw
-        self._plan, self.count = plans.get(key), len(arrays)
-
-    def again(self) -> OptimizeResult | None:
-        """Solve the problem by the plan of an earlier call; None where there is none."""
-        return None if self._plan is None else self._plan(self._start, self._arrays, self._throw)
+    def __init__(self, plans: Compiled[Plan], key: Hashable, arrays: tuple[Array, ...]) -> None:
+        """Take the plans of the function, the signature of the call, its starting point and its parameters."""
+        self._plans, self._key, self._arrays, self.count = plans, key, arrays, len(arrays) - 1
 
     def add(self, plan: Plan) -> None:
         """Store the plan for calls like this one."""
-        if all(map(checks.is_array, (self._start, *self._arrays))):
+        if all(map(checks.is_array, self._arrays)):
             self._plans.add(self._key, plan)
 
 
 def repeatable(
     name: str, f: Any, start: Any, args: Any, options: tuple[Any, ...], callback: Any, throw: Any, progress: To
-) -> Repeatable | None:
-    """Return the call if a plan can repeat it: the arguments are arrays, and no callback or progress is wanted.
+) -> tuple[Repeatable | None, OptimizeResult | None]:
+    """Return the call if a plan can repeat it, and the result if an earlier call has made that plan.
 
-    Else return None.
+    It can if the arguments are arrays, and no callback or progress is wanted.
 
     Args:
         name: The name of the facade.
@@ -56,15 +49,16 @@ def repeatable(
     """
     found = programs_of(f)
     if found is None or callback is not None or not is_silent(progress):
-        return None
+        return None, None
     if type(args) is not tuple or type(throw) is not bool or not NUMBERS.isdisjoint(map(type, (start, *args))):
-        return None
+        return None, None
     plans, precision = found
     try:
         key = name, signature((start, *args), options), precision
-        return Repeatable(plans, key, start, args, throw)
+        plan = plans.get(key)
     except (AttributeError, TypeError):  # an argument is no array, or an option can change
-        return None
+        return None, None
+    return Repeatable(plans, key, (start, *args)), None if plan is None else plan(start, args, throw)
 
 
-trace_instead(repeatable, lambda name, f, start, args, options, callback, throw, progress: None)
+trace_instead(repeatable, lambda name, f, start, args, options, callback, throw, progress: (None, None))

@@ -12,10 +12,10 @@ from ..progress import To
 from ._algorithms import _mixing as anderson, _residuals as newton
 from ._arguments import Limits, Vectors, common, limits_of, number
 from ._drivers import Task
-from ._repeated import Repeatable, repeatable
+from ._repeated import repeatable
 from ._residuals import Residuals
 from ._results import OptimizeResult
-from ._run import Record, run, solved
+from ._run import Handling, Record, run, solved
 
 _METHODS: Final = ("newton", "broyden", "anderson")
 _FIXED_POINT_METHODS: Final = ("iteration", "anderson")
@@ -79,8 +79,9 @@ def root(
         "anderson" leads to where `f` isn't finite; NON_FINITE where `x0`, `f` or the Jacobian there isn't.
 
     Raises:
-        TypeError: An argument that is no function or no tree of floating-point arrays; `f` returns a tree of another
-            structure; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
+        TypeError: An argument that is not a function, or not a tree of floating-point arrays; `f` returns a tree of
+            another structure; an option that the method doesn't have; or (`UnsupportedError`) a library without
+            derivatives.
         ValueError: `f` returns other shapes; an unknown method; tolerances out of range; a callback under
             transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.
@@ -96,8 +97,7 @@ def root(
     (array([2., 3.]), 'converged')
     """
     options = method, atol, rtol, max_steps, batch_ndim, record_history, history, mixing
-    call = repeatable("root", f, x0, args, options, callback, throw, progress)
-    known = None if call is None else call.again()
+    call, known = repeatable("root", f, x0, args, options, callback, throw, progress)
     if known is not None:
         return known
     parameters = common("root", f, method, _METHODS, args, callback, throw)
@@ -107,7 +107,7 @@ def root(
     limits = limits_of("root", atol, rtol, max_steps, vectors, powers=powers, default=default, record=record_history)
     memory, amount = _mixing("root", method, history, mixing)
     residuals = Residuals("root", f, vectors, is_square=True)
-    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw, progress, call)
+    return _solved(residuals, method, parameters, limits, memory, amount, Handling(callback, throw, progress, call))
 
 
 @clean_tracebacks
@@ -175,7 +175,7 @@ def fixed_point(
     )
     memory, amount = _mixing("fixed_point", method, history, mixing)
     residuals = Residuals("fixed_point", f, vectors, is_square=True, shift=True)
-    return _solved(residuals, method, parameters, limits, memory, amount, callback, throw, progress)
+    return _solved(residuals, method, parameters, limits, memory, amount, Handling(callback, throw, progress))
 
 
 def _mixing(function: str, method: str, history: Any, amount: Any) -> tuple[int, float | None]:
@@ -199,10 +199,7 @@ def _solved(
     limits: Limits,
     history: int,
     amount: float | None,
-    callback: Callable[[OptimizeResult], Any] | None,
-    throw: bool,
-    progress: To,
-    call: Repeatable | None = None,
+    handling: Handling,
 ) -> OptimizeResult:
     """Run a method for roots or fixed points."""
     is_root = residuals.name == "root"
@@ -220,8 +217,5 @@ def _solved(
         return run(lambda state: newton.step(steps, state), init, start, limits, slack=2, callback=notify)
 
     condition = lambda x, *given: residuals.value(x, given)
-    start = residuals.vectors.start
-    rest: dict[str, Any] = {"callback": callback, "throw": throw, "progress": progress, "repeatable": call}
-    task = Task(method, residuals.linearizer, limits, residuals.functions, residuals.vectors.signature)
-    rest |= {"task": task, "key": (limits, history, amount)}
-    return solved(residuals, method, start, parameters, solve=solve, condition=condition, **rest)
+    task = Task(residuals, method, residuals.linearizer, limits, (history, amount))
+    return solved(task, residuals.vectors.start, parameters, solve, condition, handling)

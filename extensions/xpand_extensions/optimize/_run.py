@@ -1,59 +1,47 @@
 """Run a method: its steps, trajectory, callback and final status."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from xpand import UnsupportedError, array_namespace, is_concrete, is_jax_array, trees
 from xpand.extend import Array, checks
 
+from .._dispatch import pluggable
 from .._lazy import is_lazy
 from .._solver_status import Status, throw_unless_converged
+from ..autodiff._solve import custom_root
 from ..jit._reused import reused
 from ..progress import To, check, current, emit, tracked
-from ._algorithms._states import updated
-from ._algorithms._vectors import select
-from ._arguments import Limits, Vectors
-from ._drivers import Driver, Task, driver_of
-from ._implicit import implicit
+from ._algorithms._vectors import select, updated
+from ._arguments import Limits
+from ._drivers import Driver, Record as Record, Task, driver_of
 from ._iterate import iterate
 from ._repeated import Plan, Repeatable
 from ._results import RUNNING, History, OptimizeResult
 
 
-class Record(NamedTuple):
-    """The record of a state: the current point and the counts of each problem."""
+@pluggable
+def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
+    """Solve the linear equations for the derivative of a solution.
 
-    x: Array
-    """Vectors, of shape `(*batch, n)`."""
-    optimality: Array
-    iterations: Array
-    function_evaluations: Array
-    gradient_evaluations: Array
-    status: Array
-    history: History | None = None
+    Args:
+        linear: A linear function of vectors, `(*batch, n)`, of independent problems.
+        y: The right-hand sides.
+        is_symmetric: Whether the matrices of the function are symmetric.
+
+    Small systems are solved by their matrix, large ones by products with vectors alone, to 1e-10. Solutions of singular
+    systems, and of those that fail, are NaN.
+
+    >>> import numpy as np
+    >>> tangent_of(lambda x: 2 * x, np.asarray([1.0, 3.0]))
+    array([0.5, 1.5])
+    """
+    return tangent_of.native(y)(linear, y, is_symmetric=is_symmetric)
 
 
 _Again: TypeAlias = Callable[[Array, tuple[Any, ...]], tuple[Record, Any] | None]
 """Solves a problem like an earlier one; returns its end, and the value there or None."""
-
-
-class Problem(Protocol):
-    """A problem with a name, for messages, that makes results of records."""
-
-    name: str
-    vectors: Vectors
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """Return the user's functions; None stands for one that isn't given."""
-        ...
-
-    def result(self, record: Record, args: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
-        """Make the result of a record and the value there.
-
-        Without the value it is recomputed, so that it is differentiable.
-        """
 
 
 class _Run(NamedTuple):
@@ -84,8 +72,8 @@ def run(
     """
     if not limits.given and is_lazy(trees.leaves(start)[0]):
         raise UnsupportedError(
-            f"{limits.function}: how many steps it takes is not known for lazy arrays; give max_steps, all of which "
-            "become part of the graph, or compute the arrays first"
+            f"{limits.function}: lazy arrays need a fixed number of steps; give max_steps (each step becomes part of "
+            "the graph), or compute the arrays first"
         )
     aborted = False
     seen = 0
@@ -148,41 +136,45 @@ def run(
     return last, trajectory
 
 
+class Handling(NamedTuple):
+    """The reports, errors and derivatives that a call asks for."""
+
+    callback: Callable[[OptimizeResult], Any] | None
+    """Called with the result after each iteration."""
+    throw: bool
+    """Whether to raise where a problem has not converged."""
+    progress: To
+    """Where to report the iterations."""
+    repeatable: Repeatable | None = None
+    """Where to store the plan for calls like this one."""
+    tangent_solve: Callable[..., Array] | None = None
+    """Solves a linear equation, given by a function of vectors; None: as `tangent_of`."""
+    is_symmetric: bool = False
+    """Whether the derivative of the condition is symmetric, as of a gradient."""
+
+
 def solved(
-    problem: Problem,
-    method: str,
+    task: Task,
     start: Array,
     args: tuple[Any, ...],
-    *,
-    key: Hashable,
     solve: Callable[..., tuple[Record, Record | None]],
     condition: Callable[..., Array],
-    task: Task,
-    callback: Callable[[OptimizeResult], Any] | None,
-    throw: bool,
-    progress: To = False,
-    repeatable: Repeatable | None = None,
-    **options: Any,
+    handling: Handling,
 ) -> OptimizeResult:
     """Solve a problem and make its result; the solution is differentiated implicitly.
 
     Args:
-        problem: Its name, for messages, and its results.
-        method: The name of the method, for messages.
-        start: The starting point.
+        task: The problem, its method, and the limits.
+        start: The starting point, on which the solution does not depend.
         args: The parameters: the solution is differentiable with respect to them.
-        key: Everything else that `solve` and `condition` depend on, besides the user's functions. None: `solve` needs
-            concrete arrays.
         solve: Takes the starting point, the parameters, what to call with records, and the limits; returns what `run`
             returns.
         condition: Takes a point and the parameters; zero at the solution.
-        task: The problem as drivers of the library need it.
-        callback: Called with the result after each iteration.
-        throw: Whether to raise where a problem has not converged.
-        progress: Where to report the iterations.
-        repeatable: Where to store the plan for calls like this one.
-        **options: Options of `implicit`.
+        handling: The rest of the call.
     """
+    callback, throw, progress, repeatable, tangent_solve, is_symmetric = handling
+    problem, method = task.problem, task.method
+    solve_tangents = partial(tangent_of, is_symmetric=is_symmetric) if tangent_solve is None else tangent_solve
 
     def run_method(start: Array, *given: Any) -> tuple[Array, Any]:
         drive = _driver(task, start, given) if callback is None else None
@@ -194,7 +186,10 @@ def solved(
         return last.x, (last, recorded)
 
     def whole(start: Array, args: tuple[Any, ...]) -> tuple[Array, Any]:
-        return implicit(condition, start, run_method, args, **options)
+        found: tuple[Array, Any] = custom_root(
+            condition, start, solve=run_method, tangent_solve=solve_tangents, args=args, has_aux=True
+        )
+        return found
 
     again: _Again | None = None
     check(problem.name, progress)
@@ -206,8 +201,8 @@ def solved(
         if drive is not None and driven is not None:
             last, recorded, x = driven[0], None, driven[0].x
             again = partial(_driven, drive, solve)
-        elif callback is None and report is None and key is not None and is_concrete(start):
-            known = (problem.name, method, problem.vectors.signature, key)
+        elif callback is None and report is None and task.is_reusable and is_concrete(start):
+            known = (problem.name, method, problem.vectors.signature, task.limits, task.options)
             run_whole = partial(reused, whole, of=problem.functions, key=known, small=True)
             x, (last, recorded) = run_whole(start, _own(start), args)
             again = partial(_reused, run_whole)
@@ -217,7 +212,7 @@ def solved(
         if again is not None and repeatable is not None and problem.vectors.is_plain and recorded is None:
             fixed = args[: len(args) - repeatable.count]
             problem.vectors.release()
-            repeatable.add(_plan(problem, method, start, fixed, again, result.fun, driven and driven[1]))
+            repeatable.add(_plan(task, start, fixed, again, result.fun, driven and driven[1]))
         if recorded is not None:
             rows = [trees.map(lambda x: x[i, ...], recorded) for i in range(recorded.status.shape[0])]  # noqa: B023
             result = result._replace(trajectory=trees.stack([problem.result(row, args) for row in rows]))
@@ -235,8 +230,7 @@ def _driver(task: Task, start: Array, args: tuple[Any, ...]) -> Driver | None:
 
 
 def _plan(
-    problem: Problem,
-    method: str,
+    task: Task,
     start: Array,
     fixed: tuple[Any, ...],
     solve: _Again,
@@ -246,8 +240,7 @@ def _plan(
     """Return the function that solves problems of one signature.
 
     Args:
-        problem: The first of them.
-        method: The name of its method.
+        task: The first of them, and its method.
         start: Its starting point.
         fixed: The parameters that the facade makes of its options; the user's follow.
         solve: Solves such problems, given the starting point and all parameters.
@@ -263,9 +256,9 @@ def _plan(
         if found is None:
             return None
         record, value = found
-        result = problem.result(record, given, value if is_value else None)
+        result = task.problem.result(record, given, value if is_value else None)
         if throw:
-            throw_unless_converged(problem.name, method, result)
+            throw_unless_converged(task.problem.name, task.method, result)
         return result
 
     return again

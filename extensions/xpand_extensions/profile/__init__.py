@@ -45,7 +45,7 @@ def profile(
     memory: bool = False,
     save: str | os.PathLike[str] | None = None,
 ) -> Profiling:
-    """Record the calls of a block of code, which the `Profile` then holds.
+    """Record the calls of a block of code in a `Profile`.
 
     Recorded are the functions of the namespaces of all libraries that are imported when it begins (`xp.sin`,
     `xp.linalg.qr`), those of xpand's extensions, functions given to `call`, and compiled functions. A profile inside
@@ -53,8 +53,8 @@ def profile(
 
     Args:
         libraries: Show the calls of these alone, by namespace or name; they are imported. By default: of all.
-        trace: Whether to keep arguments and results (shapes, data types, devices; never the arrays), and from where in
-            the user's code a call comes. Otherwise there are names and times only, which costs half as much.
+        trace: Whether to record arguments and results (shapes, data types, devices; never the arrays), and the line of
+            the user's code that made the call. False: only names and times, at half the cost.
         subtract_trace_time: Whether to subtract the time of recording.
         synchronize: Whether to wait after each call until the result is computed, on libraries and devices that compute
             asynchronously, so that each call has its own time. Otherwise it is the time that the program waits.
@@ -117,7 +117,7 @@ def profile_function(
         libraries: As in `profile`.
         trace: As in `profile`.
         subtract_trace_time: As in `profile`.
-        retime: Whether to call it again without keeping arguments and places, and to take the times of that.
+        retime: Whether to call it again without recording arguments and callers, and to use those times.
         warmup: How often to call it before: compilation and caches are not in the profile then.
         repeats: How often to call it for the times, which are the means.
         synchronize: As in `profile`.
@@ -126,7 +126,7 @@ def profile_function(
     Raises:
         TypeError: `function` isn't callable, or an option is of the wrong type.
         ValueError: `warmup` is negative, `repeats` less than one, or there is no library of that name.
-        RuntimeError: It didn't do the same each time.
+        RuntimeError: The function made different calls in different runs.
 
     Source: PhiML's `profile_function`, whose `call_count` is `repeats`.
 
@@ -136,8 +136,7 @@ def profile_function(
     >>> [entry.name for entry in p.entries]
     ['numpy.sin', 'numpy.sum']
     """
-    if not callable(function):
-        raise TypeError(f"profile_function: takes a function, got {describe(function)}")
+    checks.function("profile_function", function)
     checks.boolean("profile_function", "retime", retime)
     warmup = checks.integer("profile_function", "warmup", warmup, minimum=0)
     repeats = checks.integer("profile_function", "repeats", repeats, minimum=1)
@@ -165,7 +164,7 @@ def profile_function(
 
 
 def get_current_profile() -> Profile | None:
-    """Return the profile that records in this thread or task, the innermost; None where there is none.
+    """Return the innermost active profile of this thread or task, or None.
 
     Source: PhiML's `get_current_profile`.
 
@@ -180,7 +179,7 @@ def get_current_profile() -> Profile | None:
 
 
 def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-    """Call a function, and have it be an entry of the profile, if there is one.
+    """Call a function, and record the call as an entry of the active profile, if there is one.
 
     Args:
         function: It is called with the arguments that follow, and its result is returned.
@@ -189,7 +188,7 @@ def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, *
         **kwargs: Its other keyword arguments.
 
     Raises:
-        TypeError: `function` isn't callable, or `name` is no string.
+        TypeError: `function` isn't callable, or `name` is not a string.
 
     Source: PhiML's `Backend.call`.
 
@@ -200,8 +199,7 @@ def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, *
     'largest'
     """
     recorder = CURRENT.get()
-    if not callable(function):
-        raise TypeError(f"call: takes a function, got {describe(function)}")
+    checks.function("call", function)
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"call: name must be a string, got {describe(name)}")
     if recorder is None:

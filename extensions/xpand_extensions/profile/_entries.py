@@ -355,7 +355,7 @@ class Entry:
 
     @property
     def stack(self) -> tuple[Place, ...]:
-        """The lines it was called from, the innermost first, up to the enclosing call or the profile's block."""
+        """The lines of the call stack, the innermost first, up to the enclosing call or the profile's block."""
         return tuple(_place(code, offset) for code, offset in self._record.frames)
 
     @property

@@ -106,15 +106,17 @@ def own_functions() -> list[tuple[Any, str, Any, Label]]:
     if not _functions:
         import_facades()
     if len(sys.modules) != _imported:
-        found: dict[int, tuple[Any, str, Any, Label]] = {}
-        for each in _find_functions():
-            found.setdefault(id(each[2]), each)  # a function that is in several places has the first label
+        found = {(id(owner), name): (owner, name, value, label) for owner, name, value, label in _find_functions()}
         _functions = [each for each in found.values() if isinstance(each[0], type)]
-        _imported = len(sys.modules)
+        # A function that is in several modules has the first label.
+        labels = {
+            id(value): label for owner, _, value, label in reversed(found.values()) if not isinstance(owner, type)
+        }
         for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
             for name, value in list(vars(module).items()):
-                if isinstance(value, FunctionType) and id(value) in found:
-                    _functions.append((module, name, value, found[id(value)][-1]))
+                if isinstance(value, FunctionType) and id(value) in labels:
+                    _functions.append((module, name, value, labels[id(value)]))
+        _imported = len(sys.modules)
     return _functions
 
 

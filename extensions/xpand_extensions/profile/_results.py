@@ -28,9 +28,9 @@ _MOST_FUNCTIONS: Final = 12
 
 
 class Profile:
-    """The calls that were recorded, and their times. `profile` and `profile_function` make it.
+    """The recorded calls and their times: the result of `profile` and `profile_function`.
 
-    While it is recorded, it has no entries yet.
+    It has no entries until the recording has ended.
     """
 
     def __init__(self, libraries: Collection[str] | None, options: dict[str, Any], recording: Recording) -> None:
@@ -92,26 +92,26 @@ class Profile:
             yield from entry.walk()
 
     def add_external_message(self, message: str, /) -> None:
-        """Add a message, of another profiler say, that is shown with the profile.
+        """Add a message, such as one of another profiler, that is shown with the profile.
 
         Raises:
-            TypeError: It is no string.
+            TypeError: The message is not a string.
         """
         if not isinstance(message, str):
             raise TypeError(f"Profile.add_external_message: message must be a string, got {describe(message)}")
         self._messages.append(message)
 
     def print(self, *, min_duration: float = 0.0, file: IO[str] | None = None) -> None:
-        """Print a tree: the user functions, and the calls in them, those that took longest first.
+        """Print a tree of the user functions and the calls in them, the longest first.
 
         Args:
-            min_duration: Seconds; what took less is omitted.
+            min_duration: Seconds; shorter calls are omitted.
             file: Where to; the standard output if omitted.
 
         Raises:
             ModuleNotFoundError: The package rich, which draws the tree, isn't installed.
             RuntimeError: The profile has not ended.
-            TypeError, ValueError: `min_duration` is no number, or negative.
+            TypeError, ValueError: `min_duration` is not a number, or negative.
         """
         entries = self._own_entries("print")
         _check_seconds(min_duration)
@@ -123,8 +123,8 @@ class Profile:
 
         Args:
             by: "call": all calls in their order, with time in seconds, arguments, shapes and data types, device, bytes,
-                line and depth; "function": what the calls of each function come to; "caller": what is called from each
-                line. The latter two have the longest first.
+                line and depth; "function": the total of the calls of each function; "caller": the calls from each line.
+                The latter two have the longest first.
 
         Raises:
             RuntimeError: The profile has not ended.
@@ -146,7 +146,7 @@ class Profile:
         files.write("Profile.save", file, text)
 
     def to_html(self, file: str | os.PathLike[str] | None = None, /) -> str:
-        """Make a page with a flame graph, to look at in a browser. It is one file, and asks nothing of a network.
+        """Create a page with a flame graph for a browser: one file that works without a network.
 
         Args:
             file: Where to save it; omitted, it is only returned.
@@ -204,7 +204,7 @@ class Profile:
 
     def _ended(self, method: str) -> list[tuple[Entry, ...]]:
         if self._threads is None:
-            raise RuntimeError(f"Profile.{method}: the profile is still being recorded; ask after its `with` block")
+            raise RuntimeError(f"Profile.{method}: the profile is still being recorded; read it after its `with` block")
         return self._threads
 
     def __str__(self) -> str:

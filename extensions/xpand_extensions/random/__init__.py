@@ -1,9 +1,7 @@
-"""Random numbers of explicit keys, the same on every library.
+"""Random numbers from explicit keys, the same on every library.
 
-A key makes the same numbers on all libraries, and those of `jax.random`. The parts: `_keys` (keys and bits),
-`_uniform` (uniform and normal numbers, integers, booleans), `_choice` (orders and choices), and the
-distributions made of these, by topic. `_arguments` checks their common arguments. Generators hold a key
-for those who want none (`_generators`).
+A key gives the same numbers on all libraries: those of `jax.random`. A `Generator` holds a key and changes it at each
+call, as NumPy's generators do.
 """
 
 from typing import TYPE_CHECKING

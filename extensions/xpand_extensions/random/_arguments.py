@@ -45,7 +45,7 @@ def key_of(function: str, key: Key) -> tuple[Namespace, Array]:
     """Check a key, and return it with its namespace.
 
     Raises:
-        TypeError: It is no array, or not one of keys.
+        TypeError: It is not an array, or not one of keys.
         ValueError: It is not one key.
     """
     if not checks.is_array(key):
@@ -83,22 +83,10 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
     """Check the shape of samples, to which parameters (arrays, or numbers) broadcast; None: their common shape.
 
     Raises:
-        TypeError: Something is no integer.
+        TypeError: An argument is not an integer.
         ValueError: A negative size, or parameters that don't broadcast to the shape.
     """
-    shapes = [tuple(x.shape) for x in arrays_of(*params)]
-    if shape is None:
-        named = {f"parameter {i}": each for i, each in enumerate(shapes)}
-        return checks.broadcast_shapes(function, **named) if named else ()
-    found = checks.shape(function, "shape", shape)
-    for each in shapes:
-        fits = len(each) <= len(found) and all(n in (1, m) for n, m in zip(reversed(each), reversed(found)))
-        if not fits:
-            raise ValueError(
-                f"{function}: a parameter of shape {each} does not broadcast to shape={found}; pass a shape that it "
-                "does broadcast to, or none"
-            )
-    return found
+    return batch_shape(function, shape, **{f"parameter {i}": tuple(x.shape) for i, x in enumerate(arrays_of(*params))})
 
 
 def _dtype(
@@ -233,8 +221,8 @@ def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_co
     """Check the arguments of a distribution without parameters.
 
     Raises:
-        TypeError: No key, no shape, or no such floating-point data type.
-        ValueError: A key of another shape, or a negative size.
+        TypeError: `key` is not a key, `shape` is not a shape, or no such floating-point data type.
+        ValueError: A key of the wrong shape, or a negative size.
     """
     xp, key = key_of(function, key)
     check_dtype = inexact_dtype if may_be_complex else float_dtype
@@ -333,15 +321,18 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
     """Check the shape of a stack, to which those of parts of the parameters broadcast; None: their common one.
 
     Raises:
-        TypeError: Something is no integer.
+        TypeError: An argument is not an integer.
         ValueError: A negative size, or shapes that don't broadcast to it.
     """
     if shape is None:
-        return checks.broadcast_shapes(function, **shapes)
+        return checks.broadcast_shapes(function, **shapes) if shapes else ()
     found = checks.shape(function, "shape", shape)
-    together = checks.broadcast_shapes(function, **shapes, shape=found)
-    if together != found:
-        raise ValueError(f"{function}: shape={found} must have the shape {together} of the parameters, or broadcast it")
+    for each in shapes.values():
+        if len(each) > len(found) or not all(n in (1, m) for n, m in zip(reversed(each), reversed(found))):
+            raise ValueError(
+                f"{function}: a parameter of shape {each} does not broadcast to shape={found}; pass a shape that it "
+                "does broadcast to, or none"
+            )
     return found
 
 

@@ -12,21 +12,21 @@ from ._arguments import arrays_of, as_array, float_dtype, key_of
 
 @pluggable
 def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
-    """Bring an array, or a range, into a random order.
+    """Permute an array, or a range of integers, at random.
 
     Args:
         key: A key.
         x: An array with at least one axis, of any data type, or the number of integers to order.
         axis: The axis along which the order changes.
-        independent: Whether each line along the axis has an order of its own; else all move together.
+        independent: Whether each slice along the axis gets its own order; otherwise all slices get the same order.
 
     Returns:
         An array of the shape and data type of `x`, each order equally likely; of a number the integers from 0 to below
         it, of the default data type, on the key's device.
 
     Raises:
-        TypeError: No key, or `x` is neither an array nor an integer.
-        ValueError: A key of another shape, a negative number, no such axis, an array without axes, or one on another
+        TypeError: `key` is not a key, or `x` is neither an array nor an integer.
+        ValueError: A key of the wrong shape, a negative number, no such axis, an array without axes, or one on another
             device.
 
     Source: `jax.random.permutation`, bit by bit: sorted by random bits, as often as the size asks for.
@@ -49,7 +49,7 @@ def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = 
 
 
 def shuffle(key: Key, /, x: Array, axis: int = 0) -> Array:
-    """Bring the elements of an array into a random order along an axis, each line into one of its own.
+    """Shuffle the elements of an array along an axis, each slice on its own.
 
     Args:
         key: A key.
@@ -83,7 +83,7 @@ def choice(
     axis: int = 0,
     mode: Literal["low", "high", "highest"] | None = None,
 ) -> Array:
-    """Choose among the elements of an array, or of a range, at random.
+    """Choose elements of an array, or of a range of integers, at random.
 
     Args:
         key: A key.
@@ -91,17 +91,17 @@ def choice(
         shape: The shape of the result.
         replace: Whether the same element may be chosen again.
         p: The probability of each, an array of one axis that sums to 1 (or a multiple: only ratios count); None: all
-            alike. Elements of probability 0 are not chosen, unless there are no others.
-        axis: The axis of `a` along which is chosen.
-        mode: How many bits a choice without replacement by probabilities is made of: as for `gumbel`.
+            alike. Elements of probability 0 are chosen only if there are no others.
+        axis: The axis of `a` along which to choose.
+        mode: The number of random bits of a choice without replacement that uses `p`: as for `gumbel`.
 
     Returns:
         An array like `a`, with `shape` in place of the axis; of a number, integers of the default data type.
 
     Raises:
-        TypeError: No key, no shape, `a` or `p` of a wrong kind or of another library.
-        ValueError: A key of another shape, no such axis, nothing to choose from, more choices without replacement than
-            there are elements, `p` of another size, or (where it is known) below 0 or summing to something else than 1.
+        TypeError: `key` is not a key, `shape` is not a shape, `a` or `p` of a wrong kind or of another library.
+        ValueError: A key of the wrong shape, no such axis, nothing to choose from, more choices without replacement
+            than there are elements, `p` of another size, or (if concrete) below 0 or summing to something else than 1.
 
     Source: `jax.random.choice`, bit by bit; by probabilities as far as the sums agree that it compares with.
 

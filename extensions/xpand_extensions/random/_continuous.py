@@ -24,8 +24,8 @@ def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arr
         An array of that shape and data type, on the key's device: numbers of 0 or above, with the density exp(-x).
 
     Raises:
-        TypeError: No key, no shape, or another data type.
-        ValueError: A key of another shape, or a negative size.
+        TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
+        ValueError: A key of the wrong shape, or a negative size.
 
     Source: `jax.random.exponential`, to a few ulps.
 
@@ -46,16 +46,17 @@ def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: Gumbe
         key: A key.
         shape: The shape of the result.
         dtype: A real floating-point data type; None: the default one.
-        mode: How many bits a sample is made of. "low", also for None: as many as the data type's mantissa, so that no
-            sample in float32 is above 16. "high": twice as many, for samples up to 32, in about twice the time.
+        mode: The number of random bits of a sample. "low", also for None: as many as the data type's mantissa, so that
+            no sample in float32 is above 16. "high": twice as many, for samples up to 32, in about twice the time.
             "highest": the same by integers, which in float32 is more exact; in other data types as "high".
 
     Returns:
         An array of that shape and data type, on the key's device, with the density exp(-x - exp(-x)).
 
     Raises:
-        TypeError: No key, no shape, another data type, or a mode that is no string.
-        ValueError: A key of another shape, a negative size, or an unknown mode.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a mode that is not a
+            string.
+        ValueError: A key of the wrong shape, a negative size, or an unknown mode.
 
     Source: `jax.random.gumbel`, to a few ulps.
 

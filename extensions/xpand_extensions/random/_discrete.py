@@ -15,7 +15,7 @@ from ._continuous import GUMBEL_MODES, GumbelMode
 def categorical(
     key: Key, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: GumbelMode | None = None
 ) -> Array:
-    """Sample numbers of categories, given the logarithms of their probabilities.
+    """Sample category numbers, given the logarithms of their probabilities.
 
     Args:
         key: A key.
@@ -26,15 +26,16 @@ def categorical(
             each of the sizes before stands for more samples of the same distributions. None: one sample of each.
         replace: Whether the samples of a distribution are independent. False: they are all different, as if a category
             drawn were taken out; `shape` then ends in the shape of `logits` without its axis.
-        mode: How many bits a choice is made by, as in `gumbel`.
+        mode: The number of random bits of a choice, as in `gumbel`.
 
     Returns:
         An array of that shape, on the key's device, of the default integer data type: indices along the axis.
 
     Raises:
-        TypeError: No key, no shape, no array of such a data type, or an axis that is no integer.
-        ValueError: A key of another shape, a negative size, no such axis, no categories, a shape that doesn't fit,
-            or more samples without replacement than categories.
+        TypeError: `key` is not a key, `shape` is not a shape, no array of such a data type, or an axis that is not an
+            integer.
+        ValueError: A key of the wrong shape, a negative size, no such axis, no categories, a shape that doesn't fit, or
+            more samples without replacement than categories.
 
     Takes as many Gumbel numbers as there are samples and categories; without replacement a sort of the categories.
 
@@ -85,9 +86,10 @@ def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = Non
         An array of that shape and data type, on the key's device. -1 where `lam` is NaN.
 
     Raises:
-        TypeError: No key, no shape, another data type, or a mean that is no real number of the key's library.
-        ValueError: A key of another shape, a negative size, a mean that doesn't fit the shape or lies on another
-            device, or (where it is known) is negative or infinite.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a mean that is not a
+            real number of the key's library.
+        ValueError: A key of the wrong shape, a negative size, a mean that doesn't fit the shape or lies on another
+            device, or is (if concrete) negative or infinite.
 
     For derivatives samples are constants.
 
@@ -117,7 +119,8 @@ def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | No
         key: A key.
         n: The number of trials, a number or an array; 0 or above. Other numbers are rounded down.
         p: The probability, which broadcasts with it; from 0 to 1.
-        shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
+        shape: The shape of the result, to which the parameters broadcast. None: the shape to which they broadcast
+            together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters. The
             computation is in that of `p`; where `p` is a number, in float64 or the precision that is set.
 
@@ -126,9 +129,10 @@ def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | No
         parameter is, and infinite where `n` is.
 
     Raises:
-        TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
-        ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
-            device, or (where they are known) are negative, or for `p` above 1.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or parameters that are
+            not real numbers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or lie on another
+            device, or (if concrete) are negative, or for `p` above 1.
 
     For derivatives samples are constants.
 
@@ -164,9 +168,10 @@ def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = Non
         An array of that shape and data type, on the key's device: integers of 1 or above.
 
     Raises:
-        TypeError: No key, no shape, another data type, or a probability that is no real number of the key's library.
-        ValueError: A key of another shape, a negative size, a probability that doesn't fit the shape or lies on another
-            device, or (where it is known) is NaN or out of range.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a probability that is
+            not a real number of the key's library.
+        ValueError: A key of the wrong shape, a negative size, a probability that doesn't fit the shape or lies on
+            another device, or is (if concrete) NaN or out of range.
 
     Source: `jax.random.geometric`, to the bit where rounding doesn't decide.
 
@@ -192,7 +197,7 @@ def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DTy
         n: The number of trials, a number or an array; 0 or above.
         p: An array, along its last axis numbers to which the probabilities are proportional; 0 or above.
         shape: The shape of the result without its last axis, to which `n` and `p` without its last axis broadcast.
-            None: that to which they broadcast together. (JAX, against its documentation, takes it with that axis.)
+            None: the shape to which they broadcast together. (JAX, against its documentation, takes it with that axis.)
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
 
     Returns:

@@ -17,7 +17,8 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
     Args:
         key: A key.
         a: The parameter, a number or an array; 0 or above.
-        shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
+        shape: The shape of the result, to which the parameters broadcast. None: the shape to which they broadcast
+            together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
 
     Returns:
@@ -25,15 +26,16 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
         the smallest number, as most are for a parameter of 0.001: `loggamma` tells these apart. NaN where it is NaN.
 
     Raises:
-        TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
-        ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
-            device, or (where they are known) negative ones.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or parameters that are
+            not real numbers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or lie on another
+            device, or (if concrete) negative parameters.
 
     The derivative of a sample in its parameter is that at a fixed probability, -(dP/da) / (dP/dx), of any order and in
     both modes; on JAX, of second order in forward mode only.
 
-    A sample is drawn by trial, about 1.05 on average, and each element has a key of its own.
-    Rounding decides about one trial in 1e7 (float32) or 1e15 in another way than JAX does.
+    A sample is drawn by trial, about 1.05 on average, and each element has a key of its own. Rounding decides about one
+    trial in 1e7 (float32) or 1e15 differently from JAX.
 
     Source: `jax.random.gamma`, to a few ulps; Marsaglia and Tsang, "A simple method for generating gamma variables".
 

@@ -21,18 +21,18 @@ class Generator:
 
     Every function of `random` that takes a key is a method, without the key: `generator.normal((3,))` is
     `random.normal(generator.next_key(), (3,))`. So the same seed makes the same numbers on every library. Calls from
-    several threads get numbers of their own each; which of them gets which depends on their order.
+    several threads get different numbers; which thread gets which numbers depends on the order of the calls.
 
-    Inside compiled functions (`jit`, `torch.compile`) a generator is asked once, while it is traced: each run would
-    have the same numbers. Hand over keys there: `f(generator.next_key(), …)`.
+    Inside compiled functions (`jit`, `torch.compile`) a generator is called once, during tracing, so each run would
+    have the same numbers. Pass keys to such functions: `f(generator.next_key(), …)`.
 
     Args:
         seed: An integer, or a key.
-        xp: The library whose arrays are made, a namespace or a name; None: that of the key, or the default one.
+        xp: The library of the arrays, a namespace or a name; None: that of the key, or the default one.
         device: The device; None: that of the key, or the library's default.
 
     Raises:
-        TypeError, ValueError, OverflowError: As `random.key`, and for objects that are no keys.
+        TypeError, ValueError, OverflowError: As `random.key`, and for objects that are not keys.
 
     >>> import numpy as np
     >>> generator = Generator(0)
@@ -53,7 +53,7 @@ class Generator:
         return f"Generator: key {array_text(self._key)}, {self._count} keys taken"
 
     def next_key(self) -> Array:
-        """Return a key that no earlier call got."""
+        """Return a new key; no earlier call has returned it."""
         with self._lock:
             if self._count == _LAST:
                 self._key, self._count = fold_in(self._key, _LAST), 0
@@ -63,7 +63,7 @@ class Generator:
         return fold_in(start, number)
 
     def split(self, num: int = 2) -> list["Generator"]:
-        """Make independent generators, for threads or parts of a program.
+        """Create independent generators, for threads or parts of a program.
 
         Raises:
             TypeError, ValueError: As `random.split`.
@@ -112,15 +112,15 @@ _defaults_lock = threading.Lock()
 
 
 def default_generator(xp: Namespace | str | None = None) -> Generator:
-    """Return the generator of a library that the process shares.
+    """Return the process-wide generator of a library.
 
-    It starts from the key that `seed` has set, or else from the system's randomness.
+    It starts from the seed that `seed` has set, otherwise from random bits of the operating system.
 
     Args:
         xp: The library, a namespace or a name; None: the default namespace's.
 
     Raises:
-        TypeError, ValueError, ModuleNotFoundError: No library is meant.
+        TypeError, ValueError, ModuleNotFoundError: `xp` is not a library.
 
     >>> seed(0)
     >>> default_generator().randint((3,), 0, 10)
@@ -135,7 +135,7 @@ def default_generator(xp: Namespace | str | None = None) -> Generator:
 
 
 def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
-    """Restart the generators that the process shares: of every library, or of one.
+    """Seed the process-wide generators: those of every library, or that of one.
 
     Args:
         value: The seed.
@@ -161,26 +161,26 @@ def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
 
 
 class NativeGenerator(Protocol):
-    """The result of `native_generator`: a source of random numbers of a library's own."""
+    """The result of `native_generator`: a library's own source of random numbers."""
 
     def uniform(self, shape: Any = (), dtype: DType | None = None, minval: float = 0.0, maxval: float = 1.0) -> Array:
-        """Make random numbers between two bounds."""
+        """Generate random numbers between two bounds."""
         ...
 
     def normal(self, shape: Any = (), dtype: DType | None = None) -> Array:
-        """Make random numbers of the standard normal distribution."""
+        """Generate random numbers from the standard normal distribution."""
         ...
 
     def randint(self, shape: Any, minval: int, maxval: int, dtype: DType | None = None) -> Array:
-        """Make random integers from `minval` to below `maxval`."""
+        """Generate random integers from `minval` to below `maxval`."""
         ...
 
     def bernoulli(self, p: float = 0.5, shape: Any = ()) -> Array:
-        """Make random booleans."""
+        """Generate random booleans."""
         ...
 
     def permutation(self, x: int) -> Array:
-        """Bring the integers below `x` into a random order."""
+        """Return a random order of the integers below `x`."""
         ...
 
 
@@ -188,9 +188,10 @@ class NativeGenerator(Protocol):
 def native_generator(
     seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None
 ) -> NativeGenerator:
-    """Make a generator that draws from a library's own, fastest source.
+    """Create a generator that uses a library's own, fastest random numbers.
 
-    Its numbers are not those of `random`'s keys, nor those of another library, nor for ever those of another version.
+    Its numbers differ from those of `random`'s keys and from those of other libraries, and may change with the version
+    of the library.
 
     Args:
         seed: An integer from 0 to 2⁶³ - 1.
@@ -199,11 +200,11 @@ def native_generator(
 
     Returns:
         An object with the methods `uniform`, `normal`, `randint`, `bernoulli`, `permutation`, with the arguments of the
-        functions of `random` but for the key. NumPy: `numpy.random.Generator` with SFC64. PyTorch: `torch.Generator`.
+        functions of `random`, without the key. NumPy: `numpy.random.Generator` with SFC64. PyTorch: `torch.Generator`.
         JAX: `jax.random`, by a counter. Dask, CuPy: their `default_rng`.
 
     Raises:
-        TypeError: `seed` is no integer, or `xp` no library.
+        TypeError: `seed` is not an integer, or `xp` is not a library.
         ValueError: `seed` is negative, or no library of that name is known.
         UnsupportedError: The library has no source of its own.
 

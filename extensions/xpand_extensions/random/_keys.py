@@ -11,10 +11,10 @@ from ._arguments import check_key, is_typed, key_of, unsigned_dtype
 
 
 def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Array:
-    """Make a key of a seed.
+    """Create a key from a seed.
 
     Args:
-        seed: An integer from -2⁶³ to 2⁶⁴ - 1, or an array of integers without axes.
+        seed: An integer from -2⁶³ to 2⁶⁴ - 1, or an array of integers of shape ().
         xp: The library whose array the key is, a namespace or a name; None: that of `seed`, or the default one.
         device: The device of the key, and so of the numbers made with it; None: that of `seed`, or the default one.
 
@@ -22,7 +22,7 @@ def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Devi
         An array of uint32 of shape (2,): the 64 bits of the seed, the upper half first.
 
     Raises:
-        TypeError: `seed` is no integer, or an array of another library than `xp`. NumPy's integers are numbers.
+        TypeError: `seed` is not an integer, or an array of another library than `xp`. NumPy's integers are numbers.
         ValueError: `seed` has axes. For keys of several seeds use `vmap`, or `split` one key.
         OverflowError: `seed` has more than 64 bits.
 
@@ -60,24 +60,24 @@ def _key_of_int(seed: int, xp: Namespace, device: Device | None) -> Array:
 
 @pluggable
 def key_of_seed(seed: Array, /) -> Array:
-    """Make the key of a seed that is an array of integers without axes: `key` of an array."""
+    """Make the key of a seed that is an array of integers of shape (): `key` of an array."""
     return key_of_seed.native(seed)(seed)
 
 
 @pluggable
 def split(key: Key, /, num: Any = 2) -> Array:
-    """Make new keys of a key, each for a stream of numbers of its own.
+    """Split a key into new, independent keys.
 
     Args:
-        key: A key. It is not to be used again.
+        key: A key. Do not use it again.
         num: How many, or a shape of keys.
 
     Returns:
         An array of uint32 of shape (num, 2), or (*num, 2). Of a typed key of JAX: typed keys of shape (num,).
 
     Raises:
-        TypeError: No key, or no integers.
-        ValueError: A key of another shape, or a negative number.
+        TypeError: `key` is not a key, or `num` is not an integer or a shape.
+        ValueError: A key of the wrong shape, or a negative number.
 
     Source: `jax.random.split`, whose keys these are.
 
@@ -92,18 +92,18 @@ def split(key: Key, /, num: Any = 2) -> Array:
 
 @pluggable
 def fold_in(key: Key, /, data: Array | int) -> Array:
-    """Make a new key of a key and a number, such as that of a step.
+    """Derive a new key from a key and a number, such as the number of a step.
 
     Args:
         key: A key.
-        data: An integer from 0 to 2³² - 1, or an array of integers without axes, of which the lowest 32 bits count.
+        data: An integer from 0 to 2³² - 1, or an array of integers of shape (), whose lowest 32 bits count.
 
     Returns:
         A key on the device of `key`.
 
     Raises:
-        TypeError: No key, or no integer.
-        ValueError: A key of another shape, `data` with axes, or on another device.
+        TypeError: `key` is not a key, or `data` is not an integer.
+        ValueError: A key of the wrong shape, `data` with axes, or on another device.
         OverflowError: A number below 0, or of more than 32 bits.
 
     Source: `jax.random.fold_in`, whose keys these are.
@@ -132,7 +132,7 @@ def _check_data(key: Key, data: Array) -> None:
 
 @pluggable
 def bits(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
-    """Make random bits, as unsigned integers.
+    """Generate random bits, as unsigned integers.
 
     Args:
         key: A key.
@@ -143,8 +143,8 @@ def bits(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
         An array of that shape and data type, on the key's device: each number equally likely.
 
     Raises:
-        TypeError: No key, no shape, or another data type.
-        ValueError: A key of another shape, or a negative size.
+        TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
+        ValueError: A key of the wrong shape, or a negative size.
 
     The numbers are those of Threefry-2x32, with 20 rounds, of the position of each in the array, counted row by row.
 
@@ -161,7 +161,7 @@ def bits(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 @pluggable
 def key_data(key: Key, /) -> Array:
-    """Return the numbers of keys: of JAX's typed keys their data, of others the keys themselves.
+    """Return the data of keys: the data of JAX's typed keys, and other keys unchanged.
 
     Args:
         key: A key, or keys, of any shape.
@@ -170,7 +170,7 @@ def key_data(key: Key, /) -> Array:
         An array of uint32 of shape (…, 2).
 
     Raises:
-        TypeError: `key` is no array of keys.
+        TypeError: `key` is not an array of keys.
 
     Source: `jax.random.key_data`.
 

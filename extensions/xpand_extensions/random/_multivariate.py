@@ -30,8 +30,8 @@ def multivariate_normal(
         key: A key.
         mean: An array, a vector or a stack of them, of a real floating-point data type.
         cov: An array of such a data type, a symmetric and positive definite matrix or a stack of them.
-        shape: The shape of the result without its last axis, to which the stacks broadcast. None: that to which they
-            broadcast together.
+        shape: The shape of the result without its last axis, to which the stacks broadcast. None: the shape to which
+            they broadcast together.
         dtype: The data type of the result, a real floating-point one. None: that to which those of `mean` and `cov`
             promote.
         method: How a factor of `cov` is found. "eigh" and "svd", which take longer, take singular matrices too.
@@ -40,10 +40,11 @@ def multivariate_normal(
         An array of the data type, on the key's device, of `shape` and the last axis of `mean`.
 
     Raises:
-        TypeError: No key, no shape, or arrays of other data types or of another library than the key's.
-        ValueError: A key of another shape, a negative size, matrices that are not square or of another size than the
-            vectors, a shape that doesn't fit, arrays on another device, an unknown method, or (where the values are
-            known) a matrix that is not symmetric, or for "cholesky" not positive definite.
+        TypeError: `key` is not a key, `shape` is not a shape, or arrays of other data types or of another library than
+            the key's.
+        ValueError: A key of the wrong shape, a negative size, matrices that are not square or of another size than the
+            vectors, a shape that doesn't fit, arrays on another device, an unknown method, or (if concrete) a matrix
+            that is not symmetric, or for "cholesky" not positive definite.
 
     Samples have derivatives in both parameters.
 
@@ -100,8 +101,9 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
         An array of shape (*shape, n, m) and the data type, on the key's device.
 
     Raises:
-        TypeError: No key, no shape, sizes that are no integers, or another data type.
-        ValueError: A key of another shape, or a negative size.
+        TypeError: `key` is not a key, `shape` is not a shape, a size is not an integer, or the data type is not
+            supported.
+        ValueError: A key of the wrong shape, or a negative size.
 
     Takes a QR factorisation.
 
@@ -127,7 +129,7 @@ def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | Non
     Args:
         key: A key.
         d: The number of dimensions.
-        p: The exponent of the norm, a number or an array of no axes; above 0.
+        p: The exponent of the norm, a number or an array of shape (); above 0.
         shape: The shape of the result without its last axis.
         dtype: A real floating-point data type; None: the default one, or a wider one of `p`.
 
@@ -135,9 +137,10 @@ def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | Non
         An array of shape (*shape, d) and the data type, on the key's device.
 
     Raises:
-        TypeError: No key, no shape, `d` no integer, another data type, or `p` no real number of the key's library.
-        ValueError: A key of another shape, a negative size, `p` of other axes or on another device, or (where it is
-            known) not above 0.
+        TypeError: `key` is not a key, `shape` is not a shape, `d` is not an integer, the data type is not supported, or
+            `p` is not a real number of the key's library.
+        ValueError: A key of the wrong shape, a negative size, `p` with axes, or on another device, or (if concrete) not
+            above 0.
 
     Source: `jax.random.ball`, to a few ulps; Barthe, Guédon, Mendelson and Naor, "A probabilistic approach to the
     geometry of the l_p^n-ball".

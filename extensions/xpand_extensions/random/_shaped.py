@@ -17,7 +17,7 @@ def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, d
         key: A key.
         lower: The lower bound, a number or an array; -infinity for none.
         upper: The upper bound, above the lower one; infinity for none.
-        shape: The shape of the result, to which the bounds broadcast. None: that to which they broadcast together.
+        shape: The shape of the result, to which the bounds broadcast. None: the shape to which they broadcast together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the bounds.
 
     Returns:
@@ -25,9 +25,10 @@ def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, d
         NaN where a bound is.
 
     Raises:
-        TypeError: No key, no shape, another data type, or bounds that are no real numbers of the key's library.
-        ValueError: A key of another shape, a negative size, bounds that don't fit the shape or lie on another device,
-            or (where they are known) a lower bound that is not below the upper one.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or bounds that are not
+            real numbers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, bounds that don't fit the shape or lie on another device,
+            or (if concrete) a lower bound that is not below the upper one.
 
     Far out in a tail, beyond 5 in float32 and 8 in float64, the distribution function is rounded to 1, and all samples
     are next to a bound. Samples have derivatives in the bounds.
@@ -53,16 +54,18 @@ def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) 
     Args:
         key: A key.
         b: The exponent, a number or an array; above 0.
-        shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
+        shape: The shape of the result, to which the parameters broadcast. None: the shape to which they broadcast
+            together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
 
     Returns:
         An array of that shape and data type, on the key's device. NaN where a parameter is.
 
     Raises:
-        TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
-        ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
-            device, or (where they are known) what is not above 0.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or parameters that are
+            not real numbers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or lie on another
+            device, or (if concrete) parameters that are not above 0.
 
     Samples have derivatives in the parameters.
 

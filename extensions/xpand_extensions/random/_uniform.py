@@ -24,22 +24,24 @@ from ._arguments import (
 def uniform(
     key: Key, /, shape: Any = (), dtype: DType | None = None, minval: Array | float = 0.0, maxval: Array | float = 1.0
 ) -> Array:
-    """Make random numbers between two bounds, each part of the interval equally likely.
+    """Generate random numbers between two bounds, each part of the interval equally likely.
 
     Args:
         key: A key.
         shape: The shape of the result.
         dtype: A real floating-point data type; None: the default one.
         minval: The lower bound, a number or an array that broadcasts to `shape`. It may occur.
-        maxval: The upper bound, as well. It does not occur, unless the result is rounded to it.
+        maxval: The upper bound, likewise. It does not occur, unless the result is rounded to it.
 
     Returns:
         An array of that shape and data type, on the key's device. Between 0 and 1: multiples of the distance of 1 to
         the next larger number. Where `maxval` is not above `minval`: between `maxval` and `minval`, at least `minval`.
 
     Raises:
-        TypeError: No key, no shape, another data type, or bounds that are no real numbers of the key's library.
-        ValueError: A key of another shape, a negative size, or bounds that do not fit the shape, or on another device.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or bounds that are not
+            real numbers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, or bounds that do not fit the shape, or on another
+            device.
 
     Samples have derivatives in the bounds.
 
@@ -63,7 +65,7 @@ def uniform(
 
 @pluggable
 def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
-    """Make random numbers of the standard normal distribution.
+    """Generate random numbers from the standard normal distribution.
 
     Args:
         key: A key.
@@ -75,8 +77,8 @@ def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
         An array of that shape and data type, on the key's device.
 
     Raises:
-        TypeError: No key, no shape, or another data type.
-        ValueError: A key of another shape, or a negative size.
+        TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
+        ValueError: A key of the wrong shape, or a negative size.
 
     Source: `jax.random.normal`, to a few ulps.
 
@@ -91,13 +93,13 @@ def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 @pluggable
 def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
-    """Make random integers between two bounds.
+    """Generate random integers between two bounds.
 
     Args:
         key: A key.
         shape: The shape of the result.
         minval: The lower bound, an integer or an array of such that broadcasts to `shape`. It may occur.
-        maxval: The upper bound, as well. It does not occur.
+        maxval: The upper bound, likewise. It does not occur.
         dtype: An integer data type; None: the default one. Bounds outside of it are taken as its smallest number, and
             as one above its largest.
 
@@ -106,8 +108,10 @@ def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, d
         2³² at least for small ranges. Where `maxval` is not above `minval`: `minval`.
 
     Raises:
-        TypeError: No key, no shape, another data type, or bounds that are no integers of the key's library.
-        ValueError: A key of another shape, a negative size, or bounds that do not fit the shape, or on another device.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or bounds that are not
+            integers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, or bounds that do not fit the shape, or on another
+            device.
 
     Source: `jax.random.randint`, bit by bit.
 
@@ -129,7 +133,7 @@ def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, d
 
 @pluggable
 def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Literal["low", "high"] = "low") -> Array:
-    """Make random booleans.
+    """Generate random booleans.
 
     Args:
         key: A key.
@@ -142,9 +146,10 @@ def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Lite
         An array of bool of that shape, on the key's device.
 
     Raises:
-        TypeError: No key, no shape, or `p` is no real number nor an array of such of the key's library.
-        ValueError: A key of another shape, a negative size, an unknown mode, `p` that doesn't fit the shape or lies on
-            another device, or (where it is known) is below 0 or above 1.
+        TypeError: `key` is not a key, `shape` is not a shape, or `p` is neither a real number nor an array of real
+            numbers of the key's library.
+        ValueError: A key of the wrong shape, a negative size, an unknown mode, `p` that doesn't fit the shape or lies
+            on another device, or is (if concrete) below 0 or above 1.
 
     Source: `jax.random.bernoulli`, bit by bit. A number is compared in float64, or in the precision that is set.
 
@@ -167,7 +172,7 @@ _PROBABILITY: Final = "bernoulli: p must hold probabilities, from 0 to 1"
 
 @pluggable
 def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
-    """Make random signs, 1 and -1.
+    """Generate random signs, 1 and -1.
 
     Args:
         key: A key.
@@ -178,8 +183,8 @@ def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arra
         An array of that shape and data type, on the key's device.
 
     Raises:
-        TypeError: No key, no shape, or another data type.
-        ValueError: A key of another shape, or a negative size.
+        TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
+        ValueError: A key of the wrong shape, or a negative size.
 
     Source: `jax.random.rademacher`, bit by bit with the default data type of JAX with 64 bits.
 

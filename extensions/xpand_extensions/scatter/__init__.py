@@ -1,4 +1,4 @@
-"""Updates of an array at an index or at indices, and reductions over segments: with every duplicate index applied.
+"""Updates of an array at an index or at indices, and reductions over segments. Every duplicate index is applied.
 
 Indices out of bounds raise `IndexError` where their values are known, and are dropped where they aren't (under jit and
 vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the values of the indices on the host, so
@@ -72,7 +72,7 @@ def segment_sum(
             `num_segments`, or one omitted where it is required.
         IndexError: Ids out of bounds.
 
-    Takes time in proportion to the number of values; where a library has no scatter, that of sorting the ids more.
+    Takes time in proportion to the number of values; where a library has no scatter, also the time of sorting the ids.
 
     Source: `jax.ops.segment_sum`.
 

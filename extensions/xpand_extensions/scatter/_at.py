@@ -205,7 +205,7 @@ class At:
 
 @pluggable
 def at(x: Array, index: Index = ..., /) -> At:
-    """Name the elements of an array at an index, to be updated or read: `at(x)[index].add(values)`.
+    """Select elements of an array by an index, to update or read them: `at(x)[index].add(values)`.
 
     Args:
         x: An array of any shape and data type. It is never changed.
@@ -218,8 +218,8 @@ def at(x: Array, index: Index = ..., /) -> At:
         return an updated copy of `x`, and `get`, which returns the selected elements. See `At` for their arguments.
 
     Raises:
-        TypeError: `x` is no array. The methods raise it for arrays of two libraries, for data types that don't promote
-            to that of `x`, and for objects that are no indices.
+        TypeError: `x` is not an array. The methods raise it for arrays of two libraries, for data types that don't
+            promote to that of `x`, and for objects that are not indices.
         IndexError: By the methods, where indices are out of bounds, too many, or don't fit together.
         ValueError: By the methods, for values that don't broadcast to the selection, and for arrays on two devices.
 

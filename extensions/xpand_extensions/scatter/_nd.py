@@ -35,7 +35,8 @@ def scatter(
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    """Write slices at indices along an axis, for each batch element its own: the inverse of `indexing.gather`.
+    """Write slices at indices along an axis, with separate indices for each batch element: the inverse of
+    `indexing.gather`.
 
     Args:
         x: An array of shape `(*batch, *before, n, *after)`. It is never changed.
@@ -43,7 +44,7 @@ def scatter(
             from the end.
         values: An array that broadcasts to the shape `(*batch, *before, *positions, *after)`, or a Python scalar. It is
             cast to the data type of `x` within its kind.
-        axis: The axis of `x` of size `n`. It is no batch axis.
+        axis: The axis of `x` of size `n`. It must not be a batch axis.
         batch_dims: The number of batch axes, the first ones of `x` and `indices`.
         operation: "set" puts values in place of elements, of several the last in the order of the indices; "add",
             "subtract", "multiply", "min" and "max" combine an element with all values for it; "mean" replaces it by the

@@ -30,12 +30,11 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
         offsets: Integers of shape `(*batch, m + 1)` that don't decrease, from 0 to `n`: segment `i` holds the positions
             from `offsets[..., i]` up to, but without, `offsets[..., i + 1]`. As in the CSR format of sparse matrices.
         operation: "add", "multiply", "min", "max" or "mean".
-        axis: The axis of size `n`. It is no batch axis.
+        axis: The axis of size `n`. It must not be a batch axis.
 
     Returns:
-        An array of shape `(*batch, *before, m, *after)`, of the data type of `values`. An empty segment has what
-        `segment_sum`, `segment_prod`, `segment_min`, `segment_max` and `segment_mean` give it: 0, 1, the largest
-        value, the smallest value, NaN.
+        An array of shape `(*batch, *before, m, *after)`, of the data type of `values`. An empty segment has 0 for
+        "add", 1 for "multiply", the largest value for "min", the smallest for "max" and NaN for "mean".
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
@@ -43,8 +42,8 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
             operation, or arrays on two devices.
         IndexError: Offsets out of bounds.
 
-    Where the offsets aren't known (under jit and vmap, in lazy arrays) they aren't checked: of offsets that decrease
-    the result is arbitrary, and what they reach beyond the ends is empty.
+    Where the offsets aren't known (under jit and vmap, in lazy arrays) they aren't checked: offsets that decrease give
+    arbitrary results, and parts of segments beyond the ends are ignored.
 
     Source: `torch.segment_reduce`, `numpy.ufunc.reduceat`.
 

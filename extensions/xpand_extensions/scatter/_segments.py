@@ -82,10 +82,9 @@ def mean_of(kernel: Kernel) -> Kernel:
         ones = xp.ones_like(ids, dtype=index_dtype(xp, checks.device_of(ids)))
         number = kernel(what, ones, ids)
         number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
-        nan = xp.full((), math.nan, dtype=values.dtype, device=checks.device_of(values))
         # Divide empty segments by one: 0 / 0 would warn, and make the gradients of all segments NaN.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), values.dtype)
-        return xp.where(number > 0, total / divisor, nan)
+        return xp.where(number > 0, total / divisor, math.nan)
 
     return mean
 

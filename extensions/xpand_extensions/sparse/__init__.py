@@ -2,8 +2,8 @@
 
 A container holds values and their positions: `COO` by coordinates, for arrays with any number of axes, `CSR` and `CSC`
 by rows and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and
-derivatives, and the gradient with respect to a container is one of the same pattern. Functions take the sparse arrays
-that libraries have themselves, too.
+derivatives, and the gradient with respect to a container is one of the same pattern. Functions also take the libraries'
+own sparse arrays.
 """
 
 from typing import TYPE_CHECKING

@@ -83,9 +83,9 @@ def multiply(a: Any, b: Any, /) -> Any:
         b: The same. An array must broadcast to the sparse and dense axes of the container; it may have more batch axes.
 
     Returns:
-        A container. With an array or a number, of the same pattern, less padding for an array: what isn't kept is zero,
-        also where the array is infinite or NaN. Of two containers, of their format, or COO where they have two, with
-        the positions that both have; where patterns aren't known, with those of `a`.
+        A container. With an array or a number, of the same pattern, less padding for an array: elements that are not
+        stored are zero, also where the array is infinite or NaN. Of two containers, of their format, or COO where they
+        have two, with the positions that both have; where patterns aren't known, with those of `a`.
 
     Raises:
         TypeError: Neither is sparse, arrays of two libraries, or data types that don't promote.
@@ -118,7 +118,7 @@ def divide(a: Any, b: Any, /) -> Any:
         b: An array, which broadcasts to the sparse and dense axes of `a`, or a number.
 
     Returns:
-        A container of the pattern of `a`: what isn't kept is zero, also where `b` is zero or NaN.
+        A container of the pattern of `a`: elements that are not stored are zero, also where `b` is zero or NaN.
 
     Raises:
         TypeError: `a` is not sparse, `b` is, integers, arrays of two libraries, or data types that don't promote.
@@ -131,7 +131,7 @@ def divide(a: Any, b: Any, /) -> Any:
     """
     if isinstance(b, Sparse) or (type(b) not in _SCALARS and isinstance(any_sparse("divide", "b", b), Sparse)):
         raise TypeError(
-            "divide: b is sparse, and what isn't kept would be divided by; divide by `sparse.todense(b)`, or use "
+            "divide: b is sparse, so elements would be divided by zero; divide by `sparse.todense(b)`, or use "
             "`multiply` with the inverse of its values"
         )
     a = container("divide", a)
@@ -144,8 +144,8 @@ def _pair(function: str, a: Any, b: Any) -> tuple[Any, Any]:
     for name, x in (("a", a), ("b", b)):
         if type(x) in _SCALARS:
             raise TypeError(
-                f"{function}: {name} is the number {x!r}, which would make every element differ from zero; use "
-                f"`sparse.todense`, or `sparse.map_values` to change what is kept alone"
+                f"{function}: {name} is the number {x!r}, which would make every element nonzero; use "
+                f"`sparse.todense`, or `sparse.map_values` to change only the stored values"
             )
     a, b = any_sparse(function, "a", a), any_sparse(function, "b", b)
     if not isinstance(a, Sparse) and not isinstance(b, Sparse):

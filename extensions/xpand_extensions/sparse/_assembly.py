@@ -29,14 +29,14 @@ class CSRAssembly(NamedTuple):
 def csr_assembly(
     rows: Array, columns: Array, /, *, shape: Shape, sum_duplicates: bool = True, size: int | None = None
 ) -> CSRAssembly:
-    """Work out how entries given by coordinates become a sparse matrix by rows (CSR).
+    """Compute the pattern by rows (CSR) of a matrix whose entries are given by coordinates.
 
     Args:
         rows: The row of each entry: integers of shape `(nse,)`; the number of rows for padding, which is omitted.
         columns: The column of each entry, of the same shape; that of columns for padding.
         shape: The shape of the matrix, `(m, n)`.
         sum_duplicates: Whether entries at one position become one value. Otherwise they follow each other.
-        size: How many values there are. By default: as many as there are positions. Required where the pattern isn't
+        size: The number of values. By default: the number of different positions. Required where the pattern isn't
             known: under jit. Beyond those that are needed there are zeros, which belong to no row; those beyond are
                 omitted.
 
@@ -49,7 +49,7 @@ def csr_assembly(
         ValueError: Shapes that don't fit, arrays on two devices, a negative `size`, or one omitted where it is
             required.
 
-    Takes the time of sorting; on the CPU, where the pattern is known, that of two passes of counting.
+    Takes the time of a sort; on the CPU, if the pattern is concrete, the time of two counting passes.
 
     Source: SciPy's `coo_array.tocsr`, `sum_duplicates`.
 
@@ -76,7 +76,7 @@ def csr_assembly(
 
 
 def assembled_values(values: Array, assembly: CSRAssembly, /) -> Array:
-    """Sum the values of entries given by coordinates to those of a matrix by rows (CSR).
+    """Sum entries given by coordinates into the values of a matrix by rows (CSR).
 
     Args:
         values: The values of the entries, of shape `(*batch, nse)`, of a numeric data type.
@@ -87,7 +87,7 @@ def assembled_values(values: Array, assembly: CSRAssembly, /) -> Array:
 
     Raises:
         TypeError: No array, or arrays of two libraries.
-        ValueError: Another number of values than of entries.
+        ValueError: The number of values is not that of the entries.
 
     It is linear: the sum is a product with a sparse matrix of ones, and has its derivatives.
 

@@ -24,19 +24,19 @@ def eye(
     device: Device | None = None,
     format: Format = "csr",
 ) -> Any:
-    """Make a matrix with ones on a diagonal.
+    """Build a sparse matrix with ones on a diagonal.
 
     Args:
         rows: The number of rows.
         columns: The number of columns; None: as many.
         xp: The namespace of the library, or its name; None: the default namespace.
-        k: Which diagonal: 0 the main one, above it positive, below it negative.
+        k: The number of the diagonal: 0 is the main one, positive ones are above it, negative ones below.
         dtype: A numeric data type, or its name; None: the library's default for floating-point numbers.
         device: Where the arrays lie; None: the library's default.
         format: "coo", "csr" or "csc".
 
     Raises:
-        TypeError: Sizes that are no integers.
+        TypeError: Sizes that are not integers.
         ValueError: Negative ones, or no such format.
 
     Source: `xp.eye`.
@@ -66,11 +66,11 @@ def diags(
     shape: tuple[int, int] | None = None,
     format: Format = "csr",
 ) -> Any:
-    """Make a matrix, or a batch, of diagonals.
+    """Build a sparse matrix, or a batch of them, from diagonals.
 
     Args:
         diagonals: Arrays of shape (*batch, length), with one element for each position of the diagonal, or one for all.
-        offsets: Which diagonal each is: 0 the main one, above it positive, below it negative.
+        offsets: The number of each diagonal: 0 the main one, above it positive, below it negative.
         shape: The numbers of rows and columns. None: square, as large as the first diagonal needs.
         format: "coo", "csr" or "csc".
 
@@ -79,7 +79,7 @@ def diags(
 
     Raises:
         TypeError: No arrays, arrays of two libraries, or data types that don't promote.
-        ValueError: As many offsets as diagonals are needed, each once; or a diagonal that doesn't fit.
+        ValueError: The number of offsets is not that of diagonals, an offset occurs twice, or a diagonal doesn't fit.
 
     Source: `scipy.sparse.diags_array`.
 
@@ -144,7 +144,7 @@ def kron(a: Sparse, b: Sparse, /) -> Any:
         A container of their format, or COO where they have two. It has as many entries as pairs there are.
 
     Raises:
-        TypeError: Something is not sparse, boolean, of another library, or of a data type that doesn't promote.
+        TypeError: An argument is not sparse, boolean, of another library, or of a data type that doesn't promote.
         ValueError: Dense axes, or another number of sparse ones.
 
     >>> import numpy as np

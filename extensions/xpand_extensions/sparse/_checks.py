@@ -196,13 +196,13 @@ def _check_promised(function: str, coords: tuple[Array, ...], sizes: Shape, is_s
     xp = array_namespace(*coords)
     if is_sorted and order.falls(xp, coords):
         raise ValueError(
-            f"{function}: is_sorted=True is claimed, and the entries are not in the order of their places; sort them "
-            "with `sparse.sort`, or leave the claim out"
+            f"{function}: is_sorted=True, but the entries are not sorted by position; sort them "
+            "with `sparse.sort`, or omit that argument"
         )
     if is_unique and order.duplicated(xp, coords, sizes, is_sorted):
         raise ValueError(
-            f"{function}: is_unique=True is claimed, and two entries have the same place; sum them with "
-            "`sparse.sum_duplicates`, or leave the claim out"
+            f"{function}: is_unique=True, but two entries have the same position; sum them with "
+            "`sparse.sum_duplicates`, or omit that argument"
         )
 
 
@@ -233,4 +233,4 @@ def room(function: str, count: Array, nse: int) -> None:
         ValueError: There are more.
     """
     if is_concrete(count) and int(count) > nse:
-        raise ValueError(f"{function}: nse={nse} is too few for the {int(count)} places that aren't zero")
+        raise ValueError(f"{function}: nse={nse} is too few for the {int(count)} nonzero elements")

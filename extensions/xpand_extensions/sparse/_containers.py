@@ -187,19 +187,19 @@ class Sparse(Operators, Container):
 
 
 class COO(Sparse):
-    """A sparse array of any number of axes, by the coordinates of its entries: one integer array an axis.
+    """A sparse array of any number of axes, by the coordinates of its entries: one integer array for each axis.
 
     Args:
         values: Of shape (*batch, nse, *dense), of any data type.
         coords: For each sparse axis an integer array of shape (nse,), for all of a batch, or (*batch, nse).
-        shape: The shape of the array that is meant, (*batch, *sparse, *dense).
+        shape: The shape of the array, (*batch, *sparse, *dense).
         dense_ndim: How many axes of `values` come after that of the entries.
         is_sorted: A promise: entries are in the order of their positions, the last axis fastest.
-        is_unique: A promise: no two entries have the same position. Otherwise their sum is meant.
+        is_unique: A promise: no two entries have the same position. Otherwise they are summed.
         check: Whether coordinates, and the promises, are checked where values are known: a pass over them.
 
     Raises:
-        TypeError: Something is no array, of another library, or coordinates are no integers.
+        TypeError: An argument is not an array, arrays of two libraries, or coordinates are not integers.
         ValueError: Shapes don't fit together, arrays lie on two devices, or a promise doesn't hold.
         IndexError: A coordinate is out of bounds.
 
@@ -353,15 +353,15 @@ class CSR(_Compressed):
     Args:
         values: Of shape (*batch, nse), of any data type.
         indices: The column of each entry: integers of shape (nse,), for all of a batch, or (*batch, nse).
-        indptr: Where rows begin, and the last one ends: integers of shape (rows + 1,) or (*batch, rows + 1), from 0 to
-            nse, never falling. Entries from the last one on are padding, and count as nothing.
-        shape: The shape of the array that is meant, (*batch, rows, columns).
+        indptr: The start of each row, and the end of the last: integers of shape (rows + 1,) or (*batch, rows + 1),
+            from 0 to nse, never falling. Entries from the last one on are padding, and count as nothing.
+        shape: The shape of the array, (*batch, rows, columns).
         is_sorted: A promise: within each row, entries are in the order of their columns.
-        is_unique: A promise: no two entries have the same position. Otherwise their sum is meant.
+        is_unique: A promise: no two entries have the same position. Otherwise they are summed.
         check: Whether indices, and the promises, are checked where values are known: a pass over them.
 
     Raises:
-        TypeError: Something is no array, of another library, or indices are no integers.
+        TypeError: An argument is not an array, arrays of two libraries, or indices are not integers.
         ValueError: Shapes don't fit together, arrays lie on two devices, `indptr` isn't as it must be, or a promise
             doesn't hold.
         IndexError: A column is out of bounds.

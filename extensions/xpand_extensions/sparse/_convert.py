@@ -34,7 +34,7 @@ def sparse_format(x: Any, /) -> str:
     """Name the format of a sparse array: "coo", "csr", "csc", what a library calls its own; "dense" for other arrays.
 
     Raises:
-        TypeError: Something is no array.
+        TypeError: The argument is not an array.
 
     >>> import numpy as np
     >>> sparse_format(np.zeros((2, 2)))
@@ -50,15 +50,15 @@ def sparse_format(x: Any, /) -> str:
 
 
 def todense(a: Sparse | Array, /) -> Array:
-    """Return the array that a container means; where entries have the same position, their sum.
+    """Convert a container to a dense array; entries at the same position are summed.
 
-    Of booleans that is whether one of them is true.
+    Booleans at the same position are combined by "or".
 
     Args:
         a: A container, a sparse array of a library's own, or a dense array, which is returned as it is.
 
     Raises:
-        TypeError: Something else.
+        TypeError: The argument is something else.
 
     >>> import numpy as np
     >>> todense(COO(np.asarray([1.0, 2.0]), (np.asarray([1, 1]),), (3,)))
@@ -71,7 +71,7 @@ def todense(a: Sparse | Array, /) -> Array:
 
 
 def tocoo(a: Sparse, /) -> COO:
-    """Convert a container to COO: the entries stay as many, and in their order.
+    """Convert a container to COO: the number and order of the entries stay the same.
 
     >>> import numpy as np
     >>> a = CSR(np.asarray([1.0, 2.0]), np.asarray([2, 0]), np.asarray([0, 1, 2]), (2, 3))
@@ -89,13 +89,13 @@ def tocoo(a: Sparse, /) -> COO:
 
 
 def tocsr(a: Sparse, /) -> CSR:
-    """Convert a matrix to CSR: entries are brought into the order of rows.
+    """Convert a matrix to CSR: entries are sorted by row.
 
-    Entries at one position stay apart, in their order; `sum_duplicates` sums them, before or after.
+    Entries at one position stay separate and in order; `sum_duplicates` sums them.
 
     Raises:
-        TypeError: `a` is no container.
-        ValueError: It is no matrix, or batch of matrices.
+        TypeError: `a` is not a container.
+        ValueError: It is not a matrix, or batch of matrices.
 
     >>> import numpy as np
     >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsr()
@@ -107,7 +107,7 @@ def tocsr(a: Sparse, /) -> CSR:
 
 
 def tocsc(a: Sparse, /) -> CSC:
-    """Convert a matrix to CSC: entries are brought into the order of columns. Otherwise as `tocsr`.
+    """Convert a matrix to CSC: entries are sorted by column. Otherwise as `tocsr`.
 
     >>> import numpy as np
     >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsc()
@@ -122,7 +122,7 @@ def convert(a: Sparse, /, format: Format) -> Sparse:
     """Convert a container to a format by its name.
 
     Raises:
-        ValueError: There is no such format, or the container is no matrix where that needs one.
+        ValueError: There is no such format, or the format needs a matrix and the container is not one.
 
     >>> import numpy as np
     >>> convert(COO(np.ones(1), (np.asarray([0]), np.asarray([1])), (2, 2)), "csc")
@@ -136,7 +136,7 @@ def matrix_transpose(a: Sparse, /) -> Sparse:
     """Exchange rows and columns of a matrix or a batch: CSR becomes CSC and the other way round. Nothing is copied.
 
     Raises:
-        ValueError: `a` is no matrix.
+        ValueError: `a` is not a matrix.
 
     >>> import numpy as np
     >>> matrix_transpose(CSR(np.ones(1), np.asarray([2]), np.asarray([0, 1, 1]), (2, 3)))
@@ -278,21 +278,21 @@ def trimmed(a: Any) -> Any:
 def from_dense(
     x: Array, /, format: Format = "csr", *, nse: int | None = None, batch_ndim: int = 0, dense_ndim: int = 0
 ) -> Sparse:
-    """Make a container of an array: of the positions where it isn't zero, in order.
+    """Convert an array to a sparse container of its nonzero elements, in order.
 
     Args:
         x: An array of any data type.
         format: "coo", "csr" or "csc".
-        nse: How many entries to keep: the rest is padding, of value zero. None: as many as there are, which needs the
-            values of `x`. With batch axes a position is kept where it isn't zero in any lane.
+        nse: The number of entries to store; missing ones are padding with value zero. None: the number of nonzero
+            elements, which needs the values of `x`. With batch axes, a position is stored if it is nonzero in any lane.
         batch_ndim: How many axes come before the sparse ones.
-        dense_ndim: How many axes come after them: an entry is kept where it isn't zero in any of these.
+        dense_ndim: How many axes come after them: an entry is stored if any of its elements is nonzero.
 
     Returns:
         A container, sorted, and unique but for padding.
 
     Raises:
-        TypeError: `x` is no array, or lazy or traced without `nse`.
+        TypeError: `x` is not an array, or lazy or traced without `nse`.
         ValueError: No such format, axes that don't fit, or more positions than `nse`.
 
     >>> import numpy as np
@@ -311,8 +311,7 @@ def from_dense(
         )
     if nse is None and not is_concrete(x):
         raise TypeError(
-            "from_dense: how many entries an array has that are not zero isn't known under jit and vmap, nor for lazy "
-            "arrays; say `nse`"
+            "from_dense: the number of nonzero elements isn't known under jit and vmap, nor for lazy arrays; give `nse`"
         )
     is_nonzero = x != xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x))
     if batch or dense:

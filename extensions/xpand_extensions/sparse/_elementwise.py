@@ -14,7 +14,7 @@ from ._structure import sum_duplicates
 
 @clean_tracebacks
 def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
-    """Apply a function, element by element, that makes zero of zero: `xp.sin`, `xp.isnan`, …
+    """Apply an elementwise function that maps zero to zero: `xp.sin`, `xp.isnan`, …
 
     Args:
         function: Takes an array, and returns one of the same shape.
@@ -25,7 +25,7 @@ def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
 
     Raises:
         TypeError: `a` is not sparse, or `function` can't be called.
-        ValueError: `function` makes something else of zero, as `xp.cos` does, or changes the shape.
+        ValueError: `function` does not map zero to zero, as `xp.cos`, or changes the shape.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -39,7 +39,7 @@ def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
     zero = function(xp.zeros((1,), dtype=a.dtype, device=checks.device_of(a.values)))
     if is_concrete(zero) and not bool(zero[0] == 0):
         raise ValueError(
-            f"map_values: function must make zero of zero, got {zero[0]}; the result isn't sparse, use `sparse.todense`"
+            f"map_values: function must map zero to zero, got {zero[0]}; the result isn't sparse, use `sparse.todense`"
         )
     values = function(a.values)
     if tuple(values.shape) != tuple(a.values.shape):
@@ -48,7 +48,7 @@ def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
 
 
 def negative(a: Sparse, /) -> Any:
-    """Change the sign.
+    """Return the negative of each element.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -131,7 +131,7 @@ def power(a: Sparse, /, exponent: float) -> Any:
 
     Raises:
         TypeError: `a` is not sparse, or boolean; or an exponent of another kind.
-        ValueError: An exponent that isn't positive, and would make one, or infinity, of zero.
+        ValueError: An exponent that isn't positive: zero to its power is one or infinite.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -181,7 +181,7 @@ def real(a: Sparse, /) -> Any:
 
 
 def imag(a: Sparse, /) -> Any:
-    """Return imaginary parts; of real arrays zeros, which are kept.
+    """Return imaginary parts; for real arrays stored zeros.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.

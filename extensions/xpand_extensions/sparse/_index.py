@@ -29,8 +29,8 @@ def getitem(a: Sparse, index: Any, /) -> Any:
         has an integer or an array. Sparse axes are looked at one by one, dense and batch axes as arrays are.
 
     Raises:
-        TypeError: `a` is not sparse; something that is no index; an array on a sparse axis, next to a slice, where it
-            or the pattern isn't known; arrays of two libraries.
+        TypeError: `a` is not sparse; something that is not an index; an array on a sparse axis, next to a slice, where
+            it or the pattern isn't known; arrays of two libraries.
         IndexError: Out of bounds, too many indices, or a mask that doesn't fit.
         ValueError: Arrays on several sparse axes but not on all.
 
@@ -106,7 +106,7 @@ def _entry(a: Sparse, item: Any, axis: int) -> Any:
 
 
 def _plain(item: Any) -> bool:
-    """Return whether an array of no axes is a known integer."""
+    """Return whether an array of shape () is a known integer."""
     xp = array_namespace(item)
     return are_concrete(item) and checks.kind(xp, item.dtype) in checks.INTEGERS
 
@@ -116,7 +116,7 @@ def _mask(mask: Array, axis: int, size: int) -> Array:
         raise IndexError(f"getitem: the mask of shape {tuple(mask.shape)} doesn't match axis {axis} of size {size}")
     if not are_concrete(mask):
         raise TypeError(
-            "getitem: what a mask chooses has a size that isn't known under jit and vmap, nor for lazy arrays; "
+            "getitem: the number of elements that a mask selects isn't known under jit and vmap, nor for lazy arrays; "
             "multiply by the mask instead"
         )
     found: Array = eagerly(lambda given: array_namespace(given).nonzero(given)[0], mask)
@@ -248,9 +248,9 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
         )
     if not are_concrete(index, *a.coords) or a.coords[0].ndim > 1:
         raise TypeError(
-            "getitem: how many entries an array of indices chooses isn't known under jit with containers as arguments "
-            "and for lazy arrays, nor the same for batch elements with patterns of their own; choose an integer "
-            "or a slice"
+            "getitem: the number of entries that an array of indices selects isn't known under jit with containers as "
+            "arguments and for lazy arrays, and differs between batch elements that have different patterns; use an "
+            "integer or a slice"
         )
 
     def work(index: Array, *coords: Array) -> tuple[Array, tuple[Array, ...]]:

@@ -19,13 +19,13 @@ def concat(arrays: Sequence[Sparse], /, *, axis: int = 0) -> Any:
 
     Args:
         arrays: Containers, whose shapes are the same but for that axis; batch axes broadcast.
-        axis: Which one, counted with the batch axes of all: so negative ones are the same for each.
+        axis: Which one, counted with the batch axes of all: so negative ones mean the same for each array.
 
     Returns:
         A container of their format, or COO where they have two.
 
     Raises:
-        TypeError: Something is not sparse, of another library, or of a data type that doesn't promote.
+        TypeError: An argument is not sparse, of another library, or of a data type that doesn't promote.
         ValueError: Nothing to join, shapes that don't fit, or an axis that isn't sparse.
 
     >>> import numpy as np
@@ -52,7 +52,7 @@ def concat(arrays: Sequence[Sparse], /, *, axis: int = 0) -> Any:
 
 
 def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
-    """Make a matrix of blocks.
+    """Build a sparse matrix from blocks.
 
     Args:
         blocks: Rows of matrices, as lists; None where there is nothing. Each row and column has one that isn't None.
@@ -89,7 +89,7 @@ def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
 
 
 def block_diag(arrays: Sequence[Sparse], /) -> Any:
-    """Make a matrix of blocks on the diagonal. Arguments and errors as of `block`.
+    """Build a sparse matrix from blocks on the diagonal. Arguments and errors as of `block`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import eye
@@ -115,7 +115,7 @@ def stack(arrays: Sequence[Sparse], /, *, as_batch: bool = True) -> Any:
         COO with one sparse axis more.
 
     Raises:
-        TypeError: Something is not sparse, of another library, or of a data type that doesn't promote.
+        TypeError: An argument is not sparse, of another library, or of a data type that doesn't promote.
         ValueError: Nothing to stack, or shapes that differ; batch axes where the new axis is sparse.
 
     >>> import numpy as np

@@ -86,7 +86,7 @@ def _sparse_product(a: Sparse, b: Sparse) -> Any:
     batch = _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
     if not are_concrete(*a.pattern, *b.pattern):
         raise TypeError(
-            "matmul: how many entries the product of two sparse matrices has isn't known under jit and JAX's and "
+            "matmul: the number of entries of the product of two sparse matrices isn't known under jit and JAX's and "
             "PyTorch's vmap where containers are arguments, nor for lazy arrays; close over the containers and make "
             "their values arguments, use `xpand_extensions.vmap`, or multiply with `sparse.todense(b)`"
         )

@@ -16,16 +16,16 @@ from ._pattern import used
 
 
 def from_native(x: Any, /) -> Sparse:
-    """Make a container of a sparse array of a library's own.
+    """Convert a library's own sparse array to a container.
 
     Args:
         x: A sparse array or matrix of `scipy.sparse`, `cupyx.scipy.sparse` or `jax.experimental.sparse`, a sparse
             tensor of PyTorch; or a container, which is returned as it is.
 
     Returns:
-        A COO, CSR or CSC, of the values and indices of `x` themselves, where that keeps them in such a format; what is
-        kept in another (by diagonals, blocks, lists or dictionaries) is converted to CSR. If the order of the entries
-        of `x` is known, the container declares it.
+        A COO, CSR or CSC, of the values and indices of `x` themselves, if it has such a format; other formats (by
+        diagonals, blocks, lists or dictionaries) are converted to CSR. If the order of the entries of `x` is known, the
+        container declares it.
 
     Raises:
         TypeError: `x` is something else.
@@ -50,7 +50,7 @@ def from_native(x: Any, /) -> Sparse:
 
 @pluggable
 def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
-    """Make a library's own sparse array of a container: the reverse of `from_native`.
+    """Convert a container to the library's own sparse array: the reverse of `from_native`.
 
     Args:
         a: A container.
@@ -62,7 +62,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
         matrix of `cupyx.scipy.sparse`. Values are not copied, unless entries without a position are dropped.
 
     Raises:
-        TypeError: `a` is no container, or (`UnsupportedError`) of a library without sparse arrays.
+        TypeError: `a` is not a container, or (`UnsupportedError`) of a library without sparse arrays.
         ValueError: There is no such format, or the library's has no batches, or no dense axes, and the container has.
 
     >>> import numpy as np
@@ -124,7 +124,7 @@ def unflatten(cls: type[Sparse], static: tuple[Any, ...], children: Any) -> Spar
 
 
 def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Array]]:
-    """Take a tree of sparse arrays apart into dense arrays, and make the function that puts it together.
+    """Split a tree of sparse arrays into dense arrays, and return the function that rebuilds the tree.
 
     Args:
         tree: A tree of arrays, containers, sparse arrays of libraries' own, and anything else.
@@ -135,7 +135,7 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
         Other objects are returned as they are.
 
     Raises:
-        ValueError: By the function: another number of arrays.
+        ValueError: By the function: the wrong number of arrays.
 
     Source: PhiML's `disassemble`.
 

@@ -34,7 +34,7 @@ def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Names
     """Check the parts of a matrix, `others` being its two index arrays, and `x` perhaps; return their namespace.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or indices that are no integers.
+        TypeError: No array, arrays of two libraries, or indices that are not integers.
         ValueError: Shapes that don't fit, or arrays on two devices.
     """
     xp = checks.namespace_of(function, values=values, **others)
@@ -69,7 +69,7 @@ def indices(function: str, xp: Namespace, /, **arrays: Array) -> None:
     """Check index arrays of one axis, of equal length.
 
     Raises:
-        TypeError: They are no integers.
+        TypeError: They are not integers.
         ValueError: They have another shape.
     """
     for name, given in arrays.items():

@@ -203,7 +203,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     if is_known:
         found = int(xp.max(count)) if 0 not in count.shape else 0
         if nse is not None and found > nse:
-            raise ValueError(f"sum_duplicates: nse={nse} is too few for the {found} places that there are")
+            raise ValueError(f"sum_duplicates: nse={nse} is too few for the {found} different positions")
         size = found if nse is None else nse
     ids = xp.where(within, ids, full(ids, size))
     leads = xp.argsort(xp.astype(~first, xp.uint8), axis=-1, stable=True)[..., : min(size, keys.shape[-1])]

@@ -36,7 +36,7 @@ def csr_matmul(
     Args:
         values: The values of A, of shape `(*batch, nse)`, of a numeric data type.
         indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
-        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
+        indptr: The start of each row, and the end of the last: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
         x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
         shape: The shape of A, `(m, n)`.
         plan: The result of `csr_plan` for the pattern, which makes the product faster on some libraries.
@@ -173,7 +173,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     """Return the row of each entry of a sparse matrix by rows (CSR).
 
     Args:
-        indptr: Where rows begin, and the last one ends: integers of shape `(..., m + 1)`.
+        indptr: The start of each row, and the end of the last: integers of shape `(..., m + 1)`.
         nse: The number of entries.
 
     Returns:
@@ -203,7 +203,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
 
     Args:
         indices: The column of each entry: integers of shape `(nse,)`.
-        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)`.
+        indptr: The start of each row, and the end of the last: integers of shape `(m + 1,)`.
         shape: The shape of the matrix, `(m, n)`.
 
     Returns:
@@ -266,7 +266,7 @@ def coo_product(
 
 @pluggable
 def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
-    """Make dense matrices of the parts of sparse ones by coordinates (COO).
+    """Build dense matrices from the parts of sparse ones by coordinates (COO).
 
     Args:
         values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those at one position are
@@ -279,7 +279,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
         An array of shape `(*batch, m, n)`.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or indices that are no integers.
+        TypeError: No array, arrays of two libraries, or indices that are not integers.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
     >>> import numpy as np
@@ -298,7 +298,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
 
 
 def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape) -> Array:
-    """Make dense matrices of the parts of sparse ones by rows (CSR).
+    """Build dense matrices from the parts of sparse ones by rows (CSR).
 
     The parts are those of `csr_matmul`, also booleans; result and errors are those of `coo_todense`.
 

@@ -55,7 +55,8 @@ def sum(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Average over axes, with the zeros that aren't kept. Arguments and errors as of `sum`; floating-point data types.
+    """Average over axes; elements that are not stored count as zeros. Arguments and errors are those of `sum`, with
+    floating-point data types.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -69,7 +70,7 @@ def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def max(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the greatest element along axes, of which those that aren't kept are zero.
+    """Return the largest element along axes; elements that are not stored are zero.
 
     Args:
         a: A container of a real-valued data type.
@@ -92,7 +93,7 @@ def max(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def min(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the least element along axes, of which those that aren't kept are zero. Otherwise as `max`.
+    """Return the smallest element along axes. Otherwise as `max`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -112,7 +113,7 @@ def norm(a: Sparse, /, *, ord: Literal["fro", 1] | float = "fro") -> Array:
 
     Raises:
         TypeError: `a` is not sparse, or no floating-point.
-        ValueError: `a` is no matrix, or there is no such norm here.
+        ValueError: `a` is not a matrix, or there is no such norm here.
 
     Source: `xp.linalg.matrix_norm`.
 
@@ -134,7 +135,7 @@ def norm(a: Sparse, /, *, ord: Literal["fro", 1] | float = "fro") -> Array:
 
 
 def count_nonzero(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Count the elements that aren't zero, as `xp.count_nonzero`: zeros that are kept are not counted.
+    """Count the elements that aren't zero, as `xp.count_nonzero`: stored zeros are not counted.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -152,14 +153,14 @@ def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
 
     Args:
         a: A matrix or a batch of matrices.
-        offset: Which diagonal: 0 the main one, above it positive, below it negative.
+        offset: The number of the diagonal: 0 is the main one, positive ones are above it, negative ones below.
 
     Returns:
-        An array of shape (*batch, length); of no length where the diagonal lies outside.
+        An array of shape (*batch, length); of length 0 if the diagonal lies outside.
 
     Raises:
-        TypeError: `a` is not sparse, or `offset` no integer.
-        ValueError: `a` is no matrix.
+        TypeError: `a` is not sparse, or `offset` is not an integer.
+        ValueError: `a` is not a matrix.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense

@@ -19,8 +19,8 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
 
     Args:
         a: A container of any format and data type. Of booleans at one position, one must be true.
-        nse: How many entries the result keeps; what is left over is padding. None: as many as there are positions;
-            where the pattern isn't known, as many as before.
+        nse: The number of entries of the result; surplus ones are padding. None: the number of positions; if the
+            pattern is abstract, the number of entries before.
         format: The format of the result; None: that of `a`. To assemble a matrix, `sum_duplicates(coo, format="csr")`
             is one pass.
 
@@ -70,10 +70,10 @@ def _summed(a: COO, nse: int | None) -> COO:
 
 
 def sort(a: Sparse, /) -> Any:
-    """Bring entries into the order of their positions, the last axis fastest; of a CSC, within columns.
+    """Sort entries by position, the last axis fastest; for a CSC, within columns.
 
     Args:
-        a: A container of any format and data type. Entries at one position stay in the order that they are in.
+        a: A container of any format and data type. The order of entries at one position stays the same.
 
     Returns:
         A container of the same format, sorted; `a` itself where it is declared to be.
@@ -104,7 +104,7 @@ def _sorted(a: COO) -> COO:
 
 
 def eliminate_zeros(a: Sparse, /) -> Any:
-    """Leave out entries whose value is zero, in all batch elements that share a pattern.
+    """Remove the entries whose value is zero, in all batch elements that share a pattern.
 
     Args:
         a: A container whose values are known. Entries at one position are summed first.
@@ -123,7 +123,7 @@ def eliminate_zeros(a: Sparse, /) -> Any:
     a = container("eliminate_zeros", a)
     if not are_concrete(a.values, *a.pattern):
         raise TypeError(
-            "eliminate_zeros: how many values are not zero isn't known under jit and vmap, nor for lazy arrays; leave "
+            "eliminate_zeros: the number of nonzero values isn't known under jit and vmap, nor for lazy arrays; leave "
             "the zeros in, they are harmless, or call it before"
         )
     return by_coordinates(_without_zeros, sum_duplicates(a))
@@ -146,14 +146,14 @@ def tril(a: Sparse, /, *, k: int = 0) -> Any:
 
     Args:
         a: A matrix or a batch of matrices.
-        k: Which diagonal: 0 the main one, above it positive, below it negative.
+        k: The number of the diagonal: 0 is the main one, positive ones are above it, negative ones below.
 
     Returns:
         A container of the same format. Where the pattern isn't known, the others become padding.
 
     Raises:
-        TypeError: `a` is not sparse, or `k` no integer.
-        ValueError: `a` is no matrix.
+        TypeError: `a` is not sparse, or `k` is not an integer.
+        ValueError: `a` is not a matrix.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -193,7 +193,7 @@ def _triangle(function: str, a: Any, k: Any) -> Any:
 
 
 def transpose(a: Sparse, /, axes: tuple[int, ...] | None = None) -> Sparse:
-    """Permute axes: those of a batch among themselves, and so the sparse and the dense ones.
+    """Permute axes: batch, sparse and dense axes each among themselves.
 
     Args:
         a: A container of any format.
@@ -206,7 +206,7 @@ def transpose(a: Sparse, /, axes: tuple[int, ...] | None = None) -> Sparse:
 
     Raises:
         TypeError: `a` is not sparse, or `axes` aren't integers.
-        ValueError: Axes that don't fit, or leave their kind.
+        ValueError: Axes that don't fit, or that mix batch, sparse and dense axes.
 
     Source: `xp.permute_dims`.
 
@@ -252,7 +252,7 @@ def _with_batch_permuted(a: Sparse, batch: tuple[int, ...], dense: tuple[int, ..
 
 
 def reshape(a: Sparse, /, shape: tuple[int, ...]) -> COO:
-    """Give the sparse axes another shape, in the order of elements with the last axis fastest.
+    """Reshape the sparse axes, with elements in row-major order.
 
     Args:
         a: A container of any format.
@@ -263,7 +263,7 @@ def reshape(a: Sparse, /, shape: tuple[int, ...]) -> COO:
         A COO, with as many entries in the same order.
 
     Raises:
-        TypeError: `a` is not sparse, or sizes are no integers.
+        TypeError: `a` is not sparse, or sizes are not integers.
         ValueError: A shape that doesn't fit, or more than 2**63 positions.
 
     >>> import numpy as np

@@ -50,8 +50,8 @@ def check_reals(names: tuple[str, ...], function: str, *operands: Any) -> tuple[
     """Check arrays of real floating-point data types that broadcast, and Python's real numbers among them.
 
     Returns:
-        A conversion for each operand: arrays stay unchanged, a number becomes an array of no axes, of the first array's
-        data type and on its device.
+        A conversion for each operand: arrays stay unchanged, a number becomes an array of shape (), of the first
+        array's data type and on its device.
 
     Raises:
         TypeError: None is an array, one is neither array nor number, or data types or libraries don't fit.

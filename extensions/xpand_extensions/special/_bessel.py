@@ -18,7 +18,7 @@ def i0(x: Array, /) -> Array:
         float32.
 
     Raises:
-        TypeError: `x` is no array, or of another data type.
+        TypeError: `x` is not an array, or of another data type.
 
     Within 8 ulps. The derivative is infinite, not merely large, from ±713.2 on, in float32 from ±91.2 on.
 

@@ -19,7 +19,7 @@ def erf(x: Array, /) -> Array:
         An array of the shape and data type of `x`, between -1 and 1.
 
     Raises:
-        TypeError: `x` is no array, or of another data type.
+        TypeError: `x` is not an array, or of another data type.
 
     Within 4 ulps.
 
@@ -131,7 +131,7 @@ def log_ndtr(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`, except that values are 0 or below.
 
-    Within 7 ulps and 2 ulps of the argument, which are felt where the result is near 0: for large x 2x² ulps.
+    Within 7 ulps and 2 ulps of the argument, which matter where the result is near 0: for large x 2x² ulps.
 
     Source: `scipy.special.log_ndtr`.
 

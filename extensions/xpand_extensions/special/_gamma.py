@@ -26,7 +26,7 @@ def gammaln(x: Array, /) -> Array:
         An array of the shape and data type of `x`. Infinite at ±infinity, at 0 and at negative integers.
 
     Raises:
-        TypeError: `x` is no array, or of another data type.
+        TypeError: `x` is not an array, or of another data type.
 
     Within 10 ulps and 2 of the argument on the positive axis, zeros at 1 and 2 included; on the negative axis, where
     zeros lie between all integers, within 4 ulps of the larger of the value and 1, and 2 of the argument.
@@ -74,7 +74,7 @@ def polygamma(n: int, x: Array, /) -> Array:
         order; for an even one -infinity, the value on their right.
 
     Raises:
-        TypeError: `n` is no integer, or `x` is no array of such a data type.
+        TypeError: `n` is not an integer, or `x` is not an array of such a data type.
         ValueError: `n` is negative or above 30, where factors overflow in float32.
 
     For n from 1 to 10: within 12 ulps and 2 of the argument where x is positive, where the function falls like a power;
@@ -136,7 +136,7 @@ def factorial(x: Array, /) -> Array:
         int64) give the largest number that it holds; real ones, infinity. Negative numbers give 0.
 
     Raises:
-        TypeError: `x` is no array, or of another data type.
+        TypeError: `x` is not an array, or of another data type.
 
     Real numbers: within 8 ulps. Their derivative overflows from 150 on, in float32 from 30 on.
 
@@ -172,7 +172,7 @@ def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
         TypeError: Neither is an array, or data types or libraries don't fit.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
-    Within 40 ulps and 10 of the arguments, whose rounding is felt in the tail. SciPy's on NumPy, and on PyTorch for
+    Within 40 ulps and 10 of the arguments, whose rounding matters in the tail. SciPy's on NumPy, and on PyTorch for
     concrete values on the CPU without derivatives; elsewhere an integral by 32 exponentials, since PyTorch's and JAX's
     functions are off by up to 6e6 ulps.
 
@@ -243,7 +243,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Array:
         TypeError: None is an array, or data types or libraries don't fit.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
-    Within 32 ulps, two ulps of 1, and 8 ulps of the arguments, whose rounding is felt in the tails. On NumPy a call of
+    Within 32 ulps, two ulps of 1, and 8 ulps of the arguments, whose rounding matters in the tails. On NumPy a call of
     SciPy's; elsewhere an integral by 32 exponentials.
 
     Source: `scipy.special.betainc`.

@@ -24,7 +24,7 @@ def sigmoid(x: Array, /) -> Array:
         An array of the shape and data type of `x`, for real numbers between 0 and 1.
 
     Raises:
-        TypeError: `x` is no array, or of another data type.
+        TypeError: `x` is not an array, or of another data type.
 
     Within 3 ulps for real numbers.
 
@@ -72,7 +72,7 @@ def logit(x: Array, /) -> Array:
 
     Argument, result and errors are those of `sigmoid`. -infinite at 0, infinite at 1, NaN outside of these.
 
-    Within 3 ulps and one ulp of the argument, which is felt near the zero at 1/2.
+    Within 3 ulps and one ulp of the argument, which matters near the zero at 1/2.
 
     Source: `scipy.special.logit`.
 
@@ -114,7 +114,7 @@ def logsumexp(
         x: An array of a real floating-point data type.
         axis: The axis or axes to sum over, of `x` broadcast with `b`. By default: all.
         keepdims: Whether these axes stay, with size 1.
-        b: Weights, of the data type of `x` and a shape that broadcasts with it. Those of 0 leave their elements out,
+        b: Weights, of the data type of `x` and a shape that broadcasts with it. Elements with the weight 0 are ignored,
             even NaN and infinity. By default: 1.
 
     Returns:
@@ -163,7 +163,7 @@ def softmax(x: Array, /, *, axis: int = -1) -> Array:
         are -infinite.
 
     Raises:
-        TypeError: `x` is no array, or of another data type; `axis` is no integer.
+        TypeError: `x` is not an array, or of another data type; `axis` is not an integer.
         ValueError: No such axis.
 
     Source: `scipy.special.softmax`.
@@ -240,7 +240,7 @@ def xlog1py(x: Array | float, y: Array | float, /) -> Array:
 
 @pluggable
 def entr(x: Array, /) -> Array:
-    """Compute the terms of entropy, -x log(x): 0 at 0, -infinity for negative numbers.
+    """Compute the elementwise entropy, -x log(x): 0 at 0, -infinity for negative numbers.
 
     Argument, result and errors are those of `sigmoid`.
 
@@ -267,9 +267,9 @@ def sinc(x: Array, /) -> Array:
         An array of the shape and data type of `x`. 0 at ±infinity.
 
     Raises:
-        TypeError: `x` is no array, or of another data type.
+        TypeError: `x` is not an array, or of another data type.
 
-    Within 3 ulps and 2 ulps of the argument, which are felt near the zeros. Beyond 1e6, between ±1/(πx).
+    Within 3 ulps and 2 ulps of the argument, which matter near the zeros. Beyond 1e6, between ±1/(πx).
 
     Source: `numpy.sinc`.
 

@@ -1,4 +1,4 @@
-"""Reductions and statistics that the standard leaves out.
+"""Reductions and statistics that the standard lacks.
 
 `sum`, `prod`, `min`, `max`, `mean`, `var`, `std`, `cumulative_sum`, `cumulative_prod` and `diff` are the namespace's.
 """

@@ -29,7 +29,7 @@ def axes(function: str, value: Axis, ndim: int) -> tuple[int, ...]:
         return (checks.axis(function, value, ndim),)
     found = [checks.axis(function, item, ndim) for item in value]
     if not found:
-        raise ValueError(f"{function}: axis names no axis; leave it out to take all of them")
+        raise ValueError(f"{function}: axis is empty; omit it to use all axes")
     if len(set(found)) < len(found):
         raise ValueError(f"{function}: axis={tuple(value)} names an axis twice")
     return tuple(sorted(found))
@@ -39,13 +39,15 @@ def one_axis(function: str, value: Any, ndim: int) -> int:
     """Check the axis of a function that goes along one; None stands for that of an array with one axis.
 
     Raises:
-        TypeError: It is no integer.
+        TypeError: It is not an integer.
         ValueError: The array has no such axis, or several where it is omitted.
     """
     if value is not None:
         return checks.axis(function, value, ndim)
     if ndim != 1:
-        raise ValueError(f"{function}: axis must be given for an array of {ndim} axes; only one of 1 goes without")
+        raise ValueError(
+            f"{function}: axis must be given for an array of {ndim} axes; only an array of one axis may omit it"
+        )
     return 0
 
 
@@ -78,7 +80,7 @@ def number(function: str, name: str, value: Any) -> float:
     """Check an option that is a finite number.
 
     Raises:
-        TypeError: It is no Python number.
+        TypeError: It is not a Python number.
         ValueError: It is infinite or NaN.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):

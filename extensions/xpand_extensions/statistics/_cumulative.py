@@ -10,11 +10,11 @@ from ._arguments import axes as checked_axes, one_axis
 
 @pluggable
 def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Array:
-    """Take the largest element so far, along an axis.
+    """Return the running maximum along an axis.
 
     Args:
         x: An array of one or more axes, of an integer or real floating-point data type.
-        axis: The axis to go along. It may be omitted for an array of one axis.
+        axis: The axis. It may be omitted for an array of one axis.
         include_initial: Whether the maximum of no elements comes first: -infinity, or the smallest integer of the type.
 
     Returns:
@@ -37,7 +37,7 @@ def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: boo
 
 @pluggable
 def cumulative_min(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Array:
-    """Take the smallest element so far, along an axis.
+    """Return the running minimum along an axis.
 
     Arguments, result and errors are those of `cumulative_max`; the minimum of no elements is infinity, or the largest
     integer of the type.
@@ -57,7 +57,7 @@ def logcumsumexp(x: Array, /, *, axis: int | None = None, include_initial: bool 
 
     Args:
         x: An array of one or more axes, of a real floating-point data type.
-        axis: The axis to go along. It may be omitted for an array of one axis.
+        axis: The axis. It may be omitted for an array of one axis.
         include_initial: Whether the logarithm of the sum of nothing comes first: -infinity.
 
     Returns:
@@ -84,7 +84,7 @@ def _check(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, in
     checks.boolean(function, "include_initial", include_initial)
     checks.known_shape(function, "x", x)
     if not x.ndim:
-        raise ValueError(f"{function}: x must have an axis to go along, got an array of one value")
+        raise ValueError(f"{function}: x must have at least one axis, got an array of shape ()")
     return one_axis(function, axis, x.ndim)
 
 

@@ -8,7 +8,7 @@ from ._arguments import number, reduced
 
 @pluggable
 def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Sum the elements that aren't NaN.
+    """Return the sum, ignoring NaN.
 
     Args:
         x: An array of a numeric data type.
@@ -34,7 +34,7 @@ def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @pluggable
 def nanprod(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Multiply the elements that aren't NaN.
+    """Return the product, ignoring NaN.
 
     Arguments, result and errors are those of `nansum`; 1 where all elements are NaN.
 
@@ -48,7 +48,7 @@ def nanprod(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @pluggable
 def nanmin(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Take the minimum of the elements that aren't NaN.
+    """Return the minimum, ignoring NaN.
 
     Args:
         x: An array of an integer or real floating-point data type.
@@ -75,7 +75,7 @@ def nanmin(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @pluggable
 def nanmax(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Take the maximum of the elements that aren't NaN.
+    """Return the maximum, ignoring NaN.
 
     Args:
         x: An array of an integer or real floating-point data type.
@@ -102,7 +102,7 @@ def nanmax(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @pluggable
 def nanmean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Average the elements that aren't NaN.
+    """Return the mean, ignoring NaN.
 
     Args:
         x: An array of a floating-point data type, real or complex.
@@ -129,7 +129,7 @@ def nanmean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @pluggable
 def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Compute the variance of the elements that aren't NaN.
+    """Compute the variance, ignoring NaN.
 
     Args:
         x: An array of a real floating-point data type.
@@ -139,8 +139,8 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
-        An array of the data type of `x`, without the axes. NaN, with no warning, where the elements that aren't NaN
-        are no more than `correction`.
+        An array of the data type of `x`, without the axes. NaN, with no warning, where the elements that aren't NaN are
+        not more than `correction`.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
@@ -158,7 +158,7 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
 
 @pluggable
 def nanstd(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Compute the standard deviation of the elements that aren't NaN.
+    """Compute the standard deviation, ignoring NaN.
 
     Arguments, result and errors are those of `nanvar`, whose square root it is. Its derivatives are 0 where it is 0.
 
@@ -172,7 +172,7 @@ def nanstd(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
 
 @pluggable
 def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Find the first of the smallest elements, among those that aren't NaN.
+    """Return the index of the first smallest element, ignoring NaN.
 
     Args:
         x: An array of an integer or real floating-point data type.
@@ -180,8 +180,8 @@ def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
-        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: no value
-        is looked at to raise.
+        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: this does
+        not raise, since values are not read.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
@@ -200,7 +200,7 @@ def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 
 @pluggable
 def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Find the first of the largest elements, among those that aren't NaN.
+    """Return the index of the first largest element, ignoring NaN.
 
     Args:
         x: An array of an integer or real floating-point data type.
@@ -208,8 +208,8 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
-        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: no value
-        is looked at to raise.
+        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: this does
+        not raise, since values are not read.
 
     Raises:
         TypeError: An argument of the wrong type or data type.

@@ -119,9 +119,9 @@ def nanquantile(
     method: Method = "linear",
     keepdims: bool = False,
 ) -> Array:
-    """Compute quantiles of the elements that aren't NaN.
+    """Compute quantiles, ignoring NaN.
 
-    Arguments, result and errors are those of `quantile`, except that NaN comes out only where all elements are NaN.
+    Arguments, result and errors are those of `quantile`, except that the result is NaN only where all elements are NaN.
 
     >>> import numpy as np
     >>> nanquantile(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), 0.5, axis=1)
@@ -131,7 +131,7 @@ def nanquantile(
 
 
 def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Compute the median: the element in the middle in order, or the mean of the two there.
+    """Compute the median: the middle element of the sorted elements, or the mean of the two middle ones.
 
     Args:
         x: An array of a real floating-point data type.
@@ -156,9 +156,9 @@ def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def nanmedian(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Compute the median of the elements that aren't NaN.
+    """Compute the median, ignoring NaN.
 
-    Arguments, result and errors are those of `median`, except that NaN comes out only where all elements are NaN.
+    Arguments, result and errors are those of `median`, except that the result is NaN only where all elements are NaN.
 
     >>> import numpy as np
     >>> nanmedian(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), axis=1)

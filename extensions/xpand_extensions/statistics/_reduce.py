@@ -144,7 +144,7 @@ def cov(
     fweights: Array | None = None,
     aweights: Array | None = None,
 ) -> Array:
-    """Estimate covariances of variables from observations of them.
+    """Estimate the covariance matrix of variables from observations.
 
     Args:
         x: An array of a floating-point data type, real or complex, of shape `(…, variables, observations)`, or
@@ -152,14 +152,14 @@ def cov(
         rowvar: Whether each row is a variable. Otherwise each column is: shape `(…, observations, variables)`.
         correction: The number to subtract from the number of observations in the divisor: 1 for an unbiased estimate, 0
             for the covariance of a population.
-        fweights: How many times each observation is to be counted: an array of integers of shape `(observations,)`.
-        aweights: How much each observation is worth: an array of a real floating-point data type of shape
+        fweights: The number of times each observation counts: an array of integers of shape `(observations,)`.
+        aweights: The relative weight of each observation: an array of a real floating-point data type of shape
             `(observations,)`.
 
     Returns:
         An array of shape `(…, variables, variables)`, or of no axes for one variable in an array of one axis; of the
-        data type of `x`, promoted with that of `aweights`. Of complex variables the second is conjugated. NaN where
-        the number of observations, or the sum of their weights, is no more than what `correction` takes.
+        data type of `x`, promoted with that of `aweights`. Of complex variables the second is conjugated. NaN where the
+        number of observations, or the sum of their weights, is not above `correction`.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
@@ -185,7 +185,7 @@ def cov(
 
 @pluggable
 def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
-    """Estimate correlation coefficients of variables from observations of them.
+    """Estimate the correlation coefficients of variables from observations.
 
     Args:
         x: As for `cov`.

@@ -26,7 +26,7 @@ def axis_size(axis_name: names.Names) -> int:
     Raises:
         TypeError: A value that cannot be a name.
         NameError: A name that is not bound around the call.
-        ValueError: A name twice, or none.
+        ValueError: A name given twice, or no name.
 
     Source: `jax.lax.axis_size`.
 
@@ -55,7 +55,7 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
         TypeError: A leaf is neither an array nor a number, a value can't be a name; or (`UnsupportedError`) a library
             that can't map.
         NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name twice, or none.
+        ValueError: A name given twice, or no name.
 
     Source: `jax.lax.psum`.
 
@@ -152,10 +152,10 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
         A tree like `x` of arrays, the same for all lanes.
 
     Raises:
-        TypeError: A leaf is neither an array nor a number, what can't be a name, or an option of the wrong type; or
-            (`UnsupportedError`) a library that can't map.
+        TypeError: A leaf is neither an array nor a number, a value that cannot be a name, or an option of the wrong
+            type; or (`UnsupportedError`) a library that can't map.
         NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name twice, or none; no such axis.
+        ValueError: A name given twice, or no name; no such axis.
 
     Source: `jax.lax.all_gather`.
 
@@ -186,9 +186,9 @@ def axis_index(axis_name: names.Names) -> Array:
         An array of shape (), of int32.
 
     Raises:
-        TypeError: An object that can't be a name.
+        TypeError: A value that cannot be a name.
         NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name twice, or none.
+        ValueError: A name given twice, or no name.
 
     Source: `jax.lax.axis_index`.
 
@@ -220,7 +220,7 @@ def psum_scatter(
         TypeError: A leaf is not an array, a value cannot be a name, or an option has the wrong type; or
             (`UnsupportedError`) a library that cannot map.
         NameError: A name that is not bound around the call.
-        ValueError: A name twice, or none; no such axis, or one of the wrong size.
+        ValueError: A name given twice, or no name; no such axis, or one of the wrong size.
 
     Source: `jax.lax.psum_scatter`.
 
@@ -268,7 +268,7 @@ def all_to_all(
         TypeError: A leaf is not an array, a value cannot be a name, or an option has the wrong type; or
             (`UnsupportedError`) a library that cannot map.
         NameError: A name that is not bound around the call.
-        ValueError: A name twice, or none; no such axis, or one of the wrong size.
+        ValueError: A name given twice, or no name; no such axis, or one of the wrong size.
 
     Source: `jax.lax.all_to_all`.
 
@@ -312,16 +312,16 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree
         x: An array, a Python number, or a tree of such.
         axis_name: The axis's name, or a tuple of names: lanes are then counted as by `axis_index`.
         perm: Pairs (source, destination) of positions: a list, or a concrete integer array of shape (n, 2), of any
-            library. None is twice a source, and none twice a destination.
+            library. Sources are different from each other, and so are destinations.
 
     Returns:
         A tree like `x` of arrays: each destination has the value of its source; other lanes have zeros.
 
     Raises:
-        TypeError: A leaf is neither an array nor a number, what can't be a name, or `perm` holds anything but pairs of
-            integers, or is a traced array; or (`UnsupportedError`) a library that can't map.
+        TypeError: A leaf is neither an array nor a number, a value that cannot be a name, or `perm` holds anything but
+            pairs of integers, or is a traced array; or (`UnsupportedError`) a library that can't map.
         NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name twice, or none; positions out of bounds, or twice.
+        ValueError: A name given twice, or no name; positions out of bounds, or twice.
 
     Source: `jax.lax.ppermute`, which takes only complete permutations under `jax.vmap`.
 

@@ -6,7 +6,7 @@ from functools import update_wrapper
 from typing import Any, cast
 
 from xpand import trees
-from xpand.extend import Array, describe, same_structure
+from xpand.extend import Array, checks, describe, same_structure
 
 from .._dispatch import pluggable
 from .._transforms import Flat, arrays_of, as_array
@@ -28,7 +28,7 @@ def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
         put `custom_vjp` around it.
 
     Raises:
-        TypeError: By the function returned: arguments that are no trees of arrays and numbers, a rule that doesn't
+        TypeError: By the function returned: arguments that are not trees of arrays and numbers, a rule that doesn't
             return a pair of trees of one structure, or a derivative by reverse mode (on JAX, `ValueError`).
         ValueError: By the function returned, under `vmap`: results that lack the mapped axis.
 
@@ -51,7 +51,7 @@ def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
 
 
 def sequential_vmap(function: Callable[..., Any], /) -> "CustomVmap":
-    """Make a function that `vmap` calls in a loop, once for each batch element: a decorator.
+    """Return a function that `vmap` calls in a loop, once for each batch element: a decorator.
 
     For functions whose operations have no rules for batches, or would need too much memory.
 
@@ -95,8 +95,7 @@ class CustomVmap:
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         """Take the function, for the decorator `name`."""
-        if not callable(function):
-            raise TypeError(f"{name}: takes a function, got {describe(function)}")
+        checks.function(name, function)
         self.function, self.name = function, name
         update_wrapper(cast(Any, self), function, updated=())
 

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, Final, TypeAlias
 
 from xpand import array_namespace, default_namespace, is_concrete, trees
-from xpand.extend import Array, checks, describe
+from xpand.extend import Array, checks
 
 from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
@@ -139,8 +139,9 @@ def vmap(
         function with an additional axis.
 
     Raises:
-        TypeError: `function` can't be called, an invalid name, or a size that is no integer. By the function returned:
-            leaves that are no arrays, or axes that are no integers; or (`UnsupportedError`) a library that can't map.
+        TypeError: `function` can't be called, an invalid name, or a size that is not an integer. By the function
+            returned: leaves that are not arrays, or axes that are not integers; or (`UnsupportedError`) a library that
+            can't map.
         ValueError: A negative size. By the function returned: nothing to map over, arrays without such an axis, axes of
             different sizes, trees of axes that don't fit, or None in `out_axes` for results that differ between lanes.
 
@@ -150,8 +151,7 @@ def vmap(
     >>> vmap(torch.dot, in_axes=(0, None))(torch.eye(2), torch.tensor([2.0, 3.0]))
     tensor([2., 3.])
     """
-    if not callable(function):
-        raise TypeError(f"vmap: takes a function, got {describe(function)}")
+    checks.function("vmap", function)
     if axis_name is not None:
         names.checked("vmap", axis_name)
     if axis_size is not None:

@@ -50,7 +50,7 @@ def pmap(
         static_broadcasted_argnums: The numbers of arguments that are static, as `static_argnums` of `jit`.
         devices: The devices to use, one for each replica, each as `to_device` takes it. By default the first devices of
             the kind on which the arrays lie.
-        backend: The kind of devices to use where `devices` is not given: "cpu", "gpu", or a platform's own word.
+        backend: The kind of devices to use where `devices` is not given: "cpu", "gpu", or a platform's own name.
         axis_size: The number of replicas; only checked, since one argument at least must be mapped over.
         donate_argnums: As in `jit`.
 
@@ -61,8 +61,8 @@ def pmap(
     Raises:
         TypeError: `function` is not callable, or an argument has the wrong type. By the function returned: leaves that
             are neither arrays nor numbers.
-        ValueError: A wrong number of an argument. By the function returned: more replicas than devices, or as many
-            devices as there are not replicas; no such kind of device; as `vmap`.
+        ValueError: A wrong number of an argument. By the function returned: more replicas than devices, or a number of
+            `devices` other than that of replicas; no such kind of device; as `vmap`.
 
     Source: `jax.pmap`.
 
@@ -71,8 +71,7 @@ def pmap(
     >>> pmap(lambda x, y: x + psum(x, "i") * y, "i", in_axes=(0, None))(np.asarray([[1.0, 2.0]]), 3.0)
     array([[4., 8.]])
     """
-    if not callable(function):
-        raise TypeError(f"pmap: takes a function, got {describe(function)}")
+    checks.function("pmap", function)
     if axis_name is not None:
         names.checked("pmap", axis_name)
     if axis_size is not None:
@@ -94,7 +93,7 @@ def pmap(
     def program(
         args: tuple[Any, ...], traced: tuple[tuple[Any, ...], dict[str, Any]], values: tuple[Any, ...]
     ) -> Callable[..., Any]:
-        check_leaves("pmap", traced)
+        check_leaves("pmap", traced, "static_broadcasted_argnums")
         statics.check(values)
         leaves, structure = trees.flatten(traced)
         arrays = arrays_among(leaves)

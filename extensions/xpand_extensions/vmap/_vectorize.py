@@ -32,10 +32,10 @@ _SIGNATURE: Final = re.compile(rf"{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*")
 def vectorize(
     function: Callable[..., Any], /, *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """Make a function of arrays with few axes one of arrays with more, which broadcast: mapped, not looped over.
+    """Extend a function of arrays with few axes to arrays with more axes, which broadcast, by `vmap`.
 
     Args:
-        function: Takes arrays, of the core dimensions alone, and returns one, or a tuple.
+        function: Takes arrays with the core dimensions alone, and returns one, or a tuple.
         excluded: The positions of positional and the names of keyword arguments that are passed on as they are.
         signature: The core dimensions of arguments and results: "(m,n),(n)->(m)". They are the last axes; those with
             one name have one size. By default, there are none, and results have any shape.
@@ -46,7 +46,7 @@ def vectorize(
 
     Raises:
         TypeError: `function` can't be called, or an excluded argument is neither a position nor a name. By the function
-            returned: the number of arguments or of results is not that of the signature; arguments that are no arrays;
+            returned: the number of arguments or of results is not that of the signature; arguments that are not arrays;
             or (`UnsupportedError`) a library that can't map.
         ValueError: An invalid signature, or a negative position. By the function returned: an argument with too few
             axes, sizes that differ for one core dimension, loop dimensions that don't broadcast, or results of other
@@ -60,8 +60,7 @@ def vectorize(
     tensor([[1., 2.],
             [3., 4.]])
     """
-    if not callable(function):
-        raise TypeError(f"vectorize: takes a function, got {describe(function)}")
+    checks.function("vectorize", function)
     positions = _positions(excluded)
     core = None if signature is None else _parsed(signature)
 

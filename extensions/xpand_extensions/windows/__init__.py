@@ -21,8 +21,7 @@ from xpand.extend import Array
 from .._dispatch import pluggable
 from ._arguments import Padding, Sizes, check_windows
 from ._general import window_reduce, window_scatter_max, window_scatter_min
-from ._pooling import avg_pool, max_pool, min_pool
-from ._reductions import window_max, window_mean, window_min, window_prod, window_sum
+from ._reductions import avg_pool, max_pool, min_pool, window_max, window_mean, window_min, window_prod, window_sum
 
 __all__ = [
     "Padding",
@@ -53,14 +52,14 @@ def sliding_window_view(
     strides: Sizes = 1,
     window_dilation: Sizes = 1,
 ) -> Array:
-    """List the windows of an array: each position of a window gives the elements in it.
+    """Return all windows of an array as new axes, as `numpy.lib.stride_tricks.sliding_window_view`.
 
     Args:
         x: An array of any shape and data type.
         window_shape: The size of the windows along each windowed axis; an integer: the same for all.
         axis: The windowed axis or axes. None: all of them.
-        strides: How far one window is from the next, along each windowed axis.
-        window_dilation: How far one element of a window is from the next, along each windowed axis.
+        strides: The distance between neighbouring windows, along each windowed axis.
+        window_dilation: The distance between neighbouring elements of a window, along each windowed axis.
 
     Returns:
         An array of the shape of `x`, with the number of windows in place of each windowed axis, followed by
@@ -68,9 +67,9 @@ def sliding_window_view(
         `prod(window_shape)` times as many elements as `x`: the window reductions need no such copy.
 
     Raises:
-        TypeError: `x` is no array, or a size no integer.
-        ValueError: A size, stride or dilation below 1, another number of them than of windowed axes, an axis that `x`
-            hasn't got or that is named twice.
+        TypeError: `x` is not an array, or a size is not an integer.
+        ValueError: A size, stride or dilation below 1, a number of them other than that of windowed axes, an axis that
+            `x` does not have or that is named twice.
 
     Source: `numpy.lib.stride_tricks.sliding_window_view`, which raises where no window fits; here there are none.
 

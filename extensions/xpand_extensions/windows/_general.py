@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand.extend import Array, ArrayLike, checks, describe
+from xpand.extend import Array, ArrayLike, Namespace, checks, describe
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -35,18 +35,18 @@ def window_reduce(
             and it fills windows outside of the array.
         window_shape: The size of the windows along each windowed axis; an integer: the same for all.
         axis: The windowed axis or axes. None: all of them.
-        strides: How far one window is from the next, along each windowed axis.
+        strides: The distance between neighbouring windows, along each windowed axis.
         padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
             for each windowed axis.
-        window_dilation: How far one element of a window is from the next, along each windowed axis.
+        window_dilation: The distance between neighbouring elements of a window, along each windowed axis.
 
     Returns:
         An array of the data type of `x` and its shape, with the number of windows in place of each windowed axis.
 
     Raises:
-        TypeError: `x` is no array, `function` can't be called or returns another data type, `initial` doesn't promote,
-            a size is no integer.
-        ValueError: `initial` is no scalar, `function` returns another shape, or as `window_sum`.
+        TypeError: `x` is not an array, `function` can't be called or returns another data type, `initial` doesn't
+            promote, a size is not an integer.
+        ValueError: `initial` is not a scalar, `function` returns another shape, or as `window_sum`.
 
     The function is called O(log(size)) times for each windowed axis, on arrays as large as `x`.
 
@@ -56,19 +56,13 @@ def window_reduce(
     >>> window_reduce(np.asarray([1, 2, 4, 8]), np.bitwise_or, 0, 2)
     array([ 3,  6, 12])
     """
-    xp = check_array("window_reduce", x, None)
+    check_array("window_reduce", x, None)
     if not callable(function):
         raise TypeError(
             f"window_reduce: function must be a function of two arrays, got {describe(function)}; the arguments are "
             "x, function, initial, window_shape"
         )
-    if not isinstance(initial, (bool, int, float, complex)):
-        checks.namespace_of("window_reduce", x=x, initial=initial)
-        checks.one_device("window_reduce", x=x, initial=initial)
-        if initial.ndim:
-            shape = tuple(initial.shape)
-            raise ValueError(f"window_reduce: initial must be a number or a 0-dimensional array, got the shape {shape}")
-    checks.castable("window_reduce", "initial", xp, initial, x, "x")
+    _check_initial("window_reduce", initial, x=x)
     given = window_shape, axis, strides, padding, window_dilation
     window, options = check_windows("window_reduce", None, x, *given)
     return window_reduce.native(x, initial)(x, function, initial, window, **options)
@@ -98,7 +92,7 @@ def window_scatter_max(
             the result starts with.
         window_shape: The size of the windows along each windowed axis; an integer: the same for all.
         axis: The windowed axis or axes. None: all of them.
-        strides: How far one window is from the next, along each windowed axis.
+        strides: The distance between neighbouring windows, along each windowed axis.
         padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
             for each windowed axis.
 
@@ -107,9 +101,9 @@ def window_scatter_max(
         gets the sum.
 
     Raises:
-        TypeError: An argument is no array, or of another library; data types or kinds don't fit; a size is no
+        TypeError: An argument is not an array, or of another library; data types or kinds don't fit; a size is not an
             integer.
-        ValueError: `source` has another shape than the windows, `initial` is no scalar, two devices; or as
+        ValueError: `source` has another shape than the windows, `initial` is not a scalar, two devices; or as
             `window_sum`.
 
     Source: XLA's SelectAndScatter, and `Nx.window_scatter_max`.
@@ -151,6 +145,19 @@ def window_scatter_min(
     return window_scatter_min.native(x, source, initial)(x, source, initial, window, **options)
 
 
+def _check_initial(function: str, initial: ArrayLike, **arrays: Array) -> Namespace:
+    """Check a number, or an array without axes, that fits the last of some arrays; return the namespace of all."""
+    given = arrays if isinstance(initial, (bool, int, float, complex)) else {**arrays, "initial": initial}
+    xp = checks.namespace_of(function, **given)
+    checks.one_device(function, **given)
+    if "initial" in given and given["initial"].ndim:
+        shape = tuple(given["initial"].shape)
+        raise ValueError(f"{function}: initial must be a number or a 0-dimensional array, got the shape {shape}")
+    name, like = list(arrays.items())[-1]
+    checks.castable(function, "initial", xp, initial, like, name)
+    return xp
+
+
 def _check_scatter(
     function: str,
     x: Array,
@@ -162,17 +169,7 @@ def _check_scatter(
     padding: Padding,
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
     """Check the arguments of a scatter; return the sizes of the windows, and the options, in full."""
-    arrays = {"x": x, "source": source}
-    if not isinstance(initial, (bool, int, float, complex)):
-        arrays["initial"] = initial
-    xp = checks.namespace_of(function, **arrays)
-    checks.one_device(function, **arrays)
-    check_array(function, x, checks.ORDERED)
-    checks.dtype(function, "source", xp, source, checks.NUMERIC)
-    if "initial" in arrays and arrays["initial"].ndim:
-        shape = tuple(arrays["initial"].shape)
-        raise ValueError(f"{function}: initial must be a number or a 0-dimensional array, got the shape {shape}")
-    checks.castable(function, "initial", xp, initial, source, "source")
+    checks.dtype(function, "source", _check_initial(function, initial, x=x, source=source), source, checks.NUMERIC)
     window, options = check_windows(function, checks.ORDERED, x, window_shape, axis, strides, padding, 1)
     wanted = list(x.shape)
     for each in passes(window, **options):

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from xpand.extend import Array, checks
+from xpand.extend import Array, Kind, checks
 
 from .._dispatch import pluggable
-from ._arguments import Padding, Sizes, check_windows
+from ._arguments import Padding, Sizes, check_array, check_windows
 
 _KINDS: Final = {
     "window_sum": checks.NUMERIC,
@@ -37,19 +37,19 @@ def window_sum(
         x: An array of any shape and a numeric data type.
         window_shape: The size of the windows along each windowed axis; an integer: the same for all.
         axis: The windowed axis or axes. None: all of them.
-        strides: How far one window is from the next, along each windowed axis.
+        strides: The distance between neighbouring windows, along each windowed axis.
         padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
             for each windowed axis.
-        window_dilation: How far one element of a window is from the next, along each windowed axis.
+        window_dilation: The distance between neighbouring elements of a window, along each windowed axis.
 
     Returns:
         An array of the data type of `x` and its shape, with the number of windows in place of each windowed axis.
         NaN where an element of the window is. Integers that overflow wrap around.
 
     Raises:
-        TypeError: `x` is no array or not numeric; a size is no integer.
-        ValueError: A size, stride or dilation below 1, or padding below 0; another number of them than of windowed
-            axes; an axis that `x` hasn't got or that is named twice.
+        TypeError: `x` is not an array or not numeric; a size is not an integer.
+        ValueError: A size, stride or dilation below 1, or padding below 0; a number of them other than that of windowed
+            axes; an axis that `x` does not have or that is named twice.
 
     Source: XLA's ReduceWindow, as in `jax.lax.reduce_window`, and `Nx.window_sum`.
 
@@ -180,3 +180,102 @@ def window_mean(
     checks.boolean("window_mean", "count_include_pad", count_include_pad)
     implementation, window, options = window_mean.planned(_check, (x,), *given)
     return implementation(x, window, **options, count_include_pad=count_include_pad)
+
+
+def max_pool(
+    x: Array,
+    /,
+    window_shape: Sizes,
+    *,
+    strides: Sizes | None = None,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Take the maximum of each window of images.
+
+    Args:
+        x: Images of shape `(batch, channel, *spatial)`, of a boolean or real data type.
+        window_shape: The size of the windows along each spatial axis; an integer: the same for all.
+        strides: The distance between neighbouring windows, along each spatial axis. None: `window_shape`, so that they
+            touch.
+        padding: How far windows reach over the ends of the images: "valid", "same", an integer, or a pair (low, high)
+            for each spatial axis. Elements outside are never the maximum.
+        window_dilation: The distance between neighbouring elements of a window, along each spatial axis.
+
+    Returns:
+        Images of the same data type, with the number of windows in place of each spatial axis.
+
+    Raises:
+        TypeError: `x` is not an array or of another data type; a size is not an integer.
+        ValueError: `x` has no spatial axis, or as `window_max`.
+
+    Source: PyTorch's `max_pool2d` and its variants.
+
+    >>> import numpy as np
+    >>> max_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
+    array([[[3., 5.]]])
+    """
+    window, options = _check_images("max_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation)
+    return window_max.native(x)(x, window, **options)
+
+
+def min_pool(
+    x: Array,
+    /,
+    window_shape: Sizes,
+    *,
+    strides: Sizes | None = None,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Take the minimum of each window of images. Arguments, result and errors are those of `max_pool`.
+
+    >>> import numpy as np
+    >>> min_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
+    array([[[1., 2.]]])
+    """
+    window, options = _check_images("min_pool", x, checks.ORDERED, window_shape, strides, padding, window_dilation)
+    return window_min.native(x)(x, window, **options)
+
+
+def avg_pool(
+    x: Array,
+    /,
+    window_shape: Sizes,
+    *,
+    strides: Sizes | None = None,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+    count_include_pad: bool = True,
+) -> Array:
+    """Average each window of images.
+
+    Arguments, result and errors are those of `max_pool`, except that data types are floating-point, real or complex;
+    `count_include_pad` is that of `window_mean`.
+
+    >>> import numpy as np
+    >>> avg_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
+    array([[[2. , 3.5]]])
+    """
+    window, options = _check_images("avg_pool", x, checks.FLOATING, window_shape, strides, padding, window_dilation)
+    checks.boolean("avg_pool", "count_include_pad", count_include_pad)
+    return window_mean.native(x)(x, window, **options, count_include_pad=count_include_pad)
+
+
+def _check_images(
+    function: str,
+    x: Array,
+    kinds: frozenset[Kind],
+    window_shape: Sizes,
+    strides: Sizes | None,
+    padding: Padding,
+    window_dilation: Sizes,
+) -> tuple[tuple[int, ...], dict[str, Any]]:
+    check_array(function, x, kinds)
+    if x.ndim < 3:
+        raise ValueError(
+            f"{function}: x must have the axes batch, channel and one or more spatial ones, got the shape "
+            f"{tuple(x.shape)}; add those that it hasn't with `xp.expand_dims`, or use the window functions"
+        )
+    steps = window_shape if strides is None else strides
+    return check_windows(function, None, x, window_shape, tuple(range(2, x.ndim)), steps, padding, window_dilation)

@@ -102,13 +102,13 @@ def _check_range(values: Sequence[Any]) -> None:
             _check_range(value)
         elif type(value) is int and not -(2**31) <= value < 2**31:
             raise OverflowError(
-                f"precision: {value} does not fit into int32, which the precision that is set makes of integers; pass "
+                f"precision: {value} does not fit into int32, the integer data type of the current precision; pass "
                 "dtype=, or set the precision with `integer=64`"
             )
 
 
 def defaults_set(xp: Namespace, own: dict[str, DType], device: Device | None = None) -> dict[str, DType]:
-    """Return the default data types: a library's `own`, or those of the precision that is set."""
+    """Return the default data types: a library's `own`, or those of the current precision."""
     if not PRECISION.active or current() is None:
         return own
     return {kind: dtype if kind == "indexing" else dtype_for(xp, kind, device) for kind, dtype in own.items()}  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Creation functions, on the device that is asked for or that of the argument, of the precision that is set.
+"""Creation functions, on the device that is asked for or that of the argument, of the current precision.
 
 CuPy creates on the current device. array-api-compat accepts `device` and ignores it, except in `asarray`.
 """

@@ -44,10 +44,8 @@ def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
         return ids
     rows = math.prod(ids.shape[:-1])
     ids = xp.reshape(ids, (rows, ids.shape[-1]))
-    device = checks.device_of(ids)
-    first = xp.arange(rows, dtype=ids.dtype, device=device)[:, None] * length
-    beyond = xp.full((), rows * length, dtype=ids.dtype, device=device)
-    return xp.reshape(xp.where(ids < length, ids + first, beyond), (-1,))
+    first = xp.arange(rows, dtype=ids.dtype, device=checks.device_of(ids))[:, None] * length
+    return xp.reshape(xp.where(ids < length, ids + first, rows * length), (-1,))
 
 
 def histogram_by(
@@ -91,11 +89,9 @@ def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array
 
 def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
     """Divide. Division by zero gives NaN for zero and NaN, and infinity for the rest."""
-    device = checks.device_of(x)
-    nan, inf, one = (xp.full((), value, dtype=x.dtype, device=device) for value in (math.nan, math.inf, 1))
     safe = divisor != 0
-    otherwise = xp.where((x == 0) | xp.isnan(x), nan, inf)
-    return xp.where(safe, x / xp.where(safe, divisor, one), otherwise)
+    otherwise = xp.where((x == 0) | xp.isnan(x), math.nan, xp.full_like(x, math.inf))
+    return xp.where(safe, x / xp.where(safe, divisor, 1), otherwise)
 
 
 def edges_of_range(xp: Namespace, x: Array, bins: int, range: tuple[float, float], dtype: DType) -> Array:
@@ -200,8 +196,7 @@ def histogramdd_by(
         all_edges.append(edges)
         shape.append(count)
     length = math.prod(shape)
-    beyond = xp.full((), length, dtype=flat.dtype, device=checks.device_of(flat))
-    flat = xp.where(inside, flat, beyond)
+    flat = xp.where(inside, flat, length)
     hist = facade.bincount.native(flat, weights)(flat, weights=weights, length=length, mode="drop")
     lead = tuple(sample.shape[:-2])
     if density:

@@ -45,16 +45,18 @@ def _one_period(
 
 def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) -> Array:
     """Interpolate values of shape `(*batch, n)` at positions of shape `(m,)`; those outside have the nearest value."""
-    position = xp.where(position < points[0], points[0], position)
+    before, behind = position < points[0], position >= points[-1]
+    position = xp.where(before, points[0], position)
     position = xp.where(position > points[-1], points[-1], position)
     last = points.shape[0] - 1
     below = xp.searchsorted(points, position, side="right") - 1
-    below = xp.clip(below, 0, max(last - 1, 0))
+    below = xp.where(before, 0, xp.clip(below, 0, max(last - 1, 0)))
     above = below + 1 if last else below
     start, width = xp.take(points, below), xp.take(points, above) - xp.take(points, below)
     low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
-    # The last points may be equal, and a single one has no neighbour; NaN propagates.
+    # Both may be equal at the ends, where the outer one counts outside; NaN propagates.
     weight = (position - start) / xp.where(width > 0.0, width, xp.ones_like(width))
+    weight = weight + xp.astype((width == 0.0) & behind, weight.dtype)
     if checks.kind(xp, values.dtype) == "complex":
         # A complex infinity times a weight is NaN in one part: these are left as they are.
         return low * (1.0 - weight) + high * weight

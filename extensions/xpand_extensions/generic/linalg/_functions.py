@@ -125,6 +125,16 @@ def logm(x: Array, /) -> Array:
     return principal_logarithm(array_namespace(x), x, _loop)
 
 
+def logarithm_along(logm: Callable[[Array], Array], x: Array, e: Array) -> Array:
+    """Return the derivative at `x` in the direction `e`: the upper right block of the logarithm of `[[x, e], [0, x]]`.
+
+    (R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996) 610.)
+    """
+    xp, size = array_namespace(x), x.shape[-1]
+    lower = xp.concat([xp.zeros_like(x), x], axis=-1)
+    return logm(xp.concat([xp.concat([x, e], axis=-1), lower], axis=-2))[..., :size, size:]
+
+
 def _loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
     while bool(condition(state)):
         state = body(state)

@@ -7,7 +7,7 @@ from xpand_extensions import optimize
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._lazy import is_lazy
 
-from ...optimize._algorithms._loops import is_known, looped, stepped
+from ...optimize._algorithms._vectors import is_known, looped, stepped
 
 
 @forwards_to(optimize.iterate)
@@ -15,8 +15,8 @@ def iterate(step: Any, /, state: Any, *, running: Any, init: Any, lazy_steps: in
     lazy = is_lazy(trees.leaves(state)[0])
     if lazy and lazy_steps is None:
         raise UnsupportedError(
-            "iterate: how many steps it takes is not known, for the arrays are lazy; give lazy_steps, all of which "
-            "become part of the graph, or compute the arrays first"
+            "iterate: lazy arrays need a fixed number of steps; give lazy_steps (each step becomes part of the graph), "
+            "or compute the arrays first"
         )
     state = state if init is None else init(state)
     if is_known(state):

@@ -60,8 +60,7 @@ def choice(
         positions = xp.astype(xp.searchsorted(sums, xp.reshape(r, (-1,))), integers)
     else:
         # Avoids the logarithm of zero, for which NumPy warns.
-        none, one, never = (xp.full((), value, dtype=p.dtype, device=device) for value in (0.0, 1.0, -math.inf))
-        logarithm = xp.where(p == none, never, xp.log(xp.where(p == none, one, p)))
+        logarithm = xp.where(p == 0.0, -math.inf, xp.log(xp.where(p == 0.0, 1.0, p)))
         g = gumbel(key, (number,), p.dtype, mode) + logarithm
         positions = xp.astype(sorting.top_k(g, drawn)[1], integers)
     positions = xp.reshape(positions, shape)

@@ -108,10 +108,9 @@ def _counted(xp: Namespace, keys: Array, lam: Array) -> Array:
         both = split_each(state["keys"], num=2)
         u = elements.uniforms(both[..., 1, :], lam.dtype, lam.shape[-1])
         above = state["log"] > -lam
-        # 0 has no logarithm; the smallest number's is below -10 as well.
-        log = xp.log(xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal))))
         count = xp.where(above, state["count"] + 1.0, state["count"])
-        return {"keys": both[..., 0, :], "count": count, "log": state["log"] + log}
+        # The smallest number's logarithm is below -10, as that of 0.
+        return {"keys": both[..., 0, :], "count": count, "log": state["log"] + log_or_least(xp, u)}
 
     start = {"keys": keys, "count": nothing, "log": nothing}
     end = control_flow.while_loop(lambda state: xp.any(state["log"] > -lam), step, start)
@@ -147,11 +146,10 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
     def step(state: Any) -> Any:
         both = split_each(state["keys"], num=2)
         u = elements.uniforms(both[..., 0, :], p.dtype, p.shape[-1])
-        # Its trial is beyond the last one, as an infinite number's would be.
-        u = xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal)))
         within = state["trials"] <= n
         count = xp.where(within, state["count"] + 1.0, state["count"])
-        trials = xp.where(never, n + 1.0, xp.ceil(xp.log(u) / log_failure))
+        # The trial of 0 is beyond the last one, as an infinite number's would be.
+        trials = xp.where(never, n + 1.0, xp.ceil(log_or_least(xp, u) / log_failure))
         return {"keys": both[..., 1, :], "count": count, "trials": state["trials"] + trials}
 
     start = {"keys": keys, "count": nothing, "trials": nothing}

@@ -33,8 +33,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     inner = (math.prod(before), math.prod(after))
     values = xp.permute_dims(xp.reshape(values, (lanes, inner[0], size, inner[1])), (0, 2, 1, 3))
     first = xp.arange(lanes, dtype=ids.dtype, device=checks.device_of(ids)) * number
-    beyond = xp.full((), lanes * number, dtype=ids.dtype, device=checks.device_of(ids))
-    ids = xp.where((ids >= 0) & (ids < number), ids + xp.expand_dims(first, axis=1), beyond)
+    ids = xp.where((ids >= 0) & (ids < number), ids + xp.expand_dims(first, axis=1), lanes * number)
     found = reduce(
         xp.reshape(values, (lanes * size, *inner)),
         xp.reshape(ids, (lanes * size,)),

@@ -28,7 +28,7 @@ def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False
     nan = xp.isnan(x)
     total = _accumulated(xp, xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
     seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, checks.device_of(x))), axis=axis) > 0
-    total = xp.where(seen, xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x)), total)
+    total = xp.where(seen, math.nan, total)
     return with_initial(total, "logcumsumexp", axis, include_initial)
 
 
@@ -50,17 +50,18 @@ def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Ar
     rows = to_last(xp, f, axis)
     if not isinstance(step, float):
         step = xp.astype(step, _real(xp, f), copy=False)
-    if not isinstance(step, float) and step.ndim:
-        steps = step[1:] - step[:-1]
-        inner = _uneven(rows, steps)
-        first, last, second, before = steps[0], steps[-1], steps[1:2], steps[-2:-1]
-    else:
+    steps = None if isinstance(step, float) or not step.ndim else step[1:] - step[:-1]
+    if steps is None:
         inner = (rows[..., 2:] - rows[..., :-2]) / (2 * step)
-        first = last = second = before = step
+        first = last = step
+    else:
+        inner = _uneven(rows, steps)
+        first, last = steps[0], steps[-1]
     left = (rows[..., 1:2] - rows[..., :1]) / first
     right = (rows[..., -1:] - rows[..., -2:-1]) / last
     if edge_order == 2:
         # The slope of the parabola through three samples, at an outer one.
+        second, before = (step, step) if steps is None else (steps[1:2], steps[-2:-1])
         left = left + (left - (rows[..., 2:3] - rows[..., 1:2]) / second) * (first / (first + second))
         right = right + (right - (rows[..., -2:-1] - rows[..., -3:-2]) / before) * (last / (last + before))
     return from_last(xp, xp.concat([left, inner, right], axis=-1), axis)

@@ -65,7 +65,7 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 def _filled(xp: Namespace, x: Array, value: float) -> Array:
     if checks.kind(xp, x.dtype) not in checks.FLOATING:
         return x
-    return xp.where(xp.isnan(x), xp.full((), value, dtype=x.dtype, device=checks.device_of(x)), x)
+    return xp.where(xp.isnan(x), value, x)
 
 
 def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
@@ -78,18 +78,16 @@ def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0.0
     some = number > math.floor(correction)  # equivalent to the correction itself, and an integer like the number
     divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
     divisor = xp.where(some, divisor - correction, divisor) if correction else divisor
-    nan = xp.full((), math.nan, dtype=total.dtype, device=checks.device_of(total))
-    return xp.where(some, total / divisor, nan)
+    return xp.where(some, total / divisor, math.nan)
 
 
 def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any, keepdims: bool) -> Array:
     if checks.kind(xp, x.dtype) != "real":
         return function(x, axis=axis, keepdims=keepdims)
-    nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     if 0 in x.shape:
-        return plain_sum(xp, x, axis=axis, keepdims=keepdims) + nan
+        return plain_sum(xp, x, axis=axis, keepdims=keepdims) + math.nan
     all_nan = xp.all(xp.isnan(x), axis=axis, keepdims=keepdims)
-    return xp.where(all_nan, nan, function(_filled(xp, x, identity), axis=axis, keepdims=keepdims))
+    return xp.where(all_nan, math.nan, function(_filled(xp, x, identity), axis=axis, keepdims=keepdims))
 
 
 def _first(x: Array, extreme: Any, axis: int | None, keepdims: bool) -> Array:

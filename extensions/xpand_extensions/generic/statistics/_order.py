@@ -71,7 +71,7 @@ def _position_dtype(xp: Namespace, x: Array, device: Any) -> DType:
 
 def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
     """Replace NaN, whose order the standard leaves open, by infinity."""
-    return xp.where(nan, xp.full((), math.inf, dtype=x.dtype, device=checks.device_of(x)), x)
+    return xp.where(nan, math.inf, x)
 
 
 def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
@@ -128,15 +128,13 @@ def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -
     equal = a == b
     finite = xp.where(equal, a + (b - xp.where(equal, a, b)) * part, a * (one - part) + b * part)
     only_low = (part == 0) | (low == high)
-    nan = xp.full((), math.nan, dtype=low.dtype, device=checks.device_of(low))
-    ends = xp.where(only_low | xp.isfinite(high), low, xp.where(xp.isinf(low), nan, high))
+    ends = xp.where(only_low | xp.isfinite(high), low, xp.where(xp.isinf(low), math.nan, high))
     return xp.where(infinite, ends, finite)
 
 
 def without(xp: Namespace, result: Array, undefined: Array, q: Array) -> Array:
     """Insert NaN for slices without a quantile, and for invalid fractions."""
-    nan = xp.full((), math.nan, dtype=result.dtype, device=checks.device_of(result))
-    return xp.where(undefined | ~((q >= 0) & (q <= 1)), nan, result)
+    return xp.where(undefined | ~((q >= 0) & (q <= 1)), math.nan, result)
 
 
 def nothing(xp: Namespace, flat: Array, q: Array) -> Array:

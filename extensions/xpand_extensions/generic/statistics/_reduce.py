@@ -75,8 +75,7 @@ def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keep
 def quotient_or_nan(xp: Namespace, x: Array, y: Array) -> Array:
     """Divide; return NaN where the divisor is 0, without a warning, and without NaN in other elements' derivatives."""
     zero = y == 0
-    nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
-    return xp.where(zero, nan, xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
+    return xp.where(zero, math.nan, xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
 
 
 def cov(
@@ -84,12 +83,11 @@ def cov(
 ) -> Array:
     xp = array_namespace(x, fweights, aweights)
     rows = _rows(xp, x, rowvar)
-    nan = xp.full((), math.nan, dtype=rows.dtype, device=checks.device_of(x))
     if fweights is None and aweights is None:
         size = rows.shape[-1]
         distance = rows - _mean(xp, rows)
         product = xp.matmul(distance, _transposed(xp, distance))
-        result = product / (size - correction) if size > correction else xp.zeros_like(product) + nan
+        result = product / (size - correction) if size > correction else xp.zeros_like(product) + math.nan
     else:
         weights, divisor = _weights(xp, rows, correction, fweights, aweights)
         mass = xp.sum(weights)
@@ -98,7 +96,7 @@ def cov(
         distance = rows - mean
         product = xp.matmul(distance * weights, _transposed(xp, distance))
         some = divisor > 0
-        result = xp.where(some, product / xp.where(some, divisor, xp.ones_like(divisor)), nan)
+        result = xp.where(some, product / xp.where(some, divisor, xp.ones_like(divisor)), math.nan)
     return xp.reshape(result, ()) if x.ndim == 1 else result
 
 
@@ -116,8 +114,7 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
     length = xp.sqrt(xp.where(varies, squares, xp.ones_like(squares)))
     unit = distance / length
     product = xp.matmul(unit, _transposed(xp, unit))
-    nan = xp.full((), math.nan, dtype=product.dtype, device=checks.device_of(x))
-    product = xp.where(varies & _transposed(xp, varies), _clipped(xp, product), nan)
+    product = xp.where(varies & _transposed(xp, varies), _clipped(xp, product), math.nan)
     return xp.reshape(product, ()) if x.ndim == 1 else product
 
 

@@ -11,7 +11,7 @@ from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.windows._arguments import passes, reducers
-from xpand_extensions.windows._pieces import inside, reduce, reduce_by, scatter_to_extremes
+from xpand_extensions.windows._passes import inside, reduce, reduce_by, scatter_to_extremes
 
 
 def sliding_window_view(
@@ -41,13 +41,12 @@ def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_p
     total = windows.window_sum.native(x)(x, window_shape, padding=padding, **where)
     if count_include_pad or not any(map(any, padding)):
         return total / math.prod(window_shape)
-    nan = xp.full((), math.nan, dtype=x.dtype, device=checks.device_of(x))
     for each in passes(window_shape, padding=padding, **where):
         number = inside(xp, each, x.shape[each.axis], checks.device_of(x))
         number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(x.ndim)]))
         # Divide empty windows by one: 0 / 0 would warn, and make the gradient NaN.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), x.dtype)
-        total = xp.where(number > 0, total / divisor, nan)
+        total = xp.where(number > 0, total / divisor, math.nan)
     return total
 
 

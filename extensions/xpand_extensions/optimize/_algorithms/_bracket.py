@@ -8,8 +8,7 @@ from xpand.extend import Array
 
 from ..._solver_status import Status
 from .._results import RUNNING
-from ._states import updated
-from ._vectors import quotient
+from ._vectors import quotient, updated
 
 
 class Bracket(NamedTuple):

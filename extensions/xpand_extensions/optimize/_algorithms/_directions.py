@@ -15,8 +15,7 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from ...linalg import triangular_solve
-from ._loops import is_known, looped, stepped
-from ._vectors import apply, dot, eps_of, full_like, identity, norm, quotient, select, times
+from ._vectors import apply, dot, eps_of, full_like, identity, is_known, looped, norm, quotient, select, stepped, times
 
 
 class Directions(Protocol):

@@ -9,8 +9,7 @@ from xpand.extend import Array
 from ..._solver_status import Status
 from ._box import Box
 from ._descent import Evaluate, first_evaluation
-from ._states import updated
-from ._vectors import is_finite, largest, select, times
+from ._vectors import is_finite, largest, select, times, updated
 
 Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
 """Takes the memory, the gradient and the number of the step; returns the move and the new memory."""

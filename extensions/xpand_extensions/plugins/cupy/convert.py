@@ -39,7 +39,7 @@ def pointer(x: Array, /) -> Pointer:
 
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
     if memory.read_only:
-        raise ValueError("from_pointer: the memory is read-only, and CuPy has no such arrays")
+        raise ValueError("from_pointer: the memory is read-only, and CuPy has no read-only arrays")
     kind, _, number = memory.device.partition(":")
     if kind != "cuda":
         raise ValueError(f"from_pointer: arrays of CuPy are on a GPU, and the memory is on {memory.device}")

@@ -1,6 +1,8 @@
 """The bits of integers on Dask: each block by its own library."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import dask.array as da
 
@@ -8,6 +10,8 @@ import xpand.dask.array as xp
 from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions import bits as facade
 from xpand_extensions.arithmetic import element_width
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def bitcast(x: Array, /, dtype: DType) -> Array:
@@ -20,25 +24,18 @@ def bitcast(x: Array, /, dtype: DType) -> Array:
     return whole.map_blocks(facade.bitcast, dtype, dtype=dtype, drop_axis=x.ndim - 1, chunks=whole.chunks[:-1])
 
 
-def population_count(x: Array, /) -> Array:
-    return x.map_blocks(facade.population_count, dtype=x.dtype)
+def _by_blocks(function: F) -> F:
+    """Make a function of arrays run on their blocks."""
+
+    @wraps(function)
+    def run(x: Array, *others: Array) -> Any:
+        return da.map_blocks(function, x, *others, dtype=x.dtype)
+
+    return run  # type: ignore[return-value]
 
 
-def count_leading_zeros(x: Array, /) -> Array:
-    return x.map_blocks(facade.count_leading_zeros, dtype=x.dtype)
-
-
-def shift_left(x: Array, n: Array, /) -> Array:
-    return _blocks(facade.shift_left, x, n)
-
-
-def shift_right(x: Array, n: Array, /) -> Array:
-    return _blocks(facade.shift_right, x, n)
-
-
-def shift_right_logical(x: Array, n: Array, /) -> Array:
-    return _blocks(facade.shift_right_logical, x, n)
-
-
-def _blocks(function: Any, x: Array, n: Array) -> Array:
-    return da.map_blocks(function, x, n, dtype=x.dtype)
+population_count = _by_blocks(facade.population_count)
+count_leading_zeros = _by_blocks(facade.count_leading_zeros)
+shift_left = _by_blocks(facade.shift_left)
+shift_right = _by_blocks(facade.shift_right)
+shift_right_logical = _by_blocks(facade.shift_right_logical)

@@ -3,6 +3,7 @@
 The generic versions sort, or pass over the array log(size) times, which takes very many tasks.
 """
 
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -16,15 +17,9 @@ from xpand_extensions.generic.statistics._order import arranged, as_array
 from xpand_extensions.statistics._arguments import identity, with_initial
 
 
-def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    return _blocks(facade.quantile, x, q, axis, method, keepdims)
-
-
-def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    return _blocks(facade.nanquantile, x, q, axis, method, keepdims)
-
-
-def _blocks(function: Any, x: Array, q: Any, axis: Any, method: Any, keepdims: bool) -> Array:
+def _quantile(
+    function: Any, x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False
+) -> Array:
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
     flat = flat.rechunk({flat.ndim - 1: -1})
@@ -50,21 +45,16 @@ def _of_a_block(x: Array, q: Array, *, function: Any, method: Any) -> Array:
     return found.transpose(*range(1, found.ndim), 0)
 
 
-def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _cumulative(facade.cumulative_max, xp.maximum, x, axis, include_initial)
-
-
-def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _cumulative(facade.cumulative_min, xp.minimum, x, axis, include_initial)
-
-
-def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _cumulative(facade.logcumsumexp, xp.logaddexp, x, axis, include_initial)
-
-
-def _cumulative(function: Any, combine: Any, x: Array, axis: int, include_initial: bool) -> Array:
+def _cumulative(function: Any, combine: Any, x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
     name = function.__name__
     result = x
     if x.size:
         result = cumreduction(function, lambda a, b: combine(a, b), identity(xp, x, name), x, axis=axis, dtype=x.dtype)
     return with_initial(result, name, axis, include_initial)
+
+
+quantile = partial(_quantile, facade.quantile)
+nanquantile = partial(_quantile, facade.nanquantile)
+cumulative_max = partial(_cumulative, facade.cumulative_max, xp.maximum)
+cumulative_min = partial(_cumulative, facade.cumulative_min, xp.minimum)
+logcumsumexp = partial(_cumulative, facade.logcumsumexp, xp.logaddexp)

@@ -54,7 +54,8 @@ def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
         f"{name}: Python code asks for a value at {location_of(error)}; the value{on} is not known while the function "
         "is traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
         "Python's control flow, operations of xpand with `size` where sizes depend on values, `stop_gradient` where "
-        "only derivatives are traced, and static_argnums of `jit` for arguments that are not arrays, such as sizes "
+        "only derivatives are traced, and static_argnums of `jit` or static_broadcasted_argnums of `pmap` for "
+        "arguments that are not arrays, such as sizes "
         f"(JAX: {message.partition(chr(10))[0].rstrip('.')})",
     )
     error.is_explained = True  # type: ignore[attr-defined]

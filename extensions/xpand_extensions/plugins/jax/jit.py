@@ -47,11 +47,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
 jit = jit_with(_jit, one_of({"xla": _jit}), lambda: {"xla": ""})
 
 
-def _are_constant(leaves: Sequence[Any]) -> bool:
-    return not any(isinstance(x, jax.core.Tracer) for x in leaves)
-
-
-reused = reused_by(jit, lambda function: isinstance(function, jax.stages.Wrapped), are_constant=_are_constant)
+reused = reused_by(jit, lambda function: isinstance(function, jax.stages.Wrapped))
 
 
 def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:

@@ -13,7 +13,7 @@ from jax import lax
 import xpand.jax as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic, _products as products
-from xpand_extensions.generic.linalg._functions import MAX_SQUARINGS, exponential, principal_logarithm
+from xpand_extensions.generic.linalg._functions import MAX_SQUARINGS, exponential, logarithm_along, principal_logarithm
 from xpand_extensions.generic.linalg._products import Axes, execute
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
@@ -40,21 +40,10 @@ def _logm_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
     tangent = lax.custom_linear_solve(
         lambda e: jax.jvp(expm, (result,), (e,))[1],
         direction,
-        solve=lambda _, e: _derivative(x, e),
-        transpose_solve=lambda _, e: _derivative(x.mT, e),
+        solve=lambda _, e: logarithm_along(logm, x, e),
+        transpose_solve=lambda _, e: logarithm_along(logm, x.mT, e),
     )
     return result, tangent
-
-
-def _derivative(x: Array, e: Array) -> Array:
-    """Return the derivative at `x` in the direction `e`: the upper right block of the logarithm of `[[x, e], [0, x]]`.
-
-    (R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996) 610.)
-    """
-    size = x.shape[-1]
-    upper = jnp.concatenate([x, e], axis=-1)
-    lower = jnp.concatenate([jnp.zeros_like(x), x], axis=-1)
-    return logm(jnp.concatenate([upper, lower], axis=-2))[..., :size, size:]
 
 
 @jax.jit  # type: ignore[untyped-decorator]

@@ -76,7 +76,7 @@ class JaxAt(GenericAt):
 
     def _masked(self, selection: Mask) -> Array:
         raise UnsupportedError(
-            "at.get: what a boolean mask selects has a size that isn't known under jit and vmap; use "
+            "at.get: the number of elements that a boolean mask selects isn't known under jit and vmap; use "
             "`xp.where(mask, x, …)`"
         )
 

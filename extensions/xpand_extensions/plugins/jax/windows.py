@@ -7,7 +7,7 @@ import jax
 from xpand.extend import Array
 from xpand_extensions.generic import windows as generic
 from xpand_extensions.scatter._segments import Combination
-from xpand_extensions.windows import _pieces as pieces
+from xpand_extensions.windows import _passes as pieces
 from xpand_extensions.windows._arguments import Pass, reducers
 
 _compiled = partial(jax.jit, static_argnums=(0, 2))(pieces.reduce_by)

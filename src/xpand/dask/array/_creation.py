@@ -34,7 +34,7 @@ def real(dtype: DType | None) -> DType:
 
 def _chunks(shape: Shape, chunks: Any, dtype: DType) -> tuple[tuple[int, ...], ...]:
     """Choose chunks; an array without elements is one chunk, because Dask divides by its sizes otherwise."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if chunks == "auto" and 0 in shape:
         return tuple((int(size),) for size in shape)
     return normalize_chunks(chunks, shape, dtype=dtype)

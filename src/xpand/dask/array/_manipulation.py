@@ -26,7 +26,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, allow_unknown_ch
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     """Insert axes of size one where `axis` says: one position, or several, counted in the result."""
-    if isinstance(axis, int):
+    if not isinstance(axis, (tuple, list)):
         return da.expand_dims(x, axis)
     ndim = x.ndim + len(axis)
     inserted = normalize_axis_tuple(axis, ndim, argname="axis")
@@ -91,7 +91,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
     """Roll elements along axes, those that leave at one end coming in at the other."""
-    if axis is not None and not isinstance(axis, int) and isinstance(shift, int):
+    if isinstance(axis, (tuple, list)) and not isinstance(shift, (tuple, list)):
         # "If shift is a scalar and axis a tuple, the same shift must be used for all specified axes."
         shift = (shift,) * len(axis)
     if 0 in x.shape:  # nothing to move, and Dask would divide by the sizes

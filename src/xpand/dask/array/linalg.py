@@ -80,7 +80,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
     The result has the promoted data type of the arguments: sums of small integers are not widened.
     """
-    left, right = (range(-axes, 0), range(axes)) if isinstance(axes, int) else axes
+    left, right = axes if isinstance(axes, (tuple, list)) else (range(-axes, 0), range(axes))
     # Dask's own function takes negative axes and then goes wrong.
     left, right = normalize_axis_tuple(left, x1.ndim), normalize_axis_tuple(right, x2.ndim)
     sizes = [x1.shape[a] for a in left], [x2.shape[a] for a in right]

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from xpand.extend import Array
-from xpand_extensions.generic.linear_solve._krylov_cg import CG, CG_LATE
-from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, Method, Step, flags, ratio
+from xpand_extensions.generic.linear_solve._krylov_cg import CG
+from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, Step, flags, ratio
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop
 from xpand_extensions.linear_solve._operators import Matrix
 
@@ -24,10 +24,6 @@ _MANY: Final = 32
 
 class Columns(Loop):
     """The loop, with the vectors of many systems as columns, if all have the same matrix by diagonals."""
-
-    def __init__(self, method: Method, system: Any, *args: Any) -> None:
-        """Take the arguments of a loop."""
-        super().__init__(CG_LATE if method is CG and system.is_preconditioned else method, system, *args)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
         """Take steps until all systems need a check, or have taken so many."""
@@ -44,14 +40,15 @@ class Columns(Loop):
         def select(new: Array, old: Array) -> Array:
             return jnp.where(active, new, old)
 
-        x, r, p, rz = state
+        x, r, p, before, now = state
+        p = select(r + ratio(now, before) * p, p)
         q = _product(self.system.operator.values, p)
         curvature = jnp.sum(p * q, axis=0)
-        length = ratio(rz, curvature)
+        length = ratio(now, curvature)
         x, r = select(x + length * p, x), select(r - length * q, r)
         rr = jnp.sum(r * r, axis=0)
-        p = select(r + ratio(rr, rz) * p, p)
-        return Step(type(state)(x, r, p, select(rr, rz)), jnp.sqrt(rr), flags((curvature == 0) | (rr == 0), BROKEN))
+        broken = flags((curvature == 0) | (now == 0), BROKEN)
+        return Step(type(state)(x, r, p, select(now, before), rr), jnp.sqrt(rr), broken)
 
     def _has_columns(self) -> bool:
         system, b = self.system, self.b
@@ -63,8 +60,7 @@ class Columns(Loop):
 
 
 def _turned(state: Any) -> Any:
-    x, r, p, rz = state
-    return type(state)(x.T, r.T, p.T, rz)
+    return state._replace(x=state.x.T, r=state.r.T, p=state.p.T)
 
 
 def _product(a: Diagonals, x: Array) -> Array:
