@@ -23,7 +23,8 @@ SMALL: Final[dict[str, int]] = {"variables": 2}
 
 BUDGET: Final = Budget(ratio=1.1)
 REASONS: Final = {
-    "numpy": "the look-up of the plan, the status and the arrays of the result take 10 µs, as long as the steps",
+    "numpy": "a compiled function takes 0.5 µs for a point, where SciPy calls np.cos in 0.1; the point as an array and "
+    "the list of points 0.3; the look-up of the plan, the status and the arrays of the result 13 for each call",
     "jax": "each step consists of about a hundred operations on a few numbers, one call of the library each",
 }
 LIBRARIES: Final = ("numpy", "jax")

@@ -17,6 +17,8 @@ AUTOGRAD: Final = Budget(ratio=1.0)
 BY_HAND: Final = Budget(ratio=1.1)
 EACH: Final = 2e-6
 """The budget of an operation of a compiled chain."""
+EAGER: Final = 1.8e-6
+"""The budget of an operation of a chain that is transformed without compilation."""
 TRACED: Final = 30e-6
 """The budget per operation for compiling the chain."""
 ELEMENT: Final = 15e-6
@@ -30,10 +32,17 @@ LOOP: Final = Budget(ratio=1.5)
 BACKWARD: Final = Budget(ratio=4.0)
 
 _EACH_STEP: Final = "each step checks that its result is like its argument, 1 to 2 µs, as much as the step itself"
+_OPERATION: Final = (
+    "Python's call of an operator, the look-up of its transformation, a new array and its record take 1 to 2 µs for "
+    "each operation, besides NumPy's functions for values and derivatives"
+)
 
 REASONS: Final[Mapping[str, str]] = {
     "fori_loop of": _EACH_STEP,
     "while_loop, ": _EACH_STEP,
+    "grad of 150 operations, each in Python": _OPERATION,
+    "jvp of 150 operations, each in Python": _OPERATION,
+    "vmap of 150 operations, each in Python": _OPERATION,
     "jit of a fori_loop": "the number of the step is an array: 0.5 µs to make it",
 }
 """Why rows whose names begin so are over their budgets."""
@@ -97,6 +106,13 @@ def _chain(links: int) -> Made:
         theirs = {"autograd": Call(_peer("autograd").grad(partial(total, peer)), x)}
         yield topic, f"grad of {count} operations on 3 numbers", Call(autodiff.grad(ours), x), theirs, AUTOGRAD
     empty = {"nothing": Call(_nothing)}
+    eager = {
+        "grad": Call(autodiff.grad(ours), x),
+        "jvp": Call(autodiff.jvp, ours, (x,), (np.ones(3),)),
+        "vmap": Call(vmap.vmap(ours), x[None]),
+    }
+    for name, call in eager.items():
+        yield topic, f"{name} of {count} operations, each in Python", call, empty, Budget(extra=EAGER * count)
     for name, program, operations in (
         ("", ours, count),
         ("grad of ", autodiff.grad(ours), 3 * count),  # forwards, derivatives, backwards

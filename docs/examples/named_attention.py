@@ -97,7 +97,7 @@ def train(xp: Namespace, steps: int, count: int = 500, compiled: bool = True) ->
     make, call = (jit(initial), jit(step)) if compiled else (initial, step)
     parameters = make(key(0, xp=xp))
     velocities = {name: hax.zeros_like(x) for name, x in parameters.items()}
-    losses = []
+    losses: list[float] = []
     for _ in range(steps):
         value, parameters, velocities = call(parameters, velocities)
         losses.append(float(value))

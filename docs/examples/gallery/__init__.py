@@ -54,12 +54,15 @@ class Program(Protocol):
 
     def compute(self, xp: Namespace, /, **sizes: int) -> Results:
         """Run the program with arrays of a library."""
+        ...
 
     def summary(self, r: Values, /) -> str:
         """Return the result in one sentence."""
+        ...
 
     def draw(self, figure: Figure, r: Values, /) -> None:
         """Draw the result."""
+        ...
 
 
 def load(name: str) -> Program:

@@ -32,12 +32,12 @@ def kalman(levels: Array, measured: Array) -> tuple[Array, Array, Array]:
     process, noise = xp.exp(2 * levels[0]) * push, xp.exp(2 * levels[1])
 
     def step(state: tuple[Array, Array], z: Array) -> tuple[tuple[Array, Array], tuple[Array, Array, Array]]:
-        x, P = state
-        x, P = forward @ x, forward @ P @ forward.T + process
-        innovation, variance = z - x[0], P[0, 0] + noise
-        gain = P[:, 0] / variance
-        x, P = x + gain * innovation, P - gain[:, None] * P[None, 0, :]
-        return (x, P), (x[0], P[0, 0], 0.5 * (innovation**2 / variance + xp.log(2 * math.pi * variance)))
+        x, cov = state
+        x, cov = forward @ x, forward @ cov @ forward.T + process
+        innovation, variance = z - x[0], cov[0, 0] + noise
+        gain = cov[:, 0] / variance
+        x, cov = x + gain * innovation, cov - gain[:, None] * cov[None, 0, :]
+        return (x, cov), (x[0], cov[0, 0], 0.5 * (innovation**2 / variance + xp.log(2 * math.pi * variance)))
 
     start = xp.zeros(2, dtype=measured.dtype), 100.0 * xp.eye(2, dtype=measured.dtype)
     positions, variances, terms = scan(step, start, measured)[1]
@@ -50,7 +50,11 @@ def compute(xp: Namespace, n: int = 80) -> Results:
     truth = 12.0 * xp.sin(time / 12.0) + 0.2 * time
     measured = truth + 2.0 * random.normal(random.key(0, xp=xp), (n,), dtype=xp.float64)
     start = xp.asarray([-2.0, 0.0], dtype=xp.float64)
-    fit = minimize(lambda levels: kalman(levels, measured)[2], start)
+
+    def misfit(levels: Array) -> Array:
+        return kalman(levels, measured)[2]
+
+    fit = minimize(misfit, start)
     positions, variances, _ = kalman(fit.x, measured)
     return {"truth": truth, "measured": measured, "levels": xp.exp(fit.x), "found": positions, "variance": variances}
 

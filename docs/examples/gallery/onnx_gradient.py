@@ -53,7 +53,7 @@ def compute(xp: Namespace, n: int = 24) -> Results:
     if recorded:
         import onnxruntime  # type: ignore[import-untyped]
 
-        session = onnxruntime.InferenceSession(model(weights, n * n).SerializeToString())
+        session: Any = onnxruntime.InferenceSession(model(weights, n * n).SerializeToString())
         outputs, gradients = session.run(["outputs", "gradients"], {"x": x})
     else:
         outputs, gradients = network(x, *weights), grad(total)(x, *weights)
