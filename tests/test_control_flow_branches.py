@@ -12,7 +12,7 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions.autodiff import grad, hessian, jvp
-from xpand_extensions.control_flow import cond, switch
+from xpand_extensions.control_flow import cond, switch, while_loop
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -89,6 +89,14 @@ def test_empty_arrays_numbers_and_closures(library: Library) -> None:
     one, two = cond(library.asarray(True), lambda x: (1.0, x), lambda x: (2.0, x), 3)
     assert float(library.to_numpy(one)) == 1.0
     assert int(library.to_numpy(two)) == 3
+
+
+def test_conditions_that_are_booleans_of_numpy(library: Library) -> None:
+    x = library.asarray(X)
+    for pred in (np.bool_(True), np.bool_(False)):
+        library.assert_equal(cond(pred, lambda x: x, lambda x: -x, x), X if pred else -X)
+        library.assert_equal(vmap(lambda x: cond(pred, lambda x: x, lambda x: -x, x))(x), X if pred else -X)  # noqa: B023
+    library.assert_equal(while_loop(lambda x: np.bool_(False), lambda x: x + 1.0, x), X)
 
 
 def test_lazy_conditions_are_not_computed() -> None:
@@ -179,12 +187,12 @@ def test_bad_input(library: Library) -> None:
         (lambda: cond(True, same, 3, x), TypeError, "cond: false_fun must be a function, got int"),
         (lambda: cond(True, same, same, "text"), TypeError, "cond: the operands hold str"),
         (lambda: cond(True, lambda x: "text", same, x), TypeError, "cond: what the functions return holds str"),
-        (lambda: cond(x[0] > 0, same, same, other), TypeError, "cond: takes arrays of one library"),
+        (lambda: cond(library.asarray(True), same, same, other), TypeError, "cond: takes arrays of one library"),
         (lambda: switch(1.0, [same], x), TypeError, "switch: index must be an integer, got 1.0"),
         (lambda: switch(x[0], [same], x), TypeError, "switch: index must be an integer, or an array of one, got"),
         (lambda: switch(library.asarray([0]), [same], x), TypeError, r"index must be .* an array of one, got .*\(1,\)"),
         (lambda: switch(0, same, x), TypeError, "switch: branches must be a tuple or a list"),
-        (lambda: switch(0, [], x), ValueError, "switch: branches must hold a function or several, got none"),
+        (lambda: switch(0, [], x), ValueError, "switch: branches must hold at least one function, got none"),
         (lambda: switch(0, [same, 3], x), TypeError, r"switch: branches\[1\] must be a function, got int"),
         (lambda: switch(0, [same], x, other), TypeError, "switch: takes arrays of one library"),
     ):  # fmt: skip

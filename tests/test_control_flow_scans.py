@@ -299,7 +299,7 @@ def test_bad_arrays(library: Library) -> None:
     for function, error, match in (
         (lambda: scan(f, x, {"x": x, "y": y}), ValueError, r"one size .* got 2 of xs\['x'\], 1 of xs\['y'\]"),
         (lambda: scan(f, x, x, length=3), ValueError, "length=3 differs from the size of the arrays in xs, 2"),
-        (lambda: scan(f, x), ValueError, "with no arrays in xs, length must say how many steps"),
+        (lambda: scan(f, x), ValueError, "with no arrays in xs, length must be the number of steps"),
         (lambda: scan(f, x, length=-1), ValueError, "length must be at least 0, got -1"),
         (lambda: scan(f, x, length=2.0), TypeError, "length must be an integer, got 2.0"),
         (lambda: scan(f, x, (x, 3.0)), ValueError, r"scan: xs\[1\] is an array of shape \(\), which has no axis"),

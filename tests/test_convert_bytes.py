@@ -92,7 +92,14 @@ def test_what_has_bytes() -> None:
 @pytest.mark.parametrize(
     ("data", "dtype", "shape", "options", "error", "message"),
     [
-        (bytes(7), "float32", None, {}, ValueError, "7 bytes are no multiple of the 4 that an element of float32 has"),
+        (
+            bytes(7),
+            "float32",
+            None,
+            {},
+            ValueError,
+            "7 bytes are not a multiple of the 4 that an element of float32 has",
+        ),
         (bytes(8), "float32", (3,), {}, ValueError, r"float32 of shape \(3,\) takes 12 bytes, got 8"),
         (bytes(8), "float32", 1, {}, ValueError, r"float32 of shape \(1,\) takes 4 bytes, got 8"),
         (b"", "float32", (), {}, ValueError, r"takes 4 bytes, got 0"),

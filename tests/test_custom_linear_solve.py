@@ -409,7 +409,7 @@ def test_hidden_arrays_are_never_forgotten(eager: Library) -> None:
         try:
             found = grad(f, argnums)(a, b)
         except TypeError as error:
-            assert "hand it over as one of `args`" in str(error)  # noqa: PT017 -- either will do
+            assert "pass it as one of `args`" in str(error)  # noqa: PT017 -- either will do
         else:
             eager.assert_equal(found if argnums == 0 else found[0], expected, rtol=1e-12)
 

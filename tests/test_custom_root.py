@@ -240,7 +240,7 @@ def test_hidden_arrays_are_never_forgotten(name: str) -> None:
         try:
             found = grad(f, argnums)(a, b)
         except TypeError as error:
-            assert "hand it over as one of `args`" in str(error)  # noqa: PT017 -- either will do
+            assert "pass it as one of `args`" in str(error)  # noqa: PT017 -- either will do
         else:
             wanted = expected if argnums == 0 else expected[0]
             eager.assert_equal(found if argnums == 0 else found[0], eager.to_numpy(wanted), rtol=1e-9)

@@ -193,6 +193,8 @@ def test_integer_outputs_have_no_derivative(able: Library) -> None:
     outs, pullback = vjp(f, x)
     (back,) = pullback((x, outs[1]))
     able.assert_equal(back, 2 * X)
+    largest, derivative = jvp(lambda x: NAMESPACE(x).argmax(x), (x,), (x,))
+    assert (int(largest), int(derivative)) == (int(X.argmax()), 0)
 
 
 def test_bad_input(able: Library) -> None:

@@ -424,6 +424,36 @@ def test_rows_and_steps_backwards_on_pytorch() -> None:
         np.testing.assert_array_equal(found.numpy(), wanted)
 
 
+def test_loops_compiled_by_jax() -> None:
+    def program(x: Any) -> Any:
+        doubled = while_loop(lambda c: of(c).sum(c) < 100.0, lambda c: c * 2.0, x)
+        last, rows = scan(lambda c, row: (c * row, c + row), x[0, ...], x)
+        return doubled, last, rows, cond(of(x).sum(x) > 0.0, lambda c: -c, lambda c: c, last)
+
+    (library,) = [each for each in LIBRARIES if each.id == "jax"]
+    graph = graph_of(program, X)
+    for found, wanted in zip(jit(graph.run)(library.asarray(X)), program(X), strict=True):
+        library.assert_equal(found, wanted, rtol=1e-14)
+
+
+MIXED = (np.asarray([3, -1, 7], np.int32), np.asarray([0.1, 0.7, 2.0], np.float32), np.asarray([2, 5, 9]), np.int8(3))
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_mixed_data_types_are_promoted_as_on_the_first_library(library: Library) -> None:
+    """NumPy's quotients of int32 have 64 bits, and so have sums of int64 and float32."""
+
+    def f(i: Any, x: Any, n: Any, one: Any) -> Any:
+        xp = of(x)
+        quotients = i / 2, 1.5 * n, i / n, x * n, xp.atan2(x, i), xp.sin(i), xp.mean(i), xp.std(n)
+        joined = xp.concat([x, n]), xp.where(n > 3, i, x), xp.stack([i, n]), xp.matmul(x, n), xp.vecdot(i, x)
+        return *quotients, *joined, i + one, n * one, x - one, (n > 3) * i, 1j * x + i, xp.isfinite(x), n == i
+
+    graph = graph_of(f, *MIXED)
+    for wanted, found in zip(graph.run(*MIXED), graph.run(*map(library.asarray, MIXED)), strict=True):
+        library.assert_equal(found, wanted, rtol=1e-6 if wanted.dtype == np.float32 else 1e-15)
+
+
 def test_a_library_that_lacks_a_data_type() -> None:
     graph = graph_of(lambda x: xpand.array_namespace(x).astype(x, np.longdouble), X)
     with pytest.raises(TypeError, match="graph: torch has no data type .*(longdouble|float128), which the graph uses"):

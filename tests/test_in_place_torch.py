@@ -101,6 +101,22 @@ def test_other_writes_are_errors(transform: str, function: Callable[[Any], Any],
     np.testing.assert_array_equal(x, X)
 
 
+@pytest.mark.parametrize("key", [0, slice(0, 1), [0], np.s_[0, 1]], ids=str)
+def test_writes_of_lanes_into_arrays_that_all_share(key: Any) -> None:
+    """PyTorch has other errors for keys of arrays. A clone is shared, too; the sum that the error names is not."""
+
+    def written(y: Any, x: Any, like: Any) -> Any:
+        y = like(y, x)
+        y[torch.asarray(key) if isinstance(key, list) else key] = x
+        return y.sum()
+
+    mapped = lambda like: vmap(lambda x: written(torch.ones(2, 2), x, like))(torch.asarray([2.0, 5.0]))
+    with pytest.raises(TracedError, match="into an array that all lanes share, .*write into a copy of each lane"):
+        mapped(lambda y, x: y.clone())
+    expected = [written(torch.ones(2, 2), x, lambda y, x: y) for x in (2.0, 5.0)]
+    np.testing.assert_array_equal(mapped(lambda y, x: y + 0 * x), expected)
+
+
 @pytest.mark.parametrize("function", [overwritten, copied, viewed, argument, added])
 def test_without_gradients_writes_do_what_they_do_in_a_plain_call(function: Callable[[Any], Any]) -> None:
     expected = float(function(at()))

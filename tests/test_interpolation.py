@@ -11,6 +11,7 @@ import xpand
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import interpolation
+from xpand_extensions.vmap import vmap
 
 MODES = {
     "boundary": "nearest",
@@ -263,6 +264,22 @@ def test_interp_of_what_is_not_finite(library: Library) -> None:
     points, values = np.asarray([0.0, 1.0, 2.0, 3.0]), np.asarray([1.0, 2.0, np.inf, 5.0])
     result = interpolation.interp(library.asarray(x), library.asarray(points), library.asarray(values))
     library.assert_equal(result, [np.nan, 5.0, 1.0, 1.0, 1.5, 2.0, np.inf, np.inf, 5.0])
+
+
+def test_interp_of_jumps(library: Library) -> None:
+    """Also at the ends: the first value counts below, the last one above; for one function and for several."""
+    points, values = np.asarray([0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0]), np.asarray([0.0, 3.0, 4.0, 9.0, 6.0, 7.0, 1.0])
+    x = np.asarray([-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.nan])
+    arrays = library.asarray(x), library.asarray(points)
+    expected = np.interp(x, points, values)
+    assert expected[0] == 0.0
+    assert expected[-2] == 1.0
+    library.assert_equal(interpolation.interp(*arrays, library.asarray(values)), expected)
+    library.assert_equal(interpolation.interp(*arrays, library.asarray(values[None])), expected[None])
+    lanes = vmap(interpolation.interp, (None, 0, 0))(
+        arrays[0], library.asarray(points[None]), library.asarray(values[None])
+    )
+    library.assert_equal(lanes, expected[None])
 
 
 def test_interp_of_a_single_point(library: Library) -> None:

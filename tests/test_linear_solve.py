@@ -756,7 +756,7 @@ def bad_calls(library: Library) -> list[tuple[Any, type[Exception], str]]:
         (lambda: solve(a, b, method="cg(3)"), ValueError, "solve: method must be one of"),
         (lambda: solve(a, b, method=None), TypeError, "solve: method must be one of"),
         (lambda: solve(a, b, max_steps=-1), ValueError, "max_steps must be at least 0"),
-        (lambda: solve(a, b, max_steps=[]), ValueError, "max_steps must name a number of steps"),
+        (lambda: solve(a, b, max_steps=[]), ValueError, "max_steps must be a number of steps"),
         (lambda: solve(a, b, max_steps=1.5), TypeError, "max_steps must be an integer"),
         (lambda: solve(a, b, throw="yes"), TypeError, "throw must be True or False"),
         (lambda: solve(a, b, symmetric=1), TypeError, "symmetric must be True or False"),

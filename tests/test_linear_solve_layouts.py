@@ -303,8 +303,8 @@ def test_loops_hold_the_preconditioner_once() -> None:
     assert len(calls) == 2  # the other one is for the derivative
 
 
-def test_programs_without_derivatives_are_not_differentiated() -> None:
-    """Concrete arrays get a program of their own, before and after one with derivatives."""
+def test_preconditioned_systems_with_and_without_derivatives() -> None:
+    """One matrix is solved for concrete arrays, then with derivatives in both modes."""
     a = container(JAX, 4.0 * np.eye(6) - np.eye(6, k=1) - np.eye(6, k=-1))
     b, direction = JAX.asarray(np.arange(6.0)), JAX.asarray(np.ones(6))
     f = lambda b: solve(a, b, method="cg", rtol=1e-12, preconditioner=linear_solve.jacobi(a)).x @ direction

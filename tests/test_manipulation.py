@@ -130,13 +130,15 @@ def test_bad_input(library: Library) -> None:
         pad_to(x, 4, fill_value=library.asarray(1j))
     with pytest.raises(OverflowError, match="pad_to: fill_value=256 does not fit into x's .*uint8"):
         pad_to(library.asarray([1], "uint8"), 4, fill_value=256)
-    with pytest.raises(ValueError, match="tile_to: size=4 is no multiple of 3, the size of axis 1"):
+    with pytest.raises(ValueError, match="tile_to: size=4 is not a multiple of 3, the size of axis 1"):
         tile_to(x, 4)
     with pytest.raises(ValueError, match="to_batched: batch_size=3 is more than 2, the size of axis 0"):
         to_batched(x, 3)
     with pytest.raises(ValueError, match="did you mean 'discard'"):
         to_batched(x, 2, leftover="discards")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="broadcast_in_dim: axes must name a place for each of the 2 axes of x, got 1"):
+    with pytest.raises(
+        ValueError, match="broadcast_in_dim: axes must give a position for each of the 2 axes of x, got 1"
+    ):
         broadcast_in_dim(x, (2, 3), axes=0)
     with pytest.raises(ValueError, match="broadcast_in_dim: axes must increase"):
         broadcast_in_dim(x, (3, 2), axes=(1, 0))

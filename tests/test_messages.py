@@ -11,7 +11,7 @@ import torch
 
 import xpand
 from tests.libraries import Library
-from xpand_extensions import linear_solve, named, optimize, random, sparse
+from xpand_extensions import indexing, linear_solve, named, optimize, random, sparse
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
 from xpand_extensions.control_flow import cond, fori_loop, scan
 from xpand_extensions.jit import jit, make_graph
@@ -57,6 +57,26 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda x: optimize.minimize(lambda x: x, x, max_steps=3),
         ValueError,
         r"^minimize: f must return one number, an array of shape \(\), got shape \(3,\); reduce it",
+    ),
+    "a root for several numbers between two": (
+        lambda x: optimize.brentq(lambda y: y - x, 0.0 * x[0], 9.0, max_steps=3),
+        ValueError,
+        r"^brentq: f must return one number, .* got shape \(3,\); give `a` or `b` that shape",
+    ),
+    "a pair of bounds for each variable": (
+        lambda x: optimize.minimize(total, x, bounds=[(0.0, 1.0)] * 3),
+        TypeError,
+        r"^minimize: bounds must be a pair \(lower, upper\) for all variables, .*, got list$",
+    ),
+    "a pair of bounds for each of two variables": (
+        lambda x: optimize.minimize(total, x[:2], bounds=[(0.0, 1.0)] * 2),
+        TypeError,
+        r"^minimize: the lower bound must be .*, an array, got tuple; bounds are a pair .* for all variables$",
+    ),
+    "repeats that are None": (
+        lambda x: indexing.repeat(x, None),
+        TypeError,
+        r"^repeat: repeats must be an integer, got None of NoneType",
     ),
     "root of None": (
         lambda x: optimize.root(lambda x: None, x, max_steps=3),
@@ -183,7 +203,7 @@ def test_an_unknown_number_of_steps(call: Callable[..., Any]) -> None:
     """The user called `minimize`, not the loop that it runs in, and can give `max_steps`, not its steps."""
     import dask.array as da
 
-    with pytest.raises(xpand.UnsupportedError, match=r"^(minimize|root|bisect): .* lazy arrays; give max_steps"):
+    with pytest.raises(xpand.UnsupportedError, match=r"^(minimize|root|bisect): lazy arrays need .*; give max_steps"):
         call(total, da.ones(()))
 
 

@@ -466,6 +466,19 @@ def test_reductions_over_no_axis() -> None:
     assert xp.max(x, axis=()).data_ptr() != x.data_ptr()
 
 
+REDUCTIONS = ("sum", "prod", "mean", "std", "var", "any", "all")
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, "sort", "argsort", "concat", "stack"])
+def test_names_of_pytorch_for_axes_raise(name: str) -> None:
+    x = torch.ones(2, 3) > 0 if name in ("any", "all") else torch.ones(2, 3)
+    with pytest.raises(TypeError, match=rf"^{name}: got dim=1; write axis=1$"):
+        getattr(xp, name)([x, x] if name in ("concat", "stack") else x, dim=1)
+    if name in REDUCTIONS:
+        with pytest.raises(TypeError, match=f"^{name}: got keepdim=True; write keepdims=True$"):
+            getattr(xp, name)(x, axis=0, keepdim=True)
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (-1, 0, 1)])
 @pytest.mark.parametrize("keepdims", [True, False])
 def test_reductions(axis: Any, keepdims: bool) -> None:

@@ -11,6 +11,7 @@ from inspect import Parameter
 from typing import Any
 
 import array_api_strict as strict
+import numpy as np
 import pytest
 
 import xpand
@@ -137,3 +138,27 @@ def _call_problems(function: Function, found: Callable[..., Any], xp: Any) -> It
         found(*(values[name] for name in function.positional), **{name: values[name] for name in function.by_name})
     except TypeError as error:
         yield f"does not take the standard's parameters: {error}"
+
+
+OF_AXES = (
+    "sum prod max min mean std var count_nonzero argmax cumulative_sum sort flip diff expand_dims linalg.vector_norm"
+)
+
+
+@pytest.mark.parametrize("name", OF_AXES.split())
+def test_an_axis_may_be_an_integer_of_numpy(xp: Any, name: str) -> None:
+    values = np.asarray([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
+    extension, _, name = name.rpartition(".")
+    function = getattr(getattr(xp, extension) if extension else xp, name)
+    for axis in (0, 1):
+        expected = np.asarray(function(xp.asarray(values), axis=axis))
+        np.testing.assert_array_equal(np.asarray(function(xp.asarray(values), axis=np.int64(axis))), expected)
+
+
+def test_sizes_may_be_integers_of_numpy(xp: Any) -> None:
+    two = np.int64(2)
+    x = xp.reshape(xp.arange(np.int64(4)), (two, two))
+    assert tuple(np.asarray(xp.squeeze(x[None], axis=np.int64(0))).shape) == (2, 2)
+    assert np.asarray(xp.roll(x, np.int64(1), axis=(np.int64(0), 1))).tolist() == [[3, 2], [1, 0]]
+    for made in (xp.ones(two), xp.zeros(two), xp.full(two, 1.0), xp.linspace(0.0, 1.0, two), xp.empty(two)):
+        assert tuple(made.shape) == (2,)

@@ -156,8 +156,19 @@ def test_what_jax_cannot_do_is_left_to_numpy() -> None:
     assert text.count("#") == 1
 
 
+def test_integers_have_the_data_types_of_numpy() -> None:
+    """JAX alone gives quotients of int32 in single precision, and sums of int64 and float32."""
+    f = lambda i, x: (i / 3, of(i).mean(i), x + of(x).astype(i, of(x).int64), i * 0.1)
+    i, x = np.asarray([7, -1, 5], np.int32), np.asarray([0.1, 2.5, 3.0], np.float32)
+    assert_close(compiled(f)(i, x), f(i, x))
+
+
 def test_documented_differences() -> None:
     """Each line of docs/compilers.md on values that differ from NumPy's."""
+    np.testing.assert_array_equal(compiled(lambda x: (x * 0.5, x > 0.0))(np.asarray([1e-310, 1.0])), [[0, 0.5], [0, 1]])
+    assert np.isnan(
+        compiled(lambda z: of(z).abs(z))(np.asarray([complex(np.inf, np.nan)]))
+    ).all()  # NumPy's is infinite
     i = np.asarray([7, -7])
     assert compiled(lambda i, j: i // j)(i, i * 0).tolist() != [0, 0]
     x = np.arange(3.0)

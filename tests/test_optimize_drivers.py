@@ -151,6 +151,17 @@ def test_residuals_of_one_and_of_a_batch_of_one(solve: Any, f: Any, start: Any, 
     assert [int(getattr(again, name)) for name in COUNTS] == [0, 1, 1, Status.CONVERGED]
 
 
+def test_underflow_raises_as_set_in_compiled_steps() -> None:
+    def f(x: Any) -> Any:
+        return array_namespace(x).stack([x[0] ** 2 + x[1] ** 2 - 1.0 + x[0] * 1e-200 * 1e-200, x[0] - x[1]])
+
+    compiled, start = jit(f), np.asarray([1.0, 0.5])
+    expected = root(compiled, start).x
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        root(compiled, start)
+    np.testing.assert_array_equal(root(compiled, start).x, expected)
+
+
 def test_no_residuals_and_fewer_than_parameters() -> None:
     none = least_squares(lambda x: x[:0], np.ones(3))
     assert (status(none), int(none.iterations)) == (Status.CONVERGED, 0)

@@ -230,7 +230,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: minimize(total, ONE, rtol="x"), TypeError, "rtol must be a number"),
     (lambda: minimize(total, ONE, rtol=0.1, method="nelder-mead"), TypeError, "relative to the first gradient"),
     (lambda: minimize(total, ONE, max_steps=-1), ValueError, "max_steps must be at least 0"),
-    (lambda: minimize(total, ONE, max_steps=()), ValueError, "max_steps must name a number of steps"),
+    (lambda: minimize(total, ONE, max_steps=()), ValueError, "max_steps must be a number of steps"),
     (lambda: minimize(total, ONE, history=3, method="bfgs"), TypeError, "history is for 'l-bfgs'"),
     (lambda: minimize(total, ONE, learning_rate=-1.0, method="adam"), ValueError, "learning_rate must be positive"),
     (lambda: minimize(total, ONE, beta1=1.0, method="adam"), ValueError, "beta1 must be below 1"),

@@ -106,6 +106,7 @@ def test_bad_input(library: Library) -> None:
         (lambda: pmap(same, axis_size=2)(x), ValueError, "pmap: the arrays must have one size .* axis_size=2"),
         (lambda: pmap(same, out_axes=7)(x), ValueError, "map: out_axes=7 is out of range"),
         (lambda: pmap(same, out_axes=(0, 0))(x), ValueError, "map: out_axes must be an integer, None, or a tree"),
+        (lambda: pmap(same)(x, "a"), TypeError, "declare others static with static_broadcasted_argnums$"),
         (lambda: pmap(same, static_broadcasted_argnums=1)(x, []), TypeError, "the static argument 1 must be hashable"),
         (lambda: pmap(lambda x: "text")(x), TypeError, "pmap: the function returned str"),
     ):

@@ -211,7 +211,7 @@ def test_bfloat16() -> None:
             assert name_of(xp.asarray(1j)) == "complex64"
         for name in ("numpy", "dask"):
             xp = xpand.namespace(name)
-            with pytest.raises(UnsupportedError, match=f"makes new arrays bfloat16, which {name} does not have"):
+            with pytest.raises(UnsupportedError, match=f"gives new arrays bfloat16, which {name} does not have"):
                 xp.ones(3)
             assert name_of(xp.arange(3)) == "int32"
 

@@ -567,17 +567,15 @@ def test_what_recording_takes_is_left_out() -> None:
         for _ in range(300):
             xp.sin(x)
 
-    def least(subtract: bool) -> float:
-        durations = []
-        for _ in range(5):
+    durations: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(8):  # in turns, since the processor's speed changes
+        for subtract, found in durations.items():
             with profile(subtract_trace_time=subtract) as p:
                 call(many)
             assert sum(entry.duration for entry in p.entries[0].children) <= p.entries[0].duration
-            durations.append(p.entries[0].duration)
-        return min(durations)
-
+            found.append(p.entries[0].duration)
     # Of some 3 µs a call, all but the call itself and the way there.
-    assert least(True) < 0.7 * least(False)
+    assert min(durations[True]) < 0.7 * min(durations[False])
 
 
 def test_retime() -> None:

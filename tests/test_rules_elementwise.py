@@ -407,3 +407,41 @@ def test_broadcast_arguments(name: str) -> None:
     )
     traced_forward(case)
     traced_grad(case)
+
+
+INTEGERS = ("bool", "int8", "uint8", "uint16", "int32", "int64", "uint64")
+OF_TWO = (
+    "add",
+    "atan2",
+    "copysign",
+    "divide",
+    "hypot",
+    "logaddexp",
+    "maximum",
+    "multiply",
+    "pow",
+    "remainder",
+    "subtract",
+)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", OF_TWO)
+def test_integers_beside_arrays_that_are_differentiated(name: str, dtype: str) -> None:
+    """Derivatives are those beside the same numbers in floating point: squares of integers would wrap around."""
+    x, k = np.asarray([0.5, 1.25, 2.0, 0.75]), np.asarray([100, 3, 0, 120]).astype(dtype)
+
+    def slopes(f: Callable[..., Any], k: np.ndarray) -> list[Any]:
+        slope = grad(lambda x: namespace(x).sum(f(x, k)))
+        return [slope(x), jvp(lambda x: f(x, k), (x,), (x,))[1], jvp(slope, (x,), (x,))[1]]
+
+    for f in (of(name), lambda x, k: of(name)(k, x)):
+        for found, expected in zip(slopes(f, k), slopes(f, k.astype(np.float64))):
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_derivatives_of_complex_powers_of_real_numbers() -> None:
+    """The logarithm of a negative base is complex."""
+    z = np.asarray([0.5 + 1.0j, 2.0 - 0.5j])
+    f = lambda base: jvp(lambda z: namespace(z).pow(base, z), (z,), (z,))[1]
+    np.testing.assert_allclose(f(np.asarray([-1.5, 2.5])), f(np.asarray([-1.5 + 0.0j, 2.5])), rtol=1e-13)

@@ -1,5 +1,6 @@
 """The rules of `tracing` for indexing: `x[key]`, `x[key] = value`, taking, and what writing at indices comes to."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -383,6 +384,26 @@ def test_out_of_bounds():
         grad(lambda x: xpand.array_namespace(x).sum(scatter.segment_sum(x[:2], ids, num_segments=3)))(x)
     found = vmap(lambda x, i: scatter.segment_sum(x, i, num_segments=2))(np.ones((2, 2)), np.stack([ids, ids - 7]))
     np.testing.assert_array_equal(found, [[1.0, 0.0], [1.0, 0.0]])
+
+
+INDICES = {(): np.asarray([1, 0, -1, 1]), (2,): np.asarray([[0, 1], [-1, 0], [1, 1], [0, -2]])}
+INDICES[(3, 1)] = np.stack([INDICES[(2,)][:, :1], INDICES[(2,)][:, 1:], INDICES[(2,)][:, :1]], axis=1)
+
+
+@pytest.mark.parametrize("where", ["begin", "end", "apart"])
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(INDICES, 2)), ids=str)
+def test_index_arrays_of_several_numbers_of_axes_in_lanes(where, first, second):
+    """They broadcast in each lane, whichever are mapped: `x[rows, k]` with one number `k` for each lane."""
+    x = np.arange(96.0).reshape(4, 2, 3, 2, 2)
+    keys = {"begin": lambda i, j: (i, j), "end": lambda i, j: (..., i, j), "apart": lambda i, j: (i, slice(None), j)}
+    f = lambda x, i, j: xpand.array_namespace(x, i, j).asarray(x)[keys[where](i, j)]
+    arrays = (x, INDICES[first], INDICES[second])
+    for axes in itertools.product([0, None], repeat=3):
+        given = [a if axis == 0 else a[1] for a, axis in zip(arrays, axes)]
+        lanes = [[a[n] if axis == 0 else a for a, axis in zip(given, axes)] for n in range(len(x))]
+        expected = np.stack([f(*lane) for lane in lanes])
+        if axes != (None, None, None):
+            np.testing.assert_array_equal(vmap(f, in_axes=axes)(*given), expected)
 
 
 # array-api-strict refuses them, as the standard asks.

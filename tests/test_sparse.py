@@ -98,10 +98,18 @@ def test_entries_of_one_place_are_summed(library: Library) -> None:
         (lambda lib: csr(lib, indptr=(1, 2, 3, 3)), ValueError, "CSR: indptr must begin with 0"),
         (lambda lib: csr(lib, indptr=(0, 2, 3, 4)), ValueError, "CSR: indptr must begin with 0 and end with at most"),
         (lambda lib: csr(lib, indptr=(0, 3, 2, 3)), ValueError, "CSR: indptr must never fall"),
-        (lambda lib: csr(lib, (3, 1, 0), is_sorted=True), ValueError, "CSR: is_sorted=True is claimed"),
-        (lambda lib: csr(lib, (1, 1, 0), is_unique=True), ValueError, "CSR: is_unique=True is claimed"),
-        (lambda lib: coo(lib, ((1, 0, 0), (0, 1, 3)), is_sorted=True), ValueError, "COO: is_sorted=True is claimed"),
-        (lambda lib: coo(lib, ((1, 0, 1), (0, 1, 0)), is_unique=True), ValueError, "COO: is_unique=True is claimed"),
+        (lambda lib: csr(lib, (3, 1, 0), is_sorted=True), ValueError, "CSR: is_sorted=True, but the entries"),
+        (lambda lib: csr(lib, (1, 1, 0), is_unique=True), ValueError, "CSR: is_unique=True, but two entries"),
+        (
+            lambda lib: coo(lib, ((1, 0, 0), (0, 1, 3)), is_sorted=True),
+            ValueError,
+            "COO: is_sorted=True, but the entries",
+        ),
+        (
+            lambda lib: coo(lib, ((1, 0, 1), (0, 1, 0)), is_unique=True),
+            ValueError,
+            "COO: is_unique=True, but two entries",
+        ),
     ],
 )
 def test_patterns_are_checked(eager_library: Library, make: Any, error: type[Exception], message: str) -> None:
@@ -176,10 +184,10 @@ def test_from_dense_with_room(library: Library) -> None:
     with pytest.raises(ValueError, match="from_dense: 2 axes with batch_ndim=1"):
         sparse.from_dense(library.asarray(DENSE), batch_ndim=1)
     if library.lazy:
-        with pytest.raises(TypeError, match="from_dense: how many entries .* say `nse`"):
+        with pytest.raises(TypeError, match="from_dense: the number of nonzero elements .* give `nse`"):
             sparse.from_dense(library.asarray(DENSE))
     else:
-        with pytest.raises(ValueError, match="from_dense: nse=2 is too few for the 3 places"):
+        with pytest.raises(ValueError, match="from_dense: nse=2 is too few for the 3 nonzero elements"):
             sparse.from_dense(library.asarray(DENSE), nse=2)
 
 

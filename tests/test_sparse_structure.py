@@ -256,18 +256,18 @@ def test_errors(library: Library) -> None:
     xp = library.xp
     eye = lambda *sizes: sparse.eye(*sizes, xp=xp, device=library.device)
     if not library.lazy:
-        with pytest.raises(ValueError, match="sum_duplicates: nse=1 is too few for the 4 places"):
+        with pytest.raises(ValueError, match="sum_duplicates: nse=1 is too few for the 4 different positions"):
             sparse.sum_duplicates(a, nse=1)
         with pytest.raises(IndexError, match="the mask of shape"):
             a[library.asarray(np.asarray([True]))]
         with pytest.raises(IndexError, match="getitem: index 7 is out of bounds for axis 0 of size 3"):
             a[library.asarray(np.asarray([7]))]
     else:
-        with pytest.raises(TypeError, match="eliminate_zeros: how many"):
+        with pytest.raises(TypeError, match="eliminate_zeros: the number of nonzero"):
             sparse.eliminate_zeros(a)
-        with pytest.raises(TypeError, match="getitem: what a mask chooses"):
+        with pytest.raises(TypeError, match="getitem: the number of elements that a mask selects"):
             a[library.asarray(np.asarray([True, False, True]))]
-        with pytest.raises(TypeError, match="getitem: how many entries"):
+        with pytest.raises(TypeError, match="getitem: the number of entries"):
             a[library.asarray(np.asarray([1]))]
     for function in (sparse.sort, sparse.sum_duplicates, sparse.eliminate_zeros, sparse.tril, sparse.transpose):
         with pytest.raises(TypeError, match="a must be sparse"):

@@ -295,7 +295,7 @@ def test_patterns_made_inside_compiled_functions(name: str, lib: Library) -> Non
     wanted = lib.to_numpy(function(values))
     compiled = jit(function, compiler="eager" if lib.id == "torch" else None)
     if name in ("matmul", "cg") and lib.id.partition("-")[0] in ("torch", "jax"):  # whose compilers put off all reads
-        with pytest.raises(TypeError, match="matmul: how many entries .* isn't known under jit"):
+        with pytest.raises(TypeError, match="matmul: the number of entries .* isn't known under jit"):
             compiled(values)
     else:
         lib.assert_equal(compiled(values), wanted, rtol=1e-12, atol=1e-13)

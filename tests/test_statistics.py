@@ -671,7 +671,7 @@ def test_bad_reductions(library: Library, function: str) -> None:
     raises(TypeError, "x must have .* data type, got .*bool", call, library.asarray([True]))
     raises(ValueError, "axis=2 is out of range", call, x, axis=2)
     raises(ValueError, "axis=\\(0, -2\\) names an axis twice", call, x, axis=(0, -2))
-    raises(ValueError, "axis names no axis", call, x, axis=())
+    raises(ValueError, "axis is empty", call, x, axis=())
     raises(TypeError, "axis must be an integer", call, x, axis=0.5)
     raises(TypeError, "axis must be an integer", call, x, axis="x")
     raises(TypeError, "keepdims must be True or False", call, x, keepdims=1)
@@ -772,7 +772,14 @@ def test_bad_cumulative(library: Library, function: str) -> None:
     raises(ValueError, "axis=5 is out of range", call, x, axis=5)
     raises(TypeError, "axis must be an integer", call, x, axis=(0,))
     raises(TypeError, "include_initial must be True or False", call, x, axis=0, include_initial=0)
-    raises(ValueError, "x must have an axis to go along", call, library.asarray(1.0))
+    raises(ValueError, "x must have at least one axis", call, library.asarray(1.0))
+
+
+def test_gradient_of_two_samples(library: Library) -> None:
+    f, t = np.asarray([[1.0, 4.0], [2.0, 0.0]]), np.asarray([0.5, 2.0])
+    for axis in (0, 1):
+        result = statistics.gradient(library.asarray(f), library.asarray(t), axis=axis)
+        library.assert_equal(result, np.gradient(f, t, axis=axis), rtol=1e-14)
 
 
 def test_bad_gradient(library: Library) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from xpand import _arguments
+from xpand import _kinds
 from xpand_extensions import linalg
 from xpand_extensions._dtypes import is_narrow
 from xpand_extensions.autodiff import custom_vjp
@@ -90,7 +90,7 @@ def test_host_functions_that_hold_traced_values() -> None:
 def test_kinds_of_data_types_seen_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch compiles no write into a table with data types of a library that compares them itself."""
     real = array_api_strict.float64
-    monkeypatch.setattr(_arguments, "_kinds", {type(real): {real: "real"}})
+    monkeypatch.setattr(_kinds, "_kinds", {type(real): {real: "real"}})
     torch.compiler.reset()
     ids = torch.asarray([0, 1, 0])
     compiled = torch.compile(lambda x: segment_sum(x, ids, num_segments=2), fullgraph=True, backend="eager")

@@ -76,12 +76,12 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "carried shape": (
         lambda x: scan(lambda c, row: (of(c).stack([c, c]), row), total(x), x),
         TypeError,
-        r"scan: what is carried must keep its shape.*shape \(\) and f made it .* shape \(2,\); reshape",
+        r"scan: the carry must keep its shapes.*shape \(\) and f made it .* shape \(2,\); reshape",
     ),
     "carried data type": (
         lambda x: fori_loop(0, 2, lambda i, c: of(c).astype(c, of(c).float32), x),
         TypeError,
-        r"fori_loop: what is carried must keep .*float64.*float32.*; convert one of them with `xp.astype`",
+        r"fori_loop: the carry must keep .*float64.*float32.*; convert one of them with `xp.astype`",
     ),
     "carried tree": (
         lambda x: scan(lambda c, row: ((c, c), row), x, x),

@@ -362,6 +362,7 @@ def test_names_from_elsewhere() -> None:
         (xe.sparse.eye(2), "toarray", "`a.todense\\(\\)`"),
         (xe, "PRNGKey", "`random.key"),
         (xe, "fft", "`xp.fft` of the standard"),
+        (xe, "softmax", "`xpand_extensions.special.softmax`"),
         (xe.named, "softmax", "`named.special.softmax`"),
         (jit, "make_jaxpr", "`jit.make_graph`"),
     ):

@@ -15,7 +15,7 @@ from tests.libraries import EAGER_LIBRARIES, Library, unless
 from tests.systems import SYSTEMS, LinearSystem, poisson, vector
 from xpand_extensions import autodiff, jit, sparse, vmap
 from xpand_extensions.linear_solve import Status, _levels as levels, factorize, ic, ilu, solve, solve_triangular, ssor
-from xpand_extensions.linear_solve._triangle_levels import schedule
+from xpand_extensions.linear_solve._levels import schedule
 from xpand_extensions.tracing import _host
 
 pytestmark = pytest.mark.usefixtures("far_from_the_host")

@@ -1,10 +1,17 @@
-"""Type checks of programs that use xpand."""
+"""Type checks of programs that use xpand, by mypy and Pyright."""
 
+import importlib
+import json
 import os
+import pkgutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import xpand
+import xpand_extensions
 
 pytest.importorskip("mypy")
 from mypy import api
@@ -17,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from xpand.extend import Array
-from xpand_extensions import scatter
+from xpand_extensions import convert, jit, scatter
 
 
 def accepted(x: np.ndarray[Any, Any]) -> Array:
@@ -33,6 +40,8 @@ result.numpy()
 scatter.segment_sum([1.0, 2.0], result)
 scatter.segment_sum(result, 1)
 scatter.segment_sum(result, result, num_segments=2.5)
+convert.to_numpy(convert(result, "numpy"))
+jit.make_graph(jit(accepted))
 """
 
 _WRONG = 'error: Argument {} to "__call__" of "Pluggable"'
@@ -67,3 +76,46 @@ def test_arrays_are_accepted_and_other_arguments_rejected(tmp_path, monkeypatch)
             found.setdefault(int(number), message)
     assert not errors
     assert found == EXPECTED
+
+
+def public_names() -> list[str]:
+    """Return the public names of all public modules, but for those of array-api-compat, which has types of its own."""
+    names = []
+    for package in (xpand, xpand_extensions):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            parts = set(module.name.split("."))
+            own = any(part.startswith("_") for part in parts) or parts & {"cli", "generic", "plugins", "tracing"}
+            if own or parts & {"cupy", "dask", "jax", "numpy", "torch"}:
+                continue
+            found = importlib.import_module(module.name)
+            names += [
+                f"{module.name}.{name}"
+                for name in getattr(found, "__all__", ())
+                if not getattr(getattr(found, name), "__module__", "").startswith("array_api_compat")
+            ]
+    return names
+
+
+def test_pyright_knows_the_types_of_public_names_and_accepts_the_gallery(tmp_path):
+    pytest.importorskip("basedpyright")
+    names = public_names()
+    assert len(names) > 900
+    modules = sorted({name.rpartition(".")[0] for name in names})
+    program = tmp_path / "names.py"
+    program.write_text(
+        "\n".join(["# pyright: strict", *(f"import {name}" for name in modules), f"print({', '.join(names)})"])
+    )
+    config = tmp_path / "pyrightconfig.json"
+    settings = {
+        "include": [str(program), str(ROOT / "docs" / "examples" / "gallery")],
+        "extraPaths": [str(ROOT / folder) for folder in ("src", "extensions", "docs/examples")],
+        "typeCheckingMode": "strict",
+        "reportUnknownMemberType": False,  # the types of Matplotlib's functions are incomplete
+    }
+    config.write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--project", str(config), "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "--outputjson"], capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    errors = [f"{e['file']}:{e['range']['start']['line'] + 1}: {e['message']}" for e in report["generalDiagnostics"]]
+    assert not errors, "\n".join(errors)
+    assert report["summary"]["filesAnalyzed"] > 10

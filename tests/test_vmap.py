@@ -9,7 +9,7 @@ import torch
 
 import xpand
 from tests.libraries import LIBRARIES, Library, unless
-from xpand_extensions import random
+from xpand_extensions import random, special, statistics
 from xpand_extensions.autodiff import grad
 from xpand_extensions.control_flow import fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
@@ -121,6 +121,27 @@ def test_only_what_is_the_same_for_all(able: Library) -> None:
 def test_an_axis_without_lanes(able: Library) -> None:
     found = vmap(lambda x: xpand.array_namespace(x).sum(x))(able.asarray(np.zeros((0, 3))))
     able.assert_equal(found, np.zeros((0,)))
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_reductions_of_lanes_that_are_numbers(able: Library, keepdims: bool) -> None:
+    """A lane without axes has none to reduce: as many results as lanes, with several arrays too."""
+    x, weights = np.asarray([1.5, -2.0, 0.25]), np.asarray([0.5, 2.0, 1.0])
+    logs = x + np.log(weights)
+
+    def reductions(x: Any, weights: Any) -> Any:
+        whole = statistics.nansum, statistics.nanmean, statistics.nanmax, special.logsumexp
+        return [
+            *(function(x, keepdims=keepdims) for function in whole),
+            statistics.average(x, weights=weights, keepdims=keepdims),
+            special.logsumexp(x, b=weights, keepdims=keepdims),
+        ]
+
+    arrays = able.asarray(x), able.asarray(weights)
+    for found, expected in zip(vmap(reductions)(*arrays), [x, x, x, x, x, logs]):
+        able.assert_equal(found, expected, rtol=1e-14)
+    one_x = vmap(lambda b: special.logsumexp(arrays[0][0], b=b, keepdims=keepdims))(arrays[1])
+    able.assert_equal(one_x, x[0] + np.log(weights), rtol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(), (3,)])
