@@ -47,7 +47,7 @@ def test_bad_rules(able: Library) -> None:
         custom_gradient(3)
     with pytest.raises(TypeError, match=r"custom_gradient: <lambda> must return a pair \(output, its rule\)"):
         custom_gradient(lambda x: x)(x)
-    with pytest.raises(TypeError, match="the rule that the function returns: takes a function"):
+    with pytest.raises(TypeError, match="the rule that .* returns must be a function"):
         custom_gradient(lambda x: (x, x))(x)
     with pytest.raises(TypeError, match="must return a tuple of 1"):
         grad(lambda x: total(custom_gradient(lambda x: (x, lambda g: (g, g)))(x)))(x)

@@ -438,9 +438,9 @@ def test_solutions_are_checked_at_the_call(
 def test_bad_input(eager: Library) -> None:
     a, b = eager.asarray(A), eager.asarray(B)
     matvec = lambda x, a: a @ x
-    with pytest.raises(TypeError, match="custom_linear_solve: takes a function, got int"):
+    with pytest.raises(TypeError, match="custom_linear_solve: matvec must be a function, got int"):
         custom_linear_solve(3, b, solve=by_elimination)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="custom_linear_solve: takes a function, got None"):
+    with pytest.raises(TypeError, match="custom_linear_solve: solve must be a function, got None"):
         custom_linear_solve(matvec, b, solve=None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="custom_linear_solve: args must be a tuple.*got"):
         custom_linear_solve(matvec, b, solve=by_elimination, args=a)

@@ -248,9 +248,9 @@ def test_hidden_arrays_are_never_forgotten(name: str) -> None:
 
 def test_bad_input(eager: Library) -> None:
     a, b, x0 = eager.asarray(A), eager.asarray(B), eager.asarray(np.zeros(3))
-    with pytest.raises(TypeError, match="custom_root: takes a function, got int"):
+    with pytest.raises(TypeError, match="custom_root: f must be a function, got int"):
         custom_root(3, x0, solve=newton, args=(a, b))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="custom_root: takes a function, got str"):
+    with pytest.raises(TypeError, match="custom_root: tangent_solve must be a function, got str"):
         custom_root(equation, x0, solve=newton, tangent_solve="x", args=(a, b))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="custom_root: args must be a tuple"):
         custom_root(equation, x0, solve=newton, args=[a, b])  # type: ignore[arg-type]

@@ -632,7 +632,7 @@ def bad_calls(library: Library) -> dict[str, tuple[Any, type, str]]:
         "type of fill_value": (lambda: at(x)[i].get(fill_value="nan"), TypeError, "fill_value"),
         "shape of fill_value": (lambda: at(x)[i].get(fill_value=long), ValueError, "fill_value must have the shape ()"),
         "kind of fill_value": (lambda: at(integers)[i].get(fill_value=0.5), TypeError, "fill_value"),
-        "function": (lambda: at(x)[i].apply(3), TypeError, "function must be callable, got int"),
+        "function": (lambda: at(x)[i].apply(3), TypeError, "function must be a function, got int"),
         "shape of function": (lambda: at(x)[:2].apply(lambda y: y[:1, :]), ValueError, "keep the shape"),
         "type of function": (lambda: at(integers)[:2].apply(lambda y: [1, 1]), TypeError, "the function's result"),
         "two libraries": (lambda: at(x)[i].set(other(library, 1.0)), TypeError, "one library"),

@@ -733,7 +733,7 @@ def test_bad_reduce(library: Library) -> None:
     x, reduce = library.asarray(np.ones((2, 4))), statistics.reduce
     add = lambda a, b: a + b
     raises(TypeError, "x must be an array", reduce, [1.0], add, 0.0)
-    raises(TypeError, "function must be callable, got str", reduce, x, "add", 0.0)
+    raises(TypeError, "function must be a function, got str", reduce, x, "add", 0.0)
     raises(ValueError, "initial must be a scalar, got the shape \\(1,\\)", reduce, x, add, library.asarray([1.0]))
     raises(TypeError, "initial must be an array, got list", reduce, x, add, [1.0])
     raises(TypeError, "initial is the complex 1j", reduce, x, add, 1j)

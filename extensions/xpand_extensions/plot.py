@@ -310,8 +310,8 @@ def samples(
     xp = checks.namespace_of("samples", x=x)
     if not xp.isdtype(x.dtype, ("integral", "real floating")):
         raise TypeError(f"samples: x must be real numbers or integers, got {describe(x)} of {x.dtype}")
-    if density is not None and not callable(density):
-        raise TypeError(f"samples: density must be a function, got {describe(density)}")
+    if density is not None:
+        checks.function("samples", density, "density")
     host = _on_host("samples", "x", x)
     if not host.size:
         raise ValueError(f"samples: x must have samples, got the shape {tuple(x.shape)}")

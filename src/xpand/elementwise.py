@@ -161,8 +161,7 @@ def apply_where(
     if (f2 is None) == (fill_value is None):
         raise TypeError("apply_where: takes either a second function or fill_value, got both or neither")
     for name, function in (("f1", f1), ("f2", f1 if f2 is None else f2)):
-        if not callable(function):
-            raise TypeError(f"apply_where: {name} must be a function, got {describe(function)}")
+        _arguments.function("apply_where", function, name)
     options = dict(kwargs or {})
     cond, *arrays = xp.broadcast_arrays(cond, *arrays)
     if all(map(is_concrete, (cond, *arrays))) and all(map(is_writeable_array, (xp.empty_like(cond),))):

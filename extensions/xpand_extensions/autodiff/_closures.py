@@ -47,7 +47,7 @@ def custom_gradient(function: Function, /) -> Function:
 
     def both(*args: Any) -> tuple[Any, Any]:
         found = pair(f"custom_gradient: {name} must return a pair (output, its rule)", function(*args))
-        checks.function("custom_gradient: the rule that the function returns", found[1])
+        checks.function("custom_gradient", found[1], f"the rule that {name} returns")
         return found
 
     @wraps(function)

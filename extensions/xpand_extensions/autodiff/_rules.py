@@ -197,8 +197,8 @@ class CustomVJP(Custom):
                 of an array of the output that nothing depends on, and may return such. In programs compiled by PyTorch,
                 cotangents of floating-point arrays are always arrays.
         """
-        checks.function("defvjp", forward)
-        checks.function("defvjp", backward)
+        checks.function("defvjp", forward, "forward")
+        checks.function("defvjp", backward, "backward")
         self.rule, self.symbolic_zeros = (forward, backward), symbolic_zeros
 
     @clean_tracebacks

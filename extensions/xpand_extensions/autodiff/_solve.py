@@ -169,10 +169,10 @@ def custom_linear_solve(
     array([0.5 , 0.25])
     """
     name = "custom_linear_solve"
-    checks.function(name, matvec)
-    checks.function(name, solve)
+    checks.function(name, matvec, "matvec")
+    checks.function(name, solve, "solve")
     if transpose_solve is not None:
-        checks.function(name, transpose_solve)
+        checks.function(name, transpose_solve, "transpose_solve")
     system = _LinearSystem(b, args, symmetric, has_aux)
     arrays = system.b, system.given.arrays
     native = custom_linear_solve.native(*arrays[0], *arrays[1])
@@ -296,8 +296,10 @@ def custom_root(
     (2.0, 0.25)
     """
     name = "custom_root"
-    for function in (f, solve, *(() if tangent_solve is None else (tangent_solve,))):
-        checks.function(name, function)
+    checks.function(name, f, "f")
+    checks.function(name, solve, "solve")
+    if tangent_solve is not None:
+        checks.function(name, tangent_solve, "tangent_solve")
     root = _Root(initial_guess, args, has_aux)
     vmap.native(*root.guess)  # looked up here because PyTorch's compiler forbids a first look-up inside of derivatives
     native = custom_root.native(*root.guess, *root.given.arrays)

@@ -52,10 +52,9 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
     for name in kernels:
         if name not in _OPERATIONS:
             raise ValueError(f"row_kernels: write has {name!r}, but the updates are {', '.join(_OPERATIONS)}")
-        if not callable(kernels[name]):
-            raise TypeError(f"row_kernels: {name} must be a function, got {describe(kernels[name])}")
-    if read is not None and not callable(read):
-        raise TypeError(f"row_kernels: read must be a function, got {describe(read)}")
+        checks.function("row_kernels", kernels[name], name)
+    if read is not None:
+        checks.function("row_kernels", read, "read")
 
     class KernelAt(GenericAt):
         """An array at an index, whose rows are read and written by the given functions."""

@@ -289,7 +289,7 @@ def _iterative(
 
 
 def _with_norm(by: Callable[..., tuple[Array, Found]], options: Options, *given: Any) -> tuple[Array, Found, Array]:
-    """Return a solution, its record, and the norm of its residual: as operations of their own JAX compiles ten."""
+    """Return a solution, its record, and the norm of its residual, which JAX compiles in the same program."""
     x, found = by(*given, options=options)
     return x, found, norm(found.residual)
 

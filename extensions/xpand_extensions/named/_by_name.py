@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 from xpand import trees
-from xpand.extend import Array, describe, is_array
+from xpand.extend import Array, checks, is_array
 
 from .._dispatch import operation_of
 from .._plans import Memory
@@ -63,8 +63,7 @@ def by_name(
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    if not callable(function):
-        raise TypeError(f"by_name: function must be callable, got {describe(function)}")
+    checks.function("by_name", function, "function")
     per_array = isinstance(core, list)
     given = [_names(each) for each in core] if per_array else _names(core)
     outs = None if out is None else [_names(each) for each in out] if isinstance(out, list) else _names(out)

@@ -8,7 +8,7 @@ from xpand.extend import is_array
 
 from ._array import NamedArray, check_rank, make
 from ._calls import entered
-from ._plans import _ALIGNMENTS, Positional, aligned, alignment, check_sizes, stepped, without_axes
+from ._plans import ALIGNMENTS, Positional, aligned, alignment, check_sizes, stepped, without_axes
 
 _new = object.__new__
 
@@ -69,7 +69,7 @@ def binary(name: str, source: Source = "") -> Binary:
     find = function.found
     named = NamedArray
     new = _new
-    plans = _ALIGNMENTS
+    plans = ALIGNMENTS
 
     def apply(x1: Any, x2: Any) -> Any:
         if type(x1) is named and type(x2) is named:

@@ -162,7 +162,7 @@ class Alignment(NamedTuple):
     same: Pairs
 
 
-_ALIGNMENTS: Final = Memory()
+ALIGNMENTS: Final = Memory()
 
 
 def union(several: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def alignment(several: tuple[tuple[str, ...], ...]) -> Alignment:
     """Return how arrays with these names are aligned."""
     names = union(several)
     plan = Alignment(names, tuple([step(own, names) for own in several]), equal_axes(several))
-    _ALIGNMENTS.add(several, plan)
+    ALIGNMENTS.add(several, plan)
     return plan
 
 
@@ -242,7 +242,7 @@ def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], li
     """Align named arrays and numbers: return all names, and arrays that broadcast."""
     arrays = [x for x in operands if isinstance(x, NamedArray)]
     several = tuple([x.names for x in arrays])
-    plan = _ALIGNMENTS.get(several) or alignment(several)
+    plan = ALIGNMENTS.get(several) or alignment(several)
     for x in arrays:
         if len(x.array.shape) != len(x.names):
             check_rank(function, x)

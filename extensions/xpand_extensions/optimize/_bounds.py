@@ -10,7 +10,7 @@ from .._transforms import as_array
 from ._algorithms._box import Box
 from ._arguments import Vectors
 from ._results import status_like
-from ._run import Record
+from ._tasks import Record
 
 
 def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
@@ -40,7 +40,7 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
         if has_nan:
             raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
         if has_impossible:
-            raise ValueError(f"{function}: the {name} bounds hold {impossible}, so that no number is within them")
+            raise ValueError(f"{function}: the {name} bounds hold {impossible}, so no number satisfies them")
     if lower is not None and upper is not None and is_concrete(lower) and is_concrete(upper):
         xp = array_namespace(lower, upper)
         with eager(xp):

@@ -15,10 +15,10 @@ from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _bracket as bracket
 from ._arguments import Limits, Vectors, common, limits_of
-from ._drivers import Task
 from ._repeated import repeatable
 from ._results import OptimizeResult
-from ._run import Handling, Record, run, solved
+from ._run import Handling, run, solved
+from ._tasks import Record, Task
 
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 

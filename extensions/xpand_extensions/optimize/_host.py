@@ -12,7 +12,7 @@ from ..progress import current
 from ._algorithms._box import Box
 from ._arguments import Limits
 from ._results import RUNNING, History
-from ._run import Record
+from ._tasks import Record
 
 
 class _Method(NamedTuple):

@@ -12,11 +12,11 @@ from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _levenberg as levenberg, _residuals as newton
 from ._arguments import Limits, Vectors, common, limits_of, number
-from ._drivers import Task
 from ._repeated import repeatable
 from ._residuals import Residuals
 from ._results import OptimizeResult
-from ._run import Handling, Record, run, solved
+from ._run import Handling, run, solved
+from ._tasks import Record, Task
 
 _METHODS: Final = ("levenberg-marquardt", "gauss-newton")
 

@@ -17,11 +17,11 @@ from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, 
 from ._algorithms._vectors import full_like
 from ._arguments import Limits, Vectors, common, limits_of, number
 from ._bounds import box_of, judged
-from ._drivers import Task
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
 from ._repeated import repeatable
 from ._results import OptimizeResult
-from ._run import Handling, Record, run, solved
+from ._run import Handling, run, solved
+from ._tasks import Record, Task
 
 _OWN: Final = ("l-bfgs", "l-bfgs-b", "bfgs", "newton-cg", "gradient-descent", "adam", "nelder-mead")
 _ALIASES: Final = {"auto": None, "L-BFGS-B": "l-bfgs-b", "L-BFGS": "l-bfgs", "GD": "gradient-descent"}

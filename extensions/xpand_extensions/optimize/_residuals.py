@@ -13,7 +13,7 @@ from ..vmap import vmap
 from ._algorithms._residuals import Linearize
 from ._arguments import Vectors
 from ._results import OptimizeResult
-from ._run import Record
+from ._tasks import Record
 
 
 class Residuals:

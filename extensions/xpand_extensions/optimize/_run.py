@@ -1,4 +1,4 @@
-"""Run a method: its steps, trajectory, callback and final status."""
+"""Run a method until it ends; make the result and its derivatives."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,12 +13,14 @@ from .._solver_status import Status, throw_unless_converged
 from ..autodiff._solve import custom_root
 from ..jit._reused import reused
 from ..progress import To, check, current, emit, tracked
-from ._algorithms._vectors import select, updated
+from ._algorithms._states import updated
+from ._algorithms._vectors import select
 from ._arguments import Limits
-from ._drivers import Driver, Record as Record, Task, driver_of
+from ._drivers import Driver, driver_of
 from ._iterate import iterate
 from ._repeated import Plan, Repeatable
 from ._results import RUNNING, History, OptimizeResult
+from ._tasks import Record, Task
 
 
 @pluggable

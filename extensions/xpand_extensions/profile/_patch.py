@@ -106,12 +106,14 @@ def own_functions() -> list[tuple[Any, str, Any, Label]]:
     if not _functions:
         import_facades()
     if len(sys.modules) != _imported:
-        found = {(id(owner), name): (owner, name, value, label) for owner, name, value, label in _find_functions()}
+        found: dict[tuple[int, str], tuple[Any, str, Any, Label]] = {}
+        labels: dict[int, Label] = {}  # of functions, which may be in several modules: the first label counts
+        for each in _find_functions():
+            owner, name, value, label = each
+            found.setdefault((id(owner), name), each)
+            if not isinstance(owner, type):
+                labels.setdefault(id(value), label)
         _functions = [each for each in found.values() if isinstance(each[0], type)]
-        # A function that is in several modules has the first label.
-        labels = {
-            id(value): label for owner, _, value, label in reversed(found.values()) if not isinstance(owner, type)
-        }
         for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
             for name, value in list(vars(module).items()):
                 if isinstance(value, FunctionType) and id(value) in labels:

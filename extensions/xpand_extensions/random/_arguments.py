@@ -330,8 +330,8 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
     for each in shapes.values():
         if len(each) > len(found) or not all(n in (1, m) for n, m in zip(reversed(each), reversed(found))):
             raise ValueError(
-                f"{function}: a parameter of shape {each} does not broadcast to shape={found}; pass a shape that it "
-                "does broadcast to, or none"
+                f"{function}: a parameter of shape {each} does not broadcast to shape={found}; pass a shape to "
+                "which it broadcasts, or leave it out"
             )
     return found
 

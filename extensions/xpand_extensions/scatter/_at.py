@@ -6,7 +6,7 @@ from types import EllipsisType
 from typing import Any, Final, Literal, NoReturn, Self, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import Array, ArrayLike, checks, describe, eager
+from xpand.extend import Array, ArrayLike, checks, eager
 
 from .._bounds import MODES, Mode
 from .._dispatch import in_one_namespace, pluggable
@@ -107,8 +107,7 @@ class At:
         The function takes an array and returns one of the same shape; it may be given elements that aren't selected,
         whose results are discarded. Raises `UnsupportedError` where `power` does.
         """
-        if not callable(function):
-            raise TypeError(f"at.apply: function must be callable, got {describe(function)}")
+        checks.function("at.apply", function, "function")
         checks.choice("at.apply", "mode", mode, MODES)
         x = self._traced(None)
         return self._apply(function, mode) if x is self.x else self._of(x).apply(function, mode=mode)

@@ -32,8 +32,7 @@ def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
     >>> map_values(np.sqrt, COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
     array([2., 3.])
     """
-    if not callable(function):
-        raise TypeError(f"map_values: function must be callable, got {describe(function)}")
+    checks.function("map_values", function, "function")
     a = _unique(container("map_values", a))
     xp = namespace_of(a)
     zero = function(xp.zeros((1,), dtype=a.dtype, device=checks.device_of(a.values)))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand.extend import Array, ArrayLike, Axis, checks, describe
+from xpand.extend import Array, ArrayLike, Axis, checks
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
@@ -52,8 +52,7 @@ def reduce(
     array([  60, 1200])
     """
     xp = checks.namespace_of("reduce", x=x)
-    if not callable(function):
-        raise TypeError(f"reduce: function must be callable, got {describe(function)}")
+    checks.function("reduce", function, "function")
     if not isinstance(initial, (bool, int, float, complex)):
         checks.namespace_of("reduce", x=x, initial=initial)
         checks.one_device("reduce", x=x, initial=initial)

@@ -31,7 +31,7 @@ def cached(method: "Callable[Concatenate[Body, P], T]") -> "Callable[Concatenate
 
     @wraps(method)
     def found(self: "Body", /, *args: P.args, **named: P.kwargs) -> T:
-        key = (method.__name__, *args)
+        key = (method.__name__, *args, *sorted(named.items()))
         if key in self._made:
             return self._made[key]
         made = method(self, *args, **named)

@@ -220,6 +220,7 @@ class Op:
         self.linear = name in rules.LINEAR
         """Whether the operation is jointly linear in all its arrays."""
         self.is_elementwise = name in rules.ELEMENTWISE
+        """Whether each element of the result depends on one element of each array."""
         self.effects = False
         """Whether the operation has side effects, so that it must not be removed or merged."""
         self.overrides = rules.OVERRIDES.get(name, {})

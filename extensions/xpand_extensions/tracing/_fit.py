@@ -73,8 +73,7 @@ def plus(x: Any, y: Any) -> Any:
         if type(x) is type(y) and x.takes(y):
             return x
         x, y = dense(x), dense(y)
-    is_traced = isinstance(y, TracedArray)
-    return y.__radd__(x) if is_traced else x + y
+    return y.__radd__(x) if isinstance(y, TracedArray) else x + y  # type: ignore[attr-defined]
 
 
 class Placed:

@@ -23,7 +23,7 @@ _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
 _PROMOTING: Final = frozenset(
     (*UNARY, *BINARY, "concat", "matmul", "mean", "stack", "std", "tensordot", "var", "vecdot", "where")
 )
-"""Operations whose result has the data type that their arrays promote to, if it is no bool."""
+"""Operations whose result has the data type that their arrays promote to, unless it is boolean."""
 
 _OF_USERS: Final = frozenset({"equation", "run"})
 """Parameters with functions of one library: functions with custom rules, and those of solvers."""

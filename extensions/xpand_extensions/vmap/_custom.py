@@ -107,8 +107,7 @@ class CustomVmap:
                 (does an array have that axis?), and the arguments, with the axis first where they have it. It returns a
                 pair: the output, and a tree of booleans like it.
         """
-        if not callable(rule):
-            raise TypeError(f"{self.name}: def_vmap takes a function, got {describe(rule)}")
+        checks.function("def_vmap", rule)
         self.rule = rule
         return rule
 

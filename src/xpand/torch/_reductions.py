@@ -2,7 +2,6 @@
 
 PyTorch takes `axis=()` for all axes where the standard means none (https://github.com/pytorch/pytorch/issues/29137),
 sums unsigned integers to int64 where the standard asks for an unsigned type, and lacks kernels for the wider ones.
-`axis == ()` is an empty array where `axis` is a NumPy integer, and `bool` of it raises: hence `is True`.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims:
     """Return the sum over axes; of integers in the default integer type of their signedness."""
     if kwargs:
         refuse_names("sum", kwargs)
-    if (axis == ()) is True:
+    if isinstance(axis, tuple) and not axis:
         return _accumulate(_no_axis, x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
         return torch.sum(x, axis, keepdims, **kwargs)
@@ -93,7 +92,7 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims
     """Return the product over axes; of integers in the default integer type of their signedness."""
     if kwargs:
         refuse_names("prod", kwargs)
-    if (axis == ()) is True:
+    if isinstance(axis, tuple) and not axis:
         return _accumulate(_no_axis, x, dtype)
     if axis is not None and not isinstance(axis, (tuple, list)):
         return _accumulate(torch.prod, x, dtype, axis, keepdims, **kwargs)
@@ -110,7 +109,7 @@ def _named(function: Callable[..., Array], name: str, doc: str) -> Callable[...,
 
 def _extremum(native: Callable[..., Array], along: Callable[..., Array], doc: str) -> Callable[..., Array]:
     def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-        if (axis == ()) is True:
+        if isinstance(axis, tuple) and not axis:
             return x.clone()
         if x.dtype in SIGNED:
             return from_ordered(along(to_ordered(x), axis, keepdims), x.dtype)
@@ -128,7 +127,11 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: An
     """Return the arithmetic mean over axes."""
     if kwargs:
         refuse_names("mean", kwargs)
-    return torch.mean(x[None], 0, **kwargs) if (axis == ()) is True else torch.mean(x, axis, keepdims, **kwargs)
+    return (
+        torch.mean(x[None], 0, **kwargs)
+        if isinstance(axis, tuple) and not axis
+        else torch.mean(x, axis, keepdims, **kwargs)
+    )
 
 
 def _spread(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
@@ -137,7 +140,7 @@ def _spread(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     ) -> Array:
         if kwargs:
             refuse_names(native.__name__, kwargs)
-        if (axis == ()) is True:
+        if isinstance(axis, tuple) and not axis:
             return native(x[None], 0, correction=correction, **kwargs)
         return native(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
@@ -152,7 +155,7 @@ def _to_boolean(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     def function(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
         if kwargs:
             refuse_names(native.__name__, kwargs)
-        if (axis == ()) is True:
+        if isinstance(axis, tuple) and not axis:
             return x.to(torch.bool)
         result = native(x, axis, keepdims, **kwargs)
         return result.to(torch.bool) if x.dtype is torch.uint8 else result
@@ -172,7 +175,7 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
     """Return the number of elements that are not zero, over axes."""
     if x.dtype in SIGNED:
         x = to_signed(x)
-    if (axis == ()) is True:
+    if isinstance(axis, tuple) and not axis:
         return torch.ne(x, 0).to(torch.int64)
     if keepdims:
         return torch.sum(torch.ne(x, 0), axis, True)

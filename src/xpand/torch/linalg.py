@@ -35,7 +35,7 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, **kwargs: Any) -> Array:
     """Compute the norms of vectors along axes; over no axis absolute values, where PyTorch takes `()` for all axes."""
-    if (axis == ()) is not True:  # that of a NumPy integer is an empty array
+    if not isinstance(axis, tuple) or axis:
         return torch.linalg.vector_norm(x, ord, axis, keepdims, **kwargs)
     return output((x != 0).to(x.real.dtype) if ord == 0 else torch.abs(x), kwargs)
 

@@ -7,7 +7,7 @@ from xpand_extensions import optimize
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._lazy import is_lazy
 
-from ...optimize._algorithms._vectors import is_known, looped, stepped
+from ...optimize._algorithms._states import is_known, looped, stepped
 
 
 @forwards_to(optimize.iterate)

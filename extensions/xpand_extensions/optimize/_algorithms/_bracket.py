@@ -8,7 +8,8 @@ from xpand.extend import Array
 
 from ..._solver_status import Status
 from .._results import RUNNING
-from ._vectors import quotient, updated
+from ._states import updated
+from ._vectors import quotient
 
 
 class Bracket(NamedTuple):

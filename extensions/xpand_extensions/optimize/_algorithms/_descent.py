@@ -16,7 +16,8 @@ from xpand.extend import Array
 from ..._solver_status import Status
 from ._box import Box
 from ._directions import Directions, first_scale
-from ._vectors import dot, eps_of, first_fields, full_like, is_finite, largest, select, times, tolerance_of, updated
+from ._states import first_fields, updated
+from ._vectors import dot, eps_of, full_like, is_finite, largest, select, times, tolerance_of
 
 Evaluate = Callable[[Array], tuple[Array, Array]]
 """Takes points; returns values and gradients."""

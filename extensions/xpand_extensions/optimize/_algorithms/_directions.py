@@ -15,7 +15,8 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from ...linalg import triangular_solve
-from ._vectors import apply, dot, eps_of, full_like, identity, is_known, looped, norm, quotient, select, stepped, times
+from ._states import is_known, looped, stepped
+from ._vectors import apply, dot, eps_of, full_like, identity, norm, quotient, select, times
 
 
 class Directions(Protocol):

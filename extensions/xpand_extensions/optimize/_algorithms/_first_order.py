@@ -9,7 +9,8 @@ from xpand.extend import Array
 from ..._solver_status import Status
 from ._box import Box
 from ._descent import Evaluate, first_evaluation
-from ._vectors import is_finite, largest, select, times, updated
+from ._states import updated
+from ._vectors import is_finite, largest, select, times
 
 Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
 """Takes the memory, the gradient and the number of the step; returns the move and the new memory."""

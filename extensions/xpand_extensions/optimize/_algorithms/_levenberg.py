@@ -10,10 +10,10 @@ from xpand.extend import Array
 
 from ..._solver_status import Status
 from ._residuals import Linearize, least_squares, pulled
+from ._states import first_fields, updated
 from ._vectors import (
     apply,
     eps_of,
-    first_fields,
     full_like,
     identity,
     is_finite,
@@ -23,7 +23,6 @@ from ._vectors import (
     select,
     times,
     tolerance_of,
-    updated,
 )
 
 

@@ -8,20 +8,8 @@ from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ._residuals import least_squares
-from ._vectors import (
-    apply,
-    eps_of,
-    first_fields,
-    full_like,
-    is_finite,
-    largest,
-    norm,
-    quotient,
-    select,
-    times,
-    tolerance_of,
-    updated,
-)
+from ._states import first_fields, updated
+from ._vectors import apply, eps_of, full_like, is_finite, largest, norm, quotient, select, times, tolerance_of
 
 Value = Callable[[Array], Array]
 """Takes points; returns residuals, of their shape."""

@@ -12,21 +12,8 @@ from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ...linalg import triangular_solve
-from ._vectors import (
-    apply,
-    dot,
-    eps_of,
-    first_fields,
-    identity,
-    is_finite,
-    largest,
-    norm,
-    quotient,
-    select,
-    times,
-    tolerance_of,
-    updated,
-)
+from ._states import first_fields, updated
+from ._vectors import apply, dot, eps_of, identity, is_finite, largest, norm, quotient, select, times, tolerance_of
 
 DECREASE: Final = 1e-4
 """The fraction of the decrease predicted by the slope that a step must reach."""

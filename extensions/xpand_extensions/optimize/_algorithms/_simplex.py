@@ -12,7 +12,8 @@ from xpand.extend import Array, checks
 
 from ..._solver_status import Status
 from ._box import Box
-from ._vectors import eps_of, first_fields, full_like, is_finite, largest, select, times, updated
+from ._states import first_fields, updated
+from ._vectors import eps_of, full_like, is_finite, largest, select, times
 
 _REFLECT: Final = 0
 _EXPAND: Final = 1

@@ -9,7 +9,7 @@ from xpand import trees
 
 from ... import optimize
 from ..._dispatch import forwards_to
-from ...optimize._algorithms._vectors import is_known, looped, stepped
+from ...optimize._algorithms._states import is_known, looped, stepped
 
 
 @forwards_to(optimize.iterate)

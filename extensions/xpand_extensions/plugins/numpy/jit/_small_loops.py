@@ -23,7 +23,7 @@ GAIN: Final = 0.6
 MOST: Final = 5000
 """The maximum number of values in the code of a loop: Python takes 10 µs to compile each line."""
 IGNORING: Final = "ignoring"
-"""The attribute of a step that does the same where underflow is ignored, which takes half a microsecond to look up."""
+"""The attribute of a program with the same program for callers that ignore underflow: it does not look that up."""
 PLAIN: Final = frozenset({np.ndarray, *TYPES.values()})
 """The types of arrays without further data."""
 
@@ -35,7 +35,7 @@ def accepts(equation: Equation) -> bool:
     fixed = tuple([None if isinstance(x, Variable) else repr(x) for x in equation.inputs])
     body = equation.params["body"]  # not in the key, which its cache holds
     key = (accepts, fixed, *(x for x in equation.params.values() if x is not body))
-    found: bool = body.made(key, lambda: (_gains(equation),))[0]
+    found: bool = body.made(key, lambda: _gains(equation))
     return found
 
 
@@ -78,27 +78,21 @@ def step_of_numbers(graph: Graph, again: Callable[..., Any]) -> Callable[..., An
     mine = STEP + CALL * writer.calls + LINE * writer.numbers
     if writer.numbers > MOST or mine > GAIN * of_numpy or (writer.calls and writer.reverses):
         return again
-    run, ignoring = [
-        _function(writer, names, [writer.array(x) for x in results], again, each) for each in (False, True)
-    ]
-    setattr(run, IGNORING, ignoring)
-    return run
+    return _function(writer, names, [writer.array(x) for x in results], again)
 
 
 def _function(
-    writer: Writer, names: dict[Variable, str], results: list[str], again: Callable[..., Any], ignoring: bool = False
+    writer: Writer, names: dict[Variable, str], results: list[str], again: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the function of the lines of a writer; `again` is NumPy's. With `ignoring`, underflow must be ignored."""
+    """Return the function of the lines of a writer; `again` is NumPy's."""
     lines, arguments = writer.blocks[0].lines, ", ".join(names.values())
     if writer.calls:  # these would warn even if NumPy does the loop again
         lines = ['with errstate(all="ignore"):', *indented(lines)]
     left = [f"type({name}) not in plain" for name in names.values()]
-    if not ignoring:
-        left.append('geterr()["under"] != "ignore"')
     if writer.calls:  # the last bits of functions such as `exp` depend on the direction in which NumPy reads arrays
         left += [f"min({name}.strides) < 0" for x, name in names.items() if x.shape]
     text = [
-        f"def run({arguments}):",
+        f"def {IGNORING}({arguments}):",
         f"    if {' or '.join(left) or False}:",
         f"        return again({arguments})",
         "    try:",
@@ -106,10 +100,15 @@ def _function(
         "    except (ArithmeticError, ValueError):",
         f"        return again({arguments})",
         f"    return ({''.join(f'{each}, ' for each in results)})",
+        f"def run({arguments}):",
+        '    if geterr()["under"] != "ignore":',
+        f"        return again({arguments})",
+        f"    return {IGNORING}({arguments})",
     ]
     writer.scope.update(
         again=again, array=np.array, errstate=np.errstate, geterr=np.geterr, plain=PLAIN, sqrt=math.sqrt
     )
     exec("\n".join(text), writer.scope)
     run: Callable[..., Any] = writer.scope.pop("run")
+    setattr(run, IGNORING, writer.scope[IGNORING])
     return run
