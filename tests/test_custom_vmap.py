@@ -120,7 +120,7 @@ def test_bad_input(able: Library) -> None:
     f = custom_vmap(lambda x: x)
     with pytest.raises(AttributeError, match="custom_vmap: <lambda> has no rule yet"):
         f(x)
-    with pytest.raises(TypeError, match="def_vmap takes a function"):
+    with pytest.raises(TypeError, match="def_vmap: takes a function"):
         f.def_vmap(3)
     for found, error, match in (
         (lambda x: x, TypeError, "must return a pair"),
