@@ -15,6 +15,7 @@ from xpand_extensions import indexing, linear_solve, named, optimize, random, sp
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
 from xpand_extensions.control_flow import cond, fori_loop, scan
 from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.scatter import at
 from xpand_extensions.tracing import TracedError
 from xpand_extensions.vmap import vmap
 
@@ -168,6 +169,15 @@ def test_arrays_of_two_libraries() -> None:
     ):
         with pytest.raises(TypeError, match=f"^{names}"):
             call()
+
+
+def test_numbers_of_numpy_beside_another_library() -> None:
+    """They count as arrays of NumPy; the error says which argument, and how to get a Python number."""
+    x, number = torch.ones(3), np.float64(1.5)
+    with pytest.raises(TypeError, match=r"^at\.set: .*; make values a Python number: `values\.item\(\)`$"):
+        at(x)[0].set(number)
+    with pytest.raises(TypeError, match=r"\(Multiple namespaces\); make .*1\.5.* a Python number: `x\.item\(\)`$"):
+        xpand.array_namespace(x, number)
 
 
 def test_functions_of_numpy_know_no_names() -> None:

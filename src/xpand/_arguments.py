@@ -8,7 +8,7 @@ wrong value a `ValueError`, with the same message on every library.
 
 import operator
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any, Final, NoReturn, TypeGuard
 
 from ._kinds import (
@@ -27,7 +27,7 @@ from ._kinds import (
     knows_dtype as knows_dtype,
     named_dtype as named_dtype,
 )
-from ._namespace import array_namespace, describe, library_of
+from ._namespace import ADVICE, array_namespace, describe, library_of
 from .typing import Array, DType, Namespace
 
 _NAMES: Final[dict[frozenset[Kind], str]] = {
@@ -100,10 +100,9 @@ def namespace_of(function: str, **arrays: Any) -> Namespace:
             else:
                 return found  # one of them takes the arrays of the other
             listed = ", ".join(f"{key} of {describe(value)}" for key, value in arrays.items())
-            raise TypeError(
-                f"{function}: takes arrays of one library, got {listed}; convert one to the other's library first, "
-                "for example with `xp.asarray` or `xp.from_dlpack`"
-            )
+            number = next((key for key, value in arrays.items() if isinstance(value, Number)), None)
+            advice = ADVICE if number is None else f"make {number} a Python number: `{number}.item()`"
+            raise TypeError(f"{function}: takes arrays of one library, got {listed}; {advice}")
     assert found is not None, "namespace_of is called with at least one array"
     return found
 

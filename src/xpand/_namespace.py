@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
+from numbers import Number
 from typing import Any, Final
 
 from ._imports import import_module, untraced
@@ -18,6 +19,8 @@ from .typing import Array, ArrayLike, Namespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
+ADVICE: Final = "convert one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
+"""What to do about arrays of two libraries."""
 _OLDER_API_VERSIONS: Final = frozenset({"2021.12", "2022.12", "2023.12", "2024.12"})
 
 
@@ -193,7 +196,7 @@ def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bo
             raise TypeError(
                 # "Multiple namespaces" and "array_namespace requires" are array-api-compat's, which tests look for.
                 f"array_namespace: arrays of two libraries: {describe(first)} and {describe(x)} (Multiple namespaces); "
-                "convert one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
+                + (f"make {x!r} a Python number: `x.item()`" if isinstance(x, Number) else ADVICE)
             )
     if found is None:
         got = ", ".join(describe(x) for x in arrays) or "nothing"
