@@ -4,9 +4,10 @@ Eigenvectors and singular vectors are unique up to a factor. As in JAX, derivati
 such that the change of a vector is orthogonal to the vector.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from xpand import UnsupportedError
+from xpand._common.factorizations import EighResult, EigResult, QRResult, SVDResult
 from xpand.extend import device_of
 from xpand_extensions.linalg import _lstsq as lstsq
 
@@ -16,35 +17,6 @@ from ._derived import Axes
 from .linalg import adjoint, identity
 from .products import is_complex
 from .triangular import solved
-
-
-class EigResult(NamedTuple):
-    """The result of `eig`."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class EighResult(NamedTuple):
-    """The result of `eigh`."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class QRResult(NamedTuple):
-    """The result of `qr`."""
-
-    Q: Any
-    R: Any
-
-
-class SVDResult(NamedTuple):
-    """The result of `svd`."""
-
-    U: Any
-    S: Any
-    Vh: Any
 
 
 def _diagonal(xp: Any, x: Any) -> Any:
@@ -253,17 +225,9 @@ RESULTS: Final[dict[str, Any]] = {
 }
 
 
-def _qr_sizes(lengths: Any, mode: str = "reduced") -> dict[str, int]:
-    return {"k": lengths["m"] if mode == "complete" else min(lengths["m"], lengths["n"])}
-
-
 def _svd_sizes(lengths: Any, full_matrices: bool = True) -> dict[str, int]:
     m, n = lengths["m"], lengths["n"]
     return {"k": min(m, n), "i": m if full_matrices else min(m, n), "j": n if full_matrices else min(m, n)}
-
-
-def _lu_dtypes(namespace: Any, avals: Any, params: Any) -> Any:
-    return avals[0].dtype, index_dtype(namespace.base, device_of(avals[0]))
 
 
 AXES: Final[dict[str, Axes]] = {
@@ -271,8 +235,16 @@ AXES: Final[dict[str, Axes]] = {
     **dict.fromkeys(("linalg.eig", "linalg.eigh"), Axes("...[nn]->...[n],...[nn]")),
     **dict.fromkeys(("linalg.eigvals", "linalg.eigvalsh"), Axes("...[nn]->...[n]")),
     "linalg.expm": Axes("...[nn]->...[nn]"),
-    "linalg.lu_factor": Axes("...[mn]->...[mn],...[m]", dtype=_lu_dtypes),
-    "linalg.qr": Axes("...[mn]->...[mk],...[kn]", sizes=_qr_sizes),
+    "linalg.lu_factor": Axes(
+        "...[mn]->...[mn],...[m]",
+        dtype=lambda namespace, avals, params: (avals[0].dtype, index_dtype(namespace.base, device_of(avals[0]))),
+    ),
+    "linalg.qr": Axes(
+        "...[mn]->...[mk],...[kn]",
+        sizes=lambda lengths, mode="reduced": {
+            "k": lengths["m"] if mode == "complete" else min(lengths["m"], lengths["n"])
+        },
+    ),
     "linalg.svd": Axes("...[mn]->...[mi],...[k],...[jn]", sizes=_svd_sizes),
     "linalg.svdvals": Axes("...[mn]->...[k]", sizes=_svd_sizes),
 }

@@ -307,16 +307,7 @@ def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, 
 
 def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Replace repeats whose values are known by taking elements at indices."""
-    x, repeats = args
-    base, axis = trace.namespace.base, params["axis"]
-    repeats = bare(repeats)
-    if not hasattr(repeats, "dtype") or isinstance(repeats, TracedArray):
-        return trace.written(op, (x, repeats), params)
-    if axis is None:
-        x, axis = trace.namespace.reshape(x, (math.prod(x.shape),)), 0
-    axis = axis_of("repeat", axis, len(x.shape))
-    index = base.repeat(base.arange(x.shape[axis], dtype=index_dtype(base, device_of(x)), device=device_of(x)), repeats)
-    return trace.namespace.take(x, index, axis=axis)
+    return op.decompose(args, params) if hasattr(args[1], "dtype") else trace.written(op, args, params)
 
 
 def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:

@@ -4,13 +4,14 @@ Derivatives use products of matrices and solutions of systems that are linear in
 transposes them.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from xpand import is_concrete
+from xpand._common.factorizations import SlogdetResult
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR, contribution, joint
-from ._derived import Axes, dtype_of_result, dtypes_of_matrix_function, same
+from ._derived import Axes, dtype_of_result, dtypes_of_matrix_function, of_example, same
 from .products import conjugate, device_of, is_complex, widened
 
 
@@ -73,13 +74,6 @@ def _slogdet(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     return xp.astype(xp.imag(change) * valid, x.dtype) * (1j * sign), xp.real(change) * valid
 
 
-class SlogdetResult(NamedTuple):
-    """The result of `slogdet`."""
-
-    sign: Any
-    logabsdet: Any
-
-
 # Inverses and systems
 
 
@@ -140,10 +134,6 @@ def _diagonal_transposed(xp: Any, ct: Any, x: Any, offset: int = 0) -> Any:
     return xp.where(is_it, column, xp.zeros_like(column))
 
 
-def _trace_transposed(xp: Any, ct: Any, x: Any, offset: int = 0, dtype: Any = None) -> Any:
-    return ct[..., None, None] * xp.eye(*x.shape[-2:], k=offset, dtype=ct.dtype, device=device_of(ct))
-
-
 # Norms
 
 
@@ -197,7 +187,11 @@ DERIVATIVES: Final[dict[str, Any]] = {
 TRANSPOSES: Final[dict[str, Any]] = {
     "linalg.diagonal": (_diagonal_transposed,),
     "linalg.solve": (None, _solve_transposed),
-    "linalg.trace": (_trace_transposed,),
+    "linalg.trace": (
+        lambda xp, ct, x, offset=0, dtype=None: (
+            ct[..., None, None] * xp.eye(*x.shape[-2:], k=offset, dtype=ct.dtype, device=device_of(ct))
+        ),
+    ),
 }
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {
@@ -234,21 +228,19 @@ REASONS: Final[dict[str, str]] = {
 }
 
 
-def _diagonal_size(lengths: Any, offset: int = 0) -> dict[str, int]:
-    return {"k": max(min(lengths["m"] + min(offset, 0), lengths["n"] - max(offset, 0)), 0)}
-
-
 def _dtype_of_norm(namespace: Any, avals: Any, params: Any) -> Any:
     return dtype_of_result(namespace, "linalg.vector_norm", tuple(avals), {})
 
 
-def _dtype_of_trace(namespace: Any, avals: Any, params: Any) -> Any:
-    return dtype_of_result(namespace, "sum", tuple(avals), {"dtype": params.get("dtype")})
-
-
 AXES: Final[dict[str, Axes]] = {
     "linalg.det": Axes("...[nn]->..."),
-    "linalg.diagonal": Axes("...[mn]->...[k]", sizes=_diagonal_size, dtype=same),
+    "linalg.diagonal": Axes(
+        "...[mn]->...[k]",
+        sizes=lambda lengths, offset=0: {
+            "k": max(min(lengths["m"] + min(offset, 0), lengths["n"] - max(offset, 0)), 0)
+        },
+        dtype=same,
+    ),
     "linalg.inv": Axes("...[nn]->...[nn]"),
     "linalg.matrix_norm": Axes("...[mn]->...", dtype=_dtype_of_norm),
     "linalg.matrix_power": Axes(
@@ -260,6 +252,6 @@ AXES: Final[dict[str, Axes]] = {
     "linalg.pinv": Axes("...[mn],...->...[nm]", same_shape=True),
     "linalg.slogdet": Axes("...[nn]->...,..."),
     "linalg.solve": Axes(lambda ndims: "...[nn],[n]->...[n]" if ndims[1] < 2 else "...[nn],...[n]k->...[n]k"),
-    "linalg.trace": Axes("...[mn]->...", dtype=_dtype_of_trace),
+    "linalg.trace": Axes("...[mn]->...", dtype=of_example("sum")),
     "linalg.vector_norm": Axes("...[(axis)]->...", dtype=_dtype_of_norm),
 }

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import Any, Final
 
+from xpand import is_concrete
 from xpand.extend import device_of
 
 from ..._bounds import index_dtype
-from ..._dtypes import plain_sum
-from ...extend._derivatives import LINEAR, First
-from .._core import Aval, Each
+from ...extend._derivatives import LINEAR
+from .._core import Aval, Each, TracedArray
 from .._fit import broadcast
 from ._derived import Axes, axes_of, axis_of, flattened, promoted, same, sizes_of
 
@@ -37,7 +37,40 @@ def _meshgrid(xp: Any, *arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     return tuple([xp.broadcast_to(line, shape) for line in lines])
 
 
-DECOMPOSITIONS: Final[dict[str, Any]] = {"broadcast_arrays": _broadcast_arrays, "meshgrid": _meshgrid}
+def _repeat(xp: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Broadcast along a new axis, or take elements at indices where there are several repeats."""
+    x, axis = (flattened(xp, x), 0) if axis is None else (x, axis_of("repeat", axis, len(x.shape)))
+    before, (size, *after) = tuple(x.shape[:axis]), tuple(x.shape[axis:])
+    if not hasattr(repeats, "dtype"):
+        spread = xp.broadcast_to(xp.reshape(x, (*before, size, 1, *after)), (*before, size, repeats, *after))
+        return xp.reshape(spread, (*before, size * repeats, *after))
+    if isinstance(repeats, TracedArray) and not is_concrete(repeats):
+        raise TypeError(
+            "repeat: the size of the result depends on the values of repeats, which aren't known under "
+            f"{repeats._trace.what}; use `xpand_extensions.indexing.repeat` with total_repeat_length"
+        )
+    while isinstance(repeats, TracedArray):
+        repeats = repeats._trace.concrete(repeats, "repeat")
+    base, device = getattr(xp, "base", xp), device_of(x)
+    numbers = base.arange(size, dtype=index_dtype(base, device), device=device)
+    return xp.take(x, base.repeat(numbers, repeats), axis=axis)
+
+
+def _tile(xp: Any, x: Any, repetitions: Any) -> Any:
+    shape, times = tuple(x.shape), sizes_of(repetitions)
+    ndim = max(len(shape), len(times))
+    shape, times = (1,) * (ndim - len(shape)) + shape, (1,) * (ndim - len(times)) + times
+    pairs = xp.reshape(x, tuple([length for size in shape for length in (1, size)]))
+    spread = xp.broadcast_to(pairs, tuple([length for pair in zip(times, shape) for length in pair]))
+    return xp.reshape(spread, tuple([n * size for n, size in zip(times, shape)]))
+
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "broadcast_arrays": _broadcast_arrays,
+    "meshgrid": _meshgrid,
+    "repeat": _repeat,
+    "tile": _tile,
+}
 
 RESULTS: Final[dict[str, Any]] = {"broadcast_arrays": tuple, "meshgrid": tuple, "unstack": tuple}
 
@@ -54,7 +87,6 @@ _OF_ONE: Final = (
     "reshape",
     "roll",
     "squeeze",
-    "tile",
     "tril",
     "triu",
     "unstack",
@@ -65,7 +97,6 @@ LINEAR_IN_ALL: Final = ("concat", "stack")
 DERIVATIVES: Final[dict[str, Any]] = {
     **dict.fromkeys(_OF_ONE, (LINEAR,)),
     **dict.fromkeys(LINEAR_IN_ALL, Each(LINEAR)),
-    "repeat": First(LINEAR),
 }
 
 
@@ -79,10 +110,6 @@ def _part_of_concat(xp: Any, ct: Any, i: int, *arrays: Any, axis: int | None = 0
     return ct[(slice(None),) * axis + (slice(start, start + x.shape[axis]), ...)]
 
 
-def _lane_of_stack(xp: Any, ct: Any, i: int, *arrays: Any, axis: int = 0) -> Any:
-    return ct[(slice(None),) * axis_of("stack", axis, len(ct.shape)) + (i, ...)]
-
-
 def _permuted_back(xp: Any, ct: Any, x: Any, axes: Sequence[int]) -> Any:
     axes = axes_of("permute_dims", tuple(axes), len(x.shape))
     return xp.permute_dims(ct, tuple([axes.index(i) for i in range(len(axes))]))
@@ -93,34 +120,6 @@ def _rolled_back(xp: Any, ct: Any, x: Any, shift: Any, axis: Any = None) -> Any:
     return xp.roll(ct, back, axis=axis)
 
 
-def _tile_sizes(shape: Sequence[int], repetitions: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Give the shape of an array and the repetitions the same number of axes."""
-    times = sizes_of(repetitions)
-    ndim = max(len(shape), len(times))
-    return (1,) * (ndim - len(shape)) + tuple(shape), (1,) * (ndim - len(times)) + times
-
-
-def _untiled(xp: Any, ct: Any, x: Any, repetitions: Any) -> Any:
-    sizes, times = _tile_sizes(x.shape, repetitions)
-    pairs = xp.reshape(ct, tuple([length for pair in zip(times, sizes) for length in pair]))
-    return xp.reshape(plain_sum(xp, pairs, axis=tuple(range(0, 2 * len(sizes), 2))), tuple(x.shape))
-
-
-def _unrepeated(xp: Any, ct: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Sum the copies of each repeated element."""
-    shape = tuple(x.shape) if axis is not None else (math.prod(x.shape),)
-    axis = 0 if axis is None else axis_of("repeat", axis, len(shape))
-    size = shape[axis]
-    if not hasattr(repeats, "dtype"):
-        pairs = xp.reshape(ct, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-        return xp.reshape(plain_sum(xp, pairs, axis=axis + 1), tuple(x.shape))
-    from xpand_extensions.scatter import segment_sum
-
-    base = getattr(xp, "base", xp)
-    ids = base.repeat(base.arange(size, dtype=index_dtype(base, device_of(x)), device=device_of(x)), repeats)
-    return xp.reshape(segment_sum(ct, ids, num_segments=size, axis=axis, indices_are_sorted=True), tuple(x.shape))
-
-
 TRANSPOSES: Final[dict[str, Any]] = {
     "broadcast_to": (lambda xp, ct, x, shape: ct,),  # the caller sums over the axes that are new
     "concat": Each(_part_of_concat),
@@ -129,12 +128,10 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "matrix_transpose": (lambda xp, ct, x: xp.matrix_transpose(ct),),
     "moveaxis": (lambda xp, ct, x, source, destination: xp.moveaxis(ct, destination, source),),
     "permute_dims": (_permuted_back,),
-    "repeat": First(_unrepeated),
     "reshape": (lambda xp, ct, x, shape, copy=None: xp.reshape(ct, tuple(x.shape)),),
     "roll": (_rolled_back,),
     "squeeze": (lambda xp, ct, x, axis: xp.reshape(ct, tuple(x.shape)),),
-    "stack": Each(_lane_of_stack),
-    "tile": (_untiled,),
+    "stack": Each(lambda xp, ct, i, *arrays, axis=0: ct[(slice(None),) * (axis % len(ct.shape)) + (i, ...)]),
     "tril": (lambda xp, ct, x, k=0: xp.tril(ct, k=k),),
     "triu": (lambda xp, ct, x, k=0: xp.triu(ct, k=k),),
     "unstack": (lambda xp, ct, i, x, axis=0: xp.stack(ct, axis=axis),),
@@ -161,21 +158,6 @@ def broadcast_to_shape(function: str, shape: tuple[int, ...], target: tuple[int,
         raise ValueError(f"{function}: shape {shape} doesn't broadcast to {target}")
 
 
-def _batched_repeat(xp: Any, mapped: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
-    if mapped[1]:
-        raise _unknown_repeats("vmap")
-    if axis is None:
-        return xp.repeat(flattened(xp, x, True), repeats, axis=1)
-    return xp.repeat(x, repeats, axis=axis_of("repeat", axis, x.ndim - 1) + 1)
-
-
-def _unknown_repeats(where: str) -> TypeError:
-    return TypeError(
-        f"repeat: the size of the result depends on the values of repeats, which aren't known under {where}; use "
-        "`xpand_extensions.indexing.repeat` with total_repeat_length"
-    )
-
-
 def _batched_roll(xp: Any, mapped: Any, x: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return xp.reshape(xp.roll(flattened(xp, x, True), shift, axis=1), tuple(x.shape))
@@ -185,32 +167,21 @@ def _batched_roll(xp: Any, mapped: Any, x: Any, shift: Any, axis: Any = None) ->
     return xp.roll(x, shift, axis=axes if several else axes[0])
 
 
-def _batched_tile(xp: Any, mapped: Any, x: Any, repetitions: Any) -> Any:
-    sizes, times = _tile_sizes(x.shape[1:], repetitions)
-    return xp.tile(xp.reshape(x, (x.shape[0], *sizes)), (1, *times))
-
-
 def _batched_moveaxis(xp: Any, mapped: Any, x: Any, source: Any, destination: Any) -> Any:
     of, to = (_shifted(axes_of("moveaxis", axes, x.ndim - 1)) for axes in (source, destination))
     return xp.moveaxis(x, of, to)
 
 
-def _batched_permute_dims(xp: Any, mapped: Any, x: Any, axes: Any) -> Any:
-    return xp.permute_dims(x, (0, *_shifted(axes_of("permute_dims", tuple(axes), x.ndim - 1))))
-
-
-def _batched_reshape(xp: Any, mapped: Any, x: Any, shape: Any, copy: Any = None) -> Any:
-    return xp.reshape(x, (x.shape[0], *_reshaped(None, Aval(tuple(x.shape[1:]), None), shape).shape))
-
-
 BATCHING: Final[dict[str, Any]] = {
     "broadcast_to": _batched_broadcast_to,
     "moveaxis": _batched_moveaxis,
-    "permute_dims": _batched_permute_dims,
-    "repeat": _batched_repeat,
-    "reshape": _batched_reshape,
+    "permute_dims": lambda xp, mapped, x, axes: xp.permute_dims(
+        x, (0, *_shifted(axes_of("permute_dims", tuple(axes), x.ndim - 1)))
+    ),
+    "reshape": lambda xp, mapped, x, shape, copy=None: xp.reshape(
+        x, (x.shape[0], *_reshaped(None, Aval(tuple(x.shape[1:]), None), shape).shape)
+    ),
     "roll": _batched_roll,
-    "tile": _batched_tile,
 }
 
 
@@ -237,15 +208,6 @@ def _broadcast_shape(namespace: Any, x: Any, shape: Any) -> Aval:
     return _with(x, sizes_of(shape))
 
 
-def _repeated_shape(namespace: Any, x: Any, repeats: Any, axis: int | None = None) -> Aval:
-    if hasattr(repeats, "dtype"):
-        raise _unknown_repeats("jit")
-    if axis is None:
-        return _with(x, (x.size * repeats,))
-    axis = axis_of("repeat", axis, x.ndim)
-    return _with(x, (*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :]))
-
-
 def _rolled_shape(namespace: Any, x: Any, shift: Any, axis: Any = None) -> Aval:
     for one in () if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,):
         axis_of("roll", one, x.ndim)
@@ -254,20 +216,16 @@ def _rolled_shape(namespace: Any, x: Any, shift: Any, axis: Any = None) -> Aval:
 
 SHAPES: Final[dict[str, Any]] = {
     "broadcast_to": _broadcast_shape,
-    "repeat": _repeated_shape,
     "reshape": _reshaped,
     "roll": _rolled_shape,
-    "tile": lambda namespace, x, repetitions: _with(x, [n * m for n, m in zip(*_tile_sizes(x.shape, repetitions))]),
 }
 
 REASONS: Final[dict[str, str]] = {
     "broadcast_to": "the parameter is the whole shape",
     "moveaxis": "the axes are moved by number, so the batch axis takes part",
     "permute_dims": "the axes are moved by number, so the batch axis takes part",
-    "repeat": "the repeats may be an array, whose values decide the size",
     "reshape": "axes are merged and split",
     "roll": "an axis may be named twice",
-    "tile": "there may be more repetitions than axes",
 }
 
 

@@ -60,34 +60,6 @@ def _std(xp: Any, x: Any, **params: Any) -> Any:
     return None if found is None else xp.sqrt(found)
 
 
-def _diff(xp: Any, x: Any, prepend: Any, append: Any, *, axis: int, n: int) -> Any:
-    if n != 1 or prepend is not None or append is not None or xp.isdtype(x.dtype, "bool"):
-        return None
-    before = (slice(None),) * (axis % x.ndim)
-    return xp.subtract(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
-
-
-def _outer(xp: Any, x: Any, y: Any) -> Any:
-    return xp.multiply(x[:, None], y[None, :])
-
-
-def _tile(xp: Any, x: Any, *, repetitions: tuple[int, ...]) -> Any:
-    ndim = max(x.ndim, len(repetitions))
-    lengths, counts = (1,) * (ndim - x.ndim) + x.shape, (1,) * (ndim - len(repetitions)) + tuple(repetitions)
-    pairs = xp.reshape(x, tuple(n for length in lengths for n in (1, length)))
-    stretched = xp.broadcast_to(pairs, tuple(n for pair in zip(counts, lengths) for n in pair))
-    return xp.reshape(stretched, tuple(a * b for a, b in zip(counts, lengths)))
-
-
-def _repeat(xp: Any, x: Any, repeats: Any, *, axis: int | None) -> Any:
-    if type(repeats) is not int:
-        return None
-    x, axis = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis % x.ndim)
-    shape = (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :])
-    stretched = xp.broadcast_to(xp.expand_dims(x, axis=axis + 1), shape)
-    return xp.reshape(stretched, (*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :]))
-
-
 def _unstack(xp: Any, x: Any, *, axis: int) -> Any:
     before = (slice(None),) * (axis % x.ndim)
     return tuple(x[(*before, i)] for i in range(x.shape[axis]))
@@ -145,14 +117,6 @@ def _is_product(code: str, m: int, k: int, n: int) -> bool:
     return all(is_same(np.dot(x, y), np.matmul(x, y)) for x, y in pairs)
 
 
-def _tril(xp: Any, x: Any, *, k: int) -> Any:
-    return None if xp.isdtype(x.dtype, "bool") else xp.where(_lower(x.shape, k), x, 0)
-
-
-def _triu(xp: Any, x: Any, *, k: int) -> Any:
-    return None if xp.isdtype(x.dtype, "bool") else xp.where(_lower(x.shape, k - 1), 0, x)
-
-
 def _lower(shape: tuple[int, ...], k: int) -> Any:
     rows, columns = shape[-2:]
     return np.tri(rows, columns, k, dtype=bool)
@@ -160,20 +124,17 @@ def _lower(shape: tuple[int, ...], k: int) -> Any:
 
 _EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     "clip": _clip,
-    "diff": _diff,
-    "linalg.outer": _outer,
+    "linalg.outer": lambda xp, x, y: xp.multiply(x[:, None], y[None, :]),
     "linalg.vector_norm": _norm,
     "mean": _mean,
-    "repeat": _repeat,
     "std": _std,
     "tensordot": _tensordot,
-    "tile": _tile,
-    "tril": _tril,
-    "triu": _triu,
+    "tril": lambda xp, x, k: None if xp.isdtype(x.dtype, "bool") else xp.where(_lower(x.shape, k), x, 0),
+    "triu": lambda xp, x, k: None if xp.isdtype(x.dtype, "bool") else xp.where(_lower(x.shape, k - 1), 0, x),
     "unstack": _unstack,
     "var": _var,
 }
-_DECOMPOSED: Final = frozenset({"safe_values"})
+_DECOMPOSED: Final = frozenset({"diff", "repeat", "safe_values", "tile"})
 """Operations whose decomposition gives the same values."""
 _RANDOM: Final = frozenset(
     f"random.{name}" for name in ("bernoulli", "bits", "fold_in", "normal", "randint", "split", "uniform")
