@@ -10,6 +10,7 @@ from xpand._precision import dtypes_of
 from xpand.extend import DType, checks, describe, import_module, register_wrapper
 
 from .._elsewhere import instead_of
+from .._plans import Memory
 from . import rules
 from ._array import array_class
 from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
@@ -75,6 +76,8 @@ class TracedNamespace:
         self._complex: dict[DType, bool] = {}
         self._dtypes: dict[DType, DType] = {}
         self._result_classes: dict[Op, Any] = {}
+        self.shapes_of_results = Memory()
+        """The shapes and data types of results of operations without a rule for them."""
         self.dtypes_of_results: dict[Any, Any] = {}
         """A cache of the data types of results, filled by `rules`."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}

@@ -10,6 +10,7 @@ from xpand.extend import Array, DType, checks
 from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot
 from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable, described
+from .rules._derived import key_of
 
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
 
@@ -211,8 +212,16 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
         return found
     if op.decomposition is None:
         raise op.no_rule("the shape of its result")
-    several = avals_of(op.namespace, avals, lambda *given: op.decompose(given, params))
-    return tuple(several) if op.result is not None else several[0]
+    known = op.namespace.shapes_of_results
+    abstract = [(x.shape, type(x.dtype), x.dtype, x.device) if isinstance(x, Aval) else x for x in avals]
+    is_known = all(x is None or isinstance(x, tuple) for x in abstract)
+    key = key_of(op, *abstract, params=params) if is_known else None
+    found = known.get(key)
+    if found is None:
+        found = avals_of(op.namespace, avals, lambda *given: op.decompose(given, params))
+        if key is not None:
+            known.add(key, found)
+    return tuple(found) if op.result is not None else found[0]
 
 
 def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any]) -> list[Aval]:

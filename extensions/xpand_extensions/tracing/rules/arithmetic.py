@@ -8,7 +8,7 @@ from ... import arithmetic, bits
 from ...arithmetic import element_width
 from ...extend._derivatives import factor, scale
 from .._core import Aval
-from ._derived import Axes
+from ._derived import Axes, same
 
 DERIVATIVES: Final[dict[str, Any]] = {
     "arithmetic.divide_no_nan": {
@@ -47,20 +47,18 @@ SHAPES: Final[dict[str, Any]] = {"bits.bitcast": _bitcast}
 REASONS: Final[dict[str, str]] = {"bits.bitcast": "whether there is a last axis of parts depends on both data types"}
 
 
-def _uint8(namespace: Any, avals: Any, params: Any) -> Any:
-    return namespace.base.uint8
-
-
-def _count_of_bytes(lengths: Any, **params: Any) -> dict[str, int]:
-    return {"k": -(-lengths["axis"][0] // 8)}
-
-
-def _count_of_bits(lengths: Any, count: int | None = None, **params: Any) -> dict[str, int]:
-    return {"k": 8 * lengths["axis"][0] if count is None else count}
-
-
 AXES: Final[dict[str, Axes]] = {
     **dict.fromkeys(_ELEMENTWISE, Axes("*...->...")),
-    "bits.packbits": Axes("...[(axis)]->...[(axis:k)]", sizes=_count_of_bytes, dtype=_uint8, flat=True),
-    "bits.unpackbits": Axes("...[(axis)]->...[(axis:k)]", sizes=_count_of_bits, dtype=_uint8, flat=True),
+    "bits.packbits": Axes(
+        "...[(axis)]->...[(axis:k)]",
+        sizes=lambda lengths, **params: {"k": -(-lengths["axis"][0] // 8)},
+        dtype=lambda namespace, avals, params: namespace.base.uint8,
+        flat=True,
+    ),
+    "bits.unpackbits": Axes(
+        "...[(axis)]->...[(axis:k)]",
+        sizes=lambda lengths, count=None, **params: {"k": 8 * lengths["axis"][0] if count is None else count},
+        dtype=same,
+        flat=True,
+    ),
 }

@@ -1,4 +1,4 @@
-"""Rules of interpolation: batches and shapes.
+"""Rules of interpolation: batches.
 
 Derivatives differentiate the generic implementation: separate rules took as long when measured.
 """
@@ -8,9 +8,6 @@ from typing import Any, Final
 
 from xpand_extensions import interpolation
 
-from .._core import Aval
-from ._derived import dtype_of_result
-from .products import device_of
 from .scatter import native
 
 
@@ -34,13 +31,6 @@ def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolati
     return xp.reshape(found, (lanes, batch, *found.shape[1:]))
 
 
-def _grid_shape(namespace: Any, grid: Any, coordinates: Any, extrapolation: str) -> Aval:
-    sizes = grid.shape[0], coordinates.shape[0]
-    batch = 0 if 0 in sizes else max(sizes)
-    dtype = dtype_of_result(namespace, "multiply", (grid, coordinates), {})
-    return Aval((batch, *coordinates.shape[1:-1], grid.shape[-1]), dtype, device_of(grid, coordinates))
-
-
 def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **options: Any) -> Any:
     found = native(interpolation.interp, x, points, values, **options)
     return xp.moveaxis(found, values.ndim - 1, 0) if mapped["x"] else found
@@ -53,16 +43,8 @@ def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str,
     return trace.by_rule(op, args, params) if is_vectorized else op.decompose(args, params)
 
 
-def _interp_shape(namespace: Any, x: Any, points: Any, values: Any, **options: Any) -> Aval:
-    position = Aval((), dtype_of_result(namespace, "multiply", (x, points), {}))
-    dtype = dtype_of_result(namespace, "multiply", (position, values), {})
-    return Aval((*values.shape[:-1], *x.shape), dtype, device_of(x, points, values))
-
-
 BATCHING: Final[dict[str, Any]] = {"interpolation.grid_sample": _batched_grid, "interpolation.interp": _batched_interp}
-
-SHAPES: Final[dict[str, Any]] = {"interpolation.grid_sample": _grid_shape, "interpolation.interp": _interp_shape}
 
 OVERRIDES: Final[dict[str, Any]] = {"interpolation.interp": {"batch": _batch_of_interp}}
 
-REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the lanes become further points or channels")
+REASONS: Final[dict[str, str]] = dict.fromkeys(BATCHING, "the lanes become further points or channels")

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import trees
-from xpand.extend import device_of
 from xpand_extensions.padding import pad
 
 from ...extend._derivatives import joint
-from .._core import Aval
 
 
 def _of_constants(tangents: Any) -> Any:
@@ -65,15 +63,5 @@ BATCHING: Final[dict[str, Any]] = {"padding.pad": _batched_pad}
 
 OVERRIDES: Final[dict[str, Any]] = {"padding.pad": {"batch": _batch_of_pad}}
 
-
-def _padded_shape(namespace: Any, x: Any, pad_width: Any, interior: Any, **options: Any) -> Aval:
-    sizes = [
-        max(size + between * max(size - 1, 0) + low + high, 0)
-        for size, (low, high), between in zip(x.shape, pad_width, interior)
-    ]
-    return Aval(tuple(sizes), x.dtype, device_of(x))
-
-
-SHAPES: Final[dict[str, Any]] = {"padding.pad": _padded_shape}
 
 REASONS: Final[dict[str, str]] = {"padding.pad": "parameters have an entry for each axis"}

@@ -7,14 +7,11 @@ otherwise traced as reads of elements and writes of rows.
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand.extend import device_of
 from xpand_extensions import indexing, scatter
 from xpand_extensions._bounds import index_dtype, resolve
 from xpand_extensions._rows import row_kernels
 
 from ...extend._derivatives import LINEAR, contribution, joint
-from .._core import Aval
-from .._fit import broadcast
 from ._derived import Axes, same
 from .rows import numbered
 
@@ -136,49 +133,7 @@ def _batched_segments(name: str) -> Callable[..., Any]:
 BATCHING: Final[dict[str, Any]] = {f"scatter.{name}": _batched_segments(name) for name in _SEGMENTS}
 
 
-# Shapes
-
-
-def _like(shape: tuple[int, ...], x: Any) -> Aval:
-    return Aval(tuple(shape), x.dtype, device_of(x))
-
-
-def _along_shape(namespace: Any, x: Any, indices: Any, axis: int, **options: Any) -> Aval:
-    other = (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
-    shape = broadcast((*x.shape[:axis], 1, *x.shape[axis + 1 :]), other)
-    return _like((*shape[:axis], indices.shape[axis], *shape[axis + 1 :]), x)
-
-
-def _gathered_shape(namespace: Any, x: Any, indices: Any, axis: int, batch_dims: int = 0, **options: Any) -> Aval:
-    batch = broadcast(x.shape[:batch_dims], indices.shape[:batch_dims])
-    return _like((*batch, *x.shape[batch_dims:axis], *indices.shape[batch_dims:], *x.shape[axis + 1 :]), x)
-
-
-def _gathered_nd_shape(
-    namespace: Any, x: Any, indices: Any, axes: tuple[int, ...], batch_dims: int = 0, **options: Any
-) -> Aval:
-    batch = broadcast(x.shape[:batch_dims], indices.shape[:batch_dims])
-    rest = [size for i, size in enumerate(x.shape) if i >= batch_dims and i not in axes]
-    return _like((*batch, *indices.shape[batch_dims:-1], *rest), x)
-
-
-SHAPES: Final[dict[str, Any]] = {
-    **dict.fromkeys(
-        ["scatter.scatter", "scatter.scatter_nd", "indexing.put_slice"],
-        lambda namespace, x, **options: _like(x.shape, x),
-    ),
-    "indexing.dynamic_slice": lambda namespace, x, sizes, **options: _like(sizes, x),
-    "indexing.gather": _gathered_shape,
-    "indexing.gather_nd": _gathered_nd_shape,
-    "indexing.take": _gathered_shape,
-    "indexing.take_along_axis": _along_shape,
-}
-
-
-REASONS: Final[dict[str, str]] = {
-    **{f"scatter.{name}": "the segments of all lanes become segments of one array" for name in _SEGMENTS},
-    **dict.fromkeys(SHAPES, "indices say which axes are read or written"),
-}
+REASONS: Final[dict[str, str]] = dict.fromkeys(BATCHING, "the segments of all lanes become segments of one array")
 
 AXES: Final[dict[str, Axes]] = {
     f"scatter.{name}": Axes(

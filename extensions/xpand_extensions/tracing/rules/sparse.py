@@ -1,25 +1,13 @@
 """Rules of sparse products on parts."""
 
-from functools import partial
 from typing import Any, Final
 
 from xpand.extend import device_of
 from xpand_extensions.sparse import _blocks as blocks, _products as products
-from xpand_extensions.sparse._rules import BATCHES, PRODUCTS, TRANSPOSES as OF_PRODUCTS
+from xpand_extensions.sparse._rules import BATCHES, TRANSPOSES as OF_PRODUCTS
 
 from ...extend._derivatives import LINEAR
-from .._core import Aval
-from .._fit import broadcast
 from ._derived import Axes, same
-
-
-def _shape_of(axis: int, namespace: Any, values: Any, x: Any, shape: Any, **rest: Any) -> Aval:
-    count = shape[axis]
-    if len(x.shape) == 1:
-        return Aval((*values.shape[:-1], count), values.dtype, device_of(values))
-    stack = broadcast(values.shape[:-1], x.shape[:-2])
-    return Aval((*stack, count, x.shape[-1]), values.dtype, device_of(values))
-
 
 # Dense matrices
 
@@ -52,10 +40,6 @@ DERIVATIVES: Final[dict[str, Any]] = {name: dict.fromkeys(rules, LINEAR) for nam
 BATCHING: Final[dict[str, Any]] = {
     **{f"sparse.{name}": rule for name, rule in BATCHES.items()},
     "sparse.coo_todense": _dense_batched,
-}
-
-SHAPES: Final[dict[str, Any]] = {
-    f"sparse.{name}": partial(_shape_of, 1 if name == "csr_rmatmul" else 0) for name in PRODUCTS
 }
 
 REASONS: Final[dict[str, str]] = dict.fromkeys(BATCHING, "the matrices of a batch become blocks of one matrix")

@@ -12,8 +12,6 @@ from xpand_extensions.statistics._arguments import with_initial
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import joint
-from .._core import Aval
-from .._fit import broadcast
 from ._derived import Axes, of_example
 from .reductions import Function, initial, nonempty, scanned
 from .searching import searched
@@ -71,14 +69,7 @@ def _searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: 
     return searched(xp, (mapped["x1"], mapped["x2"], mapped.get("sorter")), x1, x2, sorter, side)
 
 
-def _searched_shape(namespace: Any, x1: Aval, x2: Aval, **options: Any) -> Aval:
-    shape = x2.shape if x1.ndim == 1 else (*broadcast(x1.shape[:-1], x2.shape[:-1]), x2.shape[-1])
-    return Aval(shape, _indices_dtype(namespace, (x1,), {}), device_of(x1))
-
-
 BATCHING: Final[dict[str, Any]] = {"sorting.searchsorted": _searched}
-
-SHAPES: Final[dict[str, Any]] = {"sorting.searchsorted": _searched_shape}
 
 REASONS: Final[dict[str, str]] = {
     "sorting.searchsorted": "the values are of any shape where the sorted array is one row"

@@ -12,7 +12,6 @@ from xpand_extensions.windows._passes import extreme_positions, inside, scatter_
 
 from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, contribution
-from .._core import Aval
 from .._indexing import applied
 from ._derived import Axes
 from .products import device_of
@@ -216,12 +215,9 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
 BATCHING: Final[dict[str, Any]] = {**{f"windows.{name}": _batched_scatter(name) for name in _SCATTERS}}
 
 
-SHAPES: Final[dict[str, Any]] = dict.fromkeys(
-    [f"windows.{name}" for name in _SCATTERS],
-    lambda namespace, x, source, **options: Aval(tuple(x.shape), source.dtype, device_of(x, source)),
+REASONS: Final[dict[str, str]] = dict.fromkeys(
+    BATCHING, "the result has the axes of x, but is made of windows of source"
 )
-
-REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the result has the axes of x, but is made of windows of source")
 
 
 def _windows(
