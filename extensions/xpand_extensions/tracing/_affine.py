@@ -93,7 +93,11 @@ class Affine(Trace):
             return self.part(op, args[0])
         mine = [i for i, x in enumerate(args) if self.owns(x)]
         entries = op.entries(len(args), params)
-        if entries is None or isinstance(entries, joint) or not all(_is_linear(entries[i]) for i in mine):
+        if (
+            entries is None
+            or isinstance(entries, joint)
+            or not all(entries[i] is LINEAR or isinstance(entries[i], (int, scale)) for i in mine)
+        ):
             if op.decomposition is None:
                 raise self.nonlinear(op)
             return op.decompose(args, params)
@@ -245,10 +249,6 @@ class _Call:
             dense = xp.stack([xp.reshape(column[k], (-1,)) for column in columns], axis=-1)
             found.append(Map.of_dense(xp, dense))
         return found
-
-
-def _is_linear(entry: Any) -> bool:
-    return entry is LINEAR or isinstance(entry, (int, scale))
 
 
 def _product(name: str) -> Callable[..., Any]:

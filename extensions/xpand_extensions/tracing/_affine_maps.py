@@ -63,7 +63,8 @@ def coordinates_of(
     for factor, number, mark in zip(*([xp.reshape(x, (-1,)) for x in each] for each in (ones, counted, marked))):
         is_there = factor != 0
         safe = xp.where(is_there, factor, xp.ones((), dtype=factor.dtype))
-        positions = xp.astype(xp.round(xp.real(number / safe) if _is_complex(xp, safe) else number / safe), xp.int64)
+        is_complex = xp.isdtype(safe.dtype, "complex floating")
+        positions = xp.astype(xp.round(xp.real(number / safe) if is_complex else number / safe), xp.int64)
         if not bool(xp.all((positions >= xp.astype(is_there, xp.int64)) & (positions <= size))):
             return None
         expected = xp.take(marks, xp.maximum(positions, xp.ones((), dtype=xp.int64)) - 1) * factor if size else mark
@@ -129,7 +130,3 @@ def below(parts: Sequence[sparse.CSR]) -> sparse.CSR:
     count = sum(part.shape[0] for part in parts)
     values, indices = xp.concat([part.values for part in parts]), xp.concat([part.indices for part in parts])
     return sparse.CSR(values, indices, xp.concat(ends), (count, parts[0].shape[1]), check=False)
-
-
-def _is_complex(xp: Namespace, x: Array) -> bool:
-    return bool(xp.isdtype(x.dtype, "complex floating"))

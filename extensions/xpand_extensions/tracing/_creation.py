@@ -184,15 +184,11 @@ def _on_dtypes(name: str) -> Callable[[Any], Callable[..., Any]]:
         found = getattr(namespace.base, name)
 
         def of_dtypes(*args: Any) -> Any:
-            return found(*(_without_values(x) for x in args))
+            return found(*(x.dtype if _is_traced(x) else x for x in args))
 
         return _declared(name, _ON_DTYPES[name], of_dtypes, found.__doc__)
 
     return make
-
-
-def _without_values(x: Any) -> Any:
-    return x.dtype if _is_traced(x) else x
 
 
 def _is_traced(x: Any) -> bool:

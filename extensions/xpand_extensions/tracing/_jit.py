@@ -119,10 +119,8 @@ def _dtype_of_number(xp: Any, x: Any, arrays: Sequence[Array]) -> Any:
         return xp.int64
     floating = [y.dtype for y in arrays if xp.isdtype(y.dtype, ("real floating", "complex floating"))]
     dtype = xp.result_type(*floating) if floating else default_dtype(xp)
-    return xp.result_type(dtype, xp.complex64) if isinstance(x, complex) else _real(xp, dtype)
-
-
-def _real(xp: Any, dtype: Any) -> Any:
+    if isinstance(x, complex):
+        return xp.result_type(dtype, xp.complex64)
     return xp.finfo(dtype).dtype if xp.isdtype(dtype, "complex floating") else dtype
 
 

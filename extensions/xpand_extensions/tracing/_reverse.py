@@ -8,6 +8,7 @@ from such operations.
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from xpand.extend import LibraryArray as Array
@@ -227,7 +228,7 @@ class Linear:
                     if parent not in seen:
                         seen.add(parent)
                         stack.append(parent)
-            self.order = sorted(seen, key=_order)
+            self.order = sorted(seen, key=attrgetter("order"))
         return self.order
 
     def push(self, *tangents: Array) -> tuple[Array, ...]:
@@ -291,10 +292,6 @@ class Linear:
         return tuple(
             dense(cts[node]) if node in cts else zeros(namespace, x) for node, x in zip(self.inputs, self.given)
         )
-
-
-def _order(node: Node) -> int:
-    return node.order
 
 
 def transposed(

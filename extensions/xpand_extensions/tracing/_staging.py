@@ -228,13 +228,10 @@ def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any])
     """Return the shapes and the data types of the results of a function of traced arrays."""
     # The graph is discarded.
     with Staging("eval_shape", namespace) as trace:
-        given = [trace.variable(x) if isinstance(x, Aval) else _wrapped(namespace, x) for x in avals]
+        arrays = [trace.variable(x) if isinstance(x, Aval) else x for x in avals]
+        given = [namespace.wrap(x) if hasattr(x, "dtype") else x for x in arrays]
         out = function(*given)
         return list(map(_aval, out if isinstance(out, (tuple, list)) else [out]))
-
-
-def _wrapped(namespace: Any, x: Any) -> Any:
-    return namespace.wrap(x) if hasattr(x, "dtype") else x
 
 
 def _aval(x: Any) -> Aval:

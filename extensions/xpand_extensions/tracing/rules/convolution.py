@@ -16,12 +16,8 @@ from xpand_extensions.convolution._pieces import dilated, padded, reached, resul
 
 from ...extend._derivatives import LINEAR
 from .._core import Aval
-from .products import device_of
+from .products import device_of, zeros_of
 from .scatter import native
-
-
-def _zeros(xp: Any, like: Any, x: Any) -> Any:
-    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
 
 
 def _taps(kernel: Any, n: int) -> tuple[int, ...]:
@@ -40,7 +36,7 @@ def _geometry(
 def _input_of_conv(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any:
     what = _geometry(**options)
     if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
-        return _zeros(xp, ct, x)
+        return zeros_of(xp, ct, x)
     spans = what.spans(_taps(kernel, len(what.strides)))
     wholes = [span(size, step) for size, step in zip(x.shape[2:], what.input_dilation)]
     ends = [
@@ -64,7 +60,7 @@ def _input_of_conv(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any
 
 def _input_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, output_padding: Any, **options: Any) -> Any:
     if 0 in ct.shape:
-        return _zeros(xp, ct, x)
+        return zeros_of(xp, ct, x)
     one = (1,) * len(options["strides"])
     return native(convolution.conv, ct, kernel, input_dilation=one, batch_groups=1, **options)
 
@@ -72,18 +68,10 @@ def _input_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, output_padding: 
 # Transposed in the kernel
 
 
-def _kernel_of_conv(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any:
-    return _kernel(xp, _geometry(**options), x, ct, kernel)
-
-
-def _kernel_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, **options: Any) -> Any:
-    return _kernel(xp, _geometry(**options), ct, x, kernel)
-
-
 def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
     """For each tap, sum over batch and points the input elements that it multiplies, times the cotangent."""
     if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
-        return _zeros(xp, ct, kernel)
+        return zeros_of(xp, ct, kernel)
     n = len(what.strides)
     taps = _taps(kernel, n)
     if kernel.ndim > n + 2 and kernel.shape[0] > 1:
@@ -160,8 +148,14 @@ DERIVATIVES: Final[dict[str, Any]] = {
 }
 
 TRANSPOSES: Final[dict[str, Any]] = {
-    "convolution.conv": {"x": _input_of_conv, "kernel": _kernel_of_conv},
-    "convolution.conv_transpose": {"x": _input_of_transposed, "kernel": _kernel_of_transposed},
+    "convolution.conv": {
+        "x": _input_of_conv,
+        "kernel": lambda xp, ct, x, kernel, **options: _kernel(xp, _geometry(**options), x, ct, kernel),
+    },
+    "convolution.conv_transpose": {
+        "x": _input_of_transposed,
+        "kernel": lambda xp, ct, x, kernel, **options: _kernel(xp, _geometry(**options), ct, x, kernel),
+    },
 }
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {"convolution.conv": _in_groups_of_features}
@@ -182,10 +176,6 @@ def _batched_conv(
             x = _batch_to_features(xp, x, batch_groups)
         feature_groups = batch_groups
     return _batched(xp, convolution.conv, 0, mapped, x, kernel, feature_groups, {**options, "batch_groups": 1})
-
-
-def _batched_transpose(xp: Any, mapped: Any, x: Any, kernel: Any, feature_groups: int, **options: Any) -> Any:
-    return _batched(xp, convolution.conv_transpose, 1, mapped, x, kernel, feature_groups, options)
 
 
 def _batched(
@@ -249,7 +239,9 @@ def _batched_signals(name: str) -> Any:
 
 BATCHING: Final[dict[str, Any]] = {
     "convolution.conv": _batched_conv,
-    "convolution.conv_transpose": _batched_transpose,
+    "convolution.conv_transpose": lambda xp, mapped, x, kernel, feature_groups, **options: _batched(
+        xp, convolution.conv_transpose, 1, mapped, x, kernel, feature_groups, options
+    ),
     "convolution.convolve": _batched_signals("convolve"),
     "convolution.correlate": _batched_signals("correlate"),
 }

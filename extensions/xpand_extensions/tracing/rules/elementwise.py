@@ -13,10 +13,6 @@ from ._derived import Axes, same
 _f = factor
 
 
-def _where(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    return xp.where(condition, x, y)
-
-
 def _share(xp: Any, out: Any, mine: Any, other: Any) -> Any:
     """Return 1 where a maximum or minimum is one of its arguments, 1/2 where both are equal, and 0 elsewhere."""
     is_mine = xp.astype(xp.equal(out, mine), out.dtype)
@@ -106,10 +102,6 @@ def _of_low(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
     return found if high is None else found * _share(xp, out, raised, high)
 
 
-def _of_high(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
-    return _share(xp, out, high, x if low is None else xp.maximum(x, low))
-
-
 _LOG2: Final = 0.6931471805599453
 _LOG10: Final = 2.302585092994046
 
@@ -124,7 +116,11 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "atan": (_f(lambda xp, y, x: 1 / (1 + x * x)),),
     "atan2": (_f(lambda xp, z, x, y: _over_square(xp, y, x, y)), _f(lambda xp, z, x, y: -_over_square(xp, x, x, y))),
     "atanh": (_f(lambda xp, y, x: 1 / ((1 - x) * (1 + x))),),
-    "clip": (_f(_of_clipped), _f(_of_low), _f(_of_high)),  # the minimum of a maximum, at ties too
+    "clip": (
+        _f(_of_clipped),
+        _f(_of_low),
+        _f(lambda xp, out, x, low, high: _share(xp, out, high, x if low is None else xp.maximum(x, low))),
+    ),  # the minimum of a maximum, at ties too
     "conj": (LINEAR,),
     "copysign": (_f(lambda xp, out, x, y: xp.where(xp.equal(x >= 0, xp.signbit(out)), -1, xp.ones_like(out))), None),
     "cos": (_f(lambda xp, y, x: -xp.sin(x)),),
@@ -170,8 +166,8 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "to_device": (lambda xp, ct, x, device: xp.asarray(ct, device=device_of(x)) if device_of(x) is not None else ct,),
     "where": (
         None,
-        lambda xp, ct, i, c, x, y: _where(xp, c, ct, xp.zeros_like(ct)),
-        lambda xp, ct, i, c, x, y: _where(xp, c, xp.zeros_like(ct), ct),
+        lambda xp, ct, i, c, x, y: xp.where(c, ct, xp.zeros_like(ct)),
+        lambda xp, ct, i, c, x, y: xp.where(c, xp.zeros_like(ct), ct),
     ),
 }
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from xpand import UnsupportedError
 from xpand._common.factorizations import EighResult, EigResult, QRResult, SVDResult
 from xpand.extend import device_of
+from xpand_extensions import linalg
 from xpand_extensions.linalg import _lstsq as lstsq
 
 from ..._bounds import index_dtype
@@ -16,7 +17,6 @@ from ...extend._derivatives import contribution, joint
 from ._derived import Axes
 from .linalg import adjoint, identity
 from .products import is_complex
-from .triangular import solved
 
 
 def _diagonal(xp: Any, x: Any) -> Any:
@@ -43,8 +43,8 @@ def _cholesky(xp: Any, t: Any, out: Any, x: Any, upper: bool = False) -> Any:
     (I. Murray, arXiv:1602.07527.)
     """
     factor = adjoint(xp, out) if upper else out
-    half = solved(factor, 0.5 * (t + adjoint(xp, t)), lower=True)
-    inner = xp.tril(solved(factor, adjoint(xp, half), lower=True))
+    half = linalg.triangular_solve(factor, 0.5 * (t + adjoint(xp, t)), lower=True)
+    inner = xp.tril(linalg.triangular_solve(factor, adjoint(xp, half), lower=True))
     change = xp.matmul(factor, inner * (1 - 0.5 * identity(xp, x, x.shape[-1])))
     return adjoint(xp, change) if upper else change
 
@@ -107,7 +107,7 @@ def _reduced_qr(xp: Any, t: Any, q: Any, r: Any) -> tuple[Any, Any]:
 
     (S. F. Walter, L. Lehmann, R. Lamour, Optim. Methods Softw. 27 (2012) 597.)
     """
-    relative = solved(r, t, lower=False, left_side=False)
+    relative = linalg.triangular_solve(r, t, lower=False, left_side=False)
     inner = xp.matmul(adjoint(xp, q), relative)
     lower = xp.tril(inner, k=-1)
     turn = lower - adjoint(xp, lower)  # skew-Hermitian, as the change of a unitary matrix is
@@ -167,8 +167,8 @@ def _lu_factor(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     t = xp.take_along_axis(t, order, axis=-2)
     lower = _completed(xp, xp.tril(factors, k=-1), rows, 0)
     upper = _completed(xp, xp.triu(factors), columns, rows)
-    t = solved(lower, t, lower=True, unit_diagonal=True)
-    t = solved(upper, t, lower=False, left_side=False)
+    t = linalg.triangular_solve(lower, t, lower=True, unit_diagonal=True)
+    t = linalg.triangular_solve(upper, t, lower=False, left_side=False)
     return xp.matmul(lower, xp.tril(t, k=-1)) + xp.matmul(xp.triu(t), upper), None
 
 

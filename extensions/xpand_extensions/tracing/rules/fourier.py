@@ -88,14 +88,6 @@ def _irfftn(xp: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backw
     return xp.fft.irfft(x, n=None if s is None else s[-1], axis=axes[-1], norm=norm)
 
 
-def _hfft(xp: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
-    return xp.fft.irfft(conjugate(xp, x), n=n, axis=axis, norm=_SWAPPED[norm])
-
-
-def _ihfft(xp: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
-    return xp.conj(xp.fft.rfft(x, n=n, axis=axis, norm=_SWAPPED[norm]))
-
-
 _ONE: Final = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 _SEVERAL: Final = ("fftn", "ifftn", "rfftn", "irfftn")
 _SHIFTS: Final = ("fftshift", "ifftshift")
@@ -114,8 +106,12 @@ TRANSPOSES: Final[dict[str, Any]] = {
 }
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {
-    "fft.hfft": _hfft,
-    "fft.ihfft": _ihfft,
+    "fft.hfft": lambda xp, x, n=None, axis=-1, norm="backward": xp.fft.irfft(
+        conjugate(xp, x), n=n, axis=axis, norm=_SWAPPED[norm]
+    ),
+    "fft.ihfft": lambda xp, x, n=None, axis=-1, norm="backward": xp.conj(
+        xp.fft.rfft(x, n=n, axis=axis, norm=_SWAPPED[norm])
+    ),
     "fft.rfftn": _rfftn,
     "fft.irfftn": _irfftn,
 }

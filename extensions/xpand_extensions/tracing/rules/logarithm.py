@@ -14,16 +14,14 @@ def _further_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
     return applied(xp, "linalg.logm_along", (block(xp, x, e), t), {})[..., :size, size:]
 
 
-def _transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
-    return applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {})
-
-
 DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.logm": {"x": contribution(lambda xp, t, out, x: applied(xp, "linalg.logm_along", (x, t), {}))},
     "linalg.logm_along": (contribution(_further_along), LINEAR),
 }
 
-TRANSPOSES: Final[dict[str, Any]] = {"linalg.logm_along": (None, _transposed)}
+TRANSPOSES: Final[dict[str, Any]] = {
+    "linalg.logm_along": (None, lambda xp, ct, x, e: applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {}))
+}
 
 AXES: Final[dict[str, Axes]] = {
     "linalg.logm": Axes("...[nn]->...[nn]"),

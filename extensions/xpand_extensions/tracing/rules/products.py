@@ -28,6 +28,11 @@ def device_of(*arrays: Any) -> Any:
     return next((x.device for x in arrays if getattr(x, "device", None) is not None), None)
 
 
+def zeros_of(xp: Any, like: Any, x: Any) -> Any:
+    """Make zeros of the shape of `x`, in the data type of another array."""
+    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
+
+
 def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
     """Add axes of length 1 after the batch axis, until there are `ndim` others."""
     missing = ndim + 1 - x.ndim

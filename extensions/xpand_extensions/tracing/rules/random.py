@@ -20,10 +20,6 @@ OVERRIDES: Final[dict[str, Any]] = {"random.uniform": {"batch": _batch_of_unifor
 """The bounds of uniform numbers may be mapped too."""
 
 
-def _dtype(namespace: Any, avals: Any, params: Any) -> Any:
-    return params["dtype"]
-
-
 def _dtype_of_last(namespace: Any, avals: Any, params: Any) -> Any:
     return avals[-1].dtype
 
@@ -36,7 +32,10 @@ CONSTANT: Final[dict[str, str]] = {
 }
 
 AXES: Final[dict[str, Axes]] = {
-    **{f"random.{name}": Axes("key:...[k]->...{shape}", dtype=_dtype) for name in ("bits", "normal", "uniform")},
+    **dict.fromkeys(
+        ("random.bits", "random.normal", "random.uniform"),
+        Axes("key:...[k]->...{shape}", dtype=lambda namespace, avals, params: params["dtype"]),
+    ),
     "random.binomial_elements": Axes("keys:...[k],n:...[n],p:...[n]->...[n]", dtype=_dtype_of_last, same_shape=True),
     "random.fold_in": Axes("key:...[k],data:...->...[k]", dtype=same),
     "random.gamma_elements": Axes("keys:...[k],a:...->...", dtype=_dtype_of_last, same_shape=True),

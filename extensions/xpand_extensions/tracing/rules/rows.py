@@ -45,10 +45,6 @@ def _zeroed(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, **opt
     return write_rows(xp, "set", ct, zeros, index, **options)
 
 
-def _read(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-    return read_rows(xp, ct, index, dropped=dropped)
-
-
 def _read_last(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
     """Read the values that were set; if a row got several, the last one."""
     found = read_rows(xp, ct, index, dropped=dropped)
@@ -71,7 +67,10 @@ LINEAR_IN_ALL: Final = ("rows.set", "rows.add")
 
 TRANSPOSES: Final[dict[str, Any]] = {
     "rows.set": First(_zeroed, _read_last),
-    "rows.add": First(lambda xp, ct, i, *args, **options: ct, _read),
+    "rows.add": First(
+        lambda xp, ct, i, *args, **options: ct,
+        lambda xp, ct, i, table, values, index, *, dropped, unique: read_rows(xp, ct, index, dropped=dropped),
+    ),
 }
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {"rows.multiply": _multiplied}

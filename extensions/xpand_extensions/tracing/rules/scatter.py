@@ -65,10 +65,6 @@ def _of_segments(xp: Any, y: Any, segment_ids: Any, num_segments: int, axis: int
     return xp.where(inside, found, xp.zeros_like(found))
 
 
-def _sum_transposed(xp: Any, ct: Any, values: Any, segment_ids: Any, **options: Any) -> Any:
-    return _of_segments(xp, ct, segment_ids, **options)
-
-
 def _mean(xp: Any, t: Any, out: Any, values: Any, segment_ids: Any, axis: int, **options: Any) -> Any:
     device = getattr(segment_ids, "device", None)
     ones = xp.ones_like(segment_ids, dtype=index_dtype(xp, device))
@@ -96,7 +92,11 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "scatter.segment_sum": {"values": LINEAR},
 }
 
-TRANSPOSES: Final[dict[str, Any]] = {"scatter.segment_sum": {"values": _sum_transposed}}
+TRANSPOSES: Final[dict[str, Any]] = {
+    "scatter.segment_sum": {
+        "values": lambda xp, ct, values, segment_ids, **options: _of_segments(xp, ct, segment_ids, **options)
+    }
+}
 
 
 def _batched_segments(name: str) -> Callable[..., Any]:

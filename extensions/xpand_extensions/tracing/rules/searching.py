@@ -81,10 +81,6 @@ _SIZED_BY_VALUES: Final = {
 }
 
 
-def _first_of_each(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
-    return xp.take(flattened(xp, tangents[0]), out[1], axis=0), None, None, None
-
-
 def _unique_counts(xp: Any, x: Any) -> Any:
     found = xp.unique_all(x)
     return UniqueCountsResult(found.values, found.counts)
@@ -95,7 +91,11 @@ def _unique_inverse(xp: Any, x: Any) -> Any:
     return UniqueInverseResult(found.values, found.inverse_indices)
 
 
-DERIVATIVES: Final[dict[str, Any]] = {"unique_all": joint(_first_of_each)}
+DERIVATIVES: Final[dict[str, Any]] = {
+    "unique_all": joint(
+        lambda xp, tangents, out, x: (xp.take(flattened(xp, tangents[0]), out[1], axis=0), None, None, None)
+    )
+}
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "sort": _sorted,

@@ -73,10 +73,6 @@ def _of_i1(xp: Any, out: Any, x: Any) -> Any:
 _SMALL_I1: Final = _pushed(small_i1, "x")
 
 
-def _of_polygamma(xp: Any, out: Any, n: int, x: Any) -> Any:
-    return for_library("special.polygamma")(n + 1, x)  # the facade stops at an order of 30
-
-
 def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
     """Replace elements by 1/2 where a condition doesn't hold."""
     return [xp.where(condition, x, 0.5) for x in arrays]
@@ -118,10 +114,6 @@ def _of_logit(xp: Any, out: Any, x: Any) -> Any:
     x = xp.clip(x, -1e9, 1e9)  # the derivative is only used between 0 and 1, and squares overflow
     y = x * (1.0 - x)
     return xp.where(y == 0.0, math.inf, 1.0 / xp.where(y == 0.0, 1.0, y))
-
-
-def _of_entr(xp: Any, out: Any, x: Any) -> Any:
-    return -special.xlogy(xp.ones_like(x), x) - 1.0  # does not warn for 0
 
 
 def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
@@ -168,19 +160,11 @@ def _pushed_weights(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdim
     return xp.sum(t * shares, axis=axis, keepdims=keepdims)
 
 
-def _pushed_softmax(xp: Any, t: Any, out: Any, x: Any, axis: int = -1) -> Any:
-    return (t - xp.sum(t * out, axis=axis, keepdims=True)) * out
-
-
-def _pushed_log_softmax(xp: Any, t: Any, out: Any, x: Any, axis: int = -1) -> Any:
-    return t - xp.sum(t * xp.exp(out), axis=axis, keepdims=True)
-
-
 _f = factor
 _OF_X: Final[dict[str, factor]] = {
     "cbrt": _f(_of_cbrt),
     "digamma": _f(lambda xp, y, x: special.polygamma(1, x)),
-    "entr": _f(_of_entr),
+    "entr": _f(lambda xp, y, x: -special.xlogy(xp.ones_like(x), x) - 1.0),  # does not warn for 0
     "erf": _f(lambda xp, y, x: 2.0 / math.sqrt(math.pi) * _gauss(xp, x, 1.0)),
     "erfc": _f(lambda xp, y, x: -2.0 / math.sqrt(math.pi) * _gauss(xp, x, 1.0)),
     "erfcinv": _f(lambda xp, y, x: -0.5 * math.sqrt(math.pi) * xp.exp(y * y)),
@@ -213,10 +197,15 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "special.betaln": {"a": _pushed("betaln", "a"), "b": _pushed("betaln", "b")},
     "special.gammainc": {"a": _pushed("gammainc", "a"), "x": _f(_of_gammainc)},
     "special.gammaincc": {"a": _pushed("gammaincc", "a"), "x": _f(lambda xp, y, a, x: -_of_gammainc(xp, y, a, x))},
-    "special.log_softmax": {"x": contribution(_pushed_log_softmax)},
+    "special.log_softmax": {
+        "x": contribution(lambda xp, t, out, x, axis=-1: t - xp.sum(t * xp.exp(out), axis=axis, keepdims=True))
+    },
     "special.logsumexp": {"x": contribution(_pushed_logsumexp), "b": contribution(_pushed_weights)},
-    "special.polygamma": {"x": _f(_of_polygamma)},
-    "special.softmax": {"x": contribution(_pushed_softmax)},
+    # The facade stops at an order of 30.
+    "special.polygamma": {"x": _f(lambda xp, y, n, x: for_library("special.polygamma")(n + 1, x))},
+    "special.softmax": {
+        "x": contribution(lambda xp, t, out, x, axis=-1: (t - xp.sum(t * out, axis=axis, keepdims=True)) * out)
+    },
     "special.xlog1py": {"x": _of_xlog1py[0], "y": _of_xlog1py[1]},
     "special.xlogy": {"x": _of_xlogy[0], "y": _of_xlogy[1]},
     "special.zeta": {"s": _pushed("zeta", "s"), "q": _f(lambda xp, y, s, q: -s * special.zeta(s + 1.0, q))},

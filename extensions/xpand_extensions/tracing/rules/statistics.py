@@ -4,7 +4,6 @@ The generic implementations of others use only operations that have rules.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, Final
 
 from xpand.extend import device_of
@@ -16,20 +15,11 @@ from ._derived import Axes, of_example
 from .reductions import Function, initial, nonempty, scanned
 from .searching import searched
 
-_REDUCTIONS: Final = ("nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ptp")
 _INDICES: Final = ("nanargmax", "nanargmin")
 _CUMULATIVE: Final = ("cumulative_max", "cumulative_min", "logcumsumexp")
 
 
-def _of(facade: Function) -> Callable[[Any], Function]:
-    return lambda xp: facade
-
-
 # Derivatives
-
-
-def _chosen(xp: Any, tangents: Any, out: Any, x: Any, k: int, axis: int, largest: bool) -> Any:
-    return xp.take_along_axis(tangents["x"], out[1], axis=axis), None
 
 
 def _scan(name: str, combine: str) -> Function:
@@ -50,7 +40,11 @@ def _sums_of_exponentials(xp: Any, x: Any, axis: int, include_initial: bool = Fa
     return with_initial(total, "logcumsumexp", axis, include_initial)
 
 
-DERIVATIVES: Final[dict[str, Any]] = {"sorting.top_k": joint(_chosen)}
+DERIVATIVES: Final[dict[str, Any]] = {
+    "sorting.top_k": joint(
+        lambda xp, tangents, out, x, k, axis, largest: (xp.take_along_axis(tangents["x"], out[1], axis=axis), None)
+    )
+}
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "statistics.cumulative_max": _scan("cumulative_max", "maximum"),
@@ -65,11 +59,11 @@ CONSTANT: Final[dict[str, str]] = {
 }
 
 
-def _searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
-    return searched(xp, (mapped["x1"], mapped["x2"], mapped.get("sorter")), x1, x2, sorter, side)
-
-
-BATCHING: Final[dict[str, Any]] = {"sorting.searchsorted": _searched}
+BATCHING: Final[dict[str, Any]] = {
+    "sorting.searchsorted": lambda xp, mapped, x1, x2, sorter=None, side="left": searched(
+        xp, (mapped["x1"], mapped["x2"], mapped.get("sorter")), x1, x2, sorter, side
+    )
+}
 
 REASONS: Final[dict[str, str]] = {
     "sorting.searchsorted": "the values are of any shape where the sorted array is one row"

@@ -9,11 +9,6 @@ from ._derived import Axes, dtypes_of_matrix_function
 from .products import is_complex, widened
 
 
-def solved(a: Any, b: Any, **options: Any) -> Any:
-    """Solve triangular systems, traced or not."""
-    return linalg.triangular_solve(a, b, **options)
-
-
 def _triangle(
     xp: Any, t: Any, lower: bool = True, transpose: bool = False, conjugate: bool = False, unit_diagonal: bool = False
 ) -> Any:
@@ -30,7 +25,7 @@ def _of_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: bool = True
         change = xp.matmul(t, out[..., None] if b.ndim == 1 else out)
     else:
         change = xp.matmul(out[..., None, :] if b.ndim == 1 else out, t)
-    found = solved(a, -change, left_side=left_side, **options)
+    found = linalg.triangular_solve(a, -change, left_side=left_side, **options)
     return found if b.ndim > 1 else found[..., 0] if left_side else found[..., 0, :]
 
 
@@ -40,7 +35,7 @@ def _transposed(
     is_vector = b.ndim == 1
     if is_vector:
         ct = ct[..., None] if left_side else ct[..., None, :]
-    found = solved(a, ct, transpose=not transpose, left_side=left_side, **options)
+    found = linalg.triangular_solve(a, ct, transpose=not transpose, left_side=left_side, **options)
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
@@ -50,19 +45,21 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
     is_vector = ndim_b == 1
     if is_vector:
         if not of_b:
-            return solved(a, b, left_side=left_side, **options)
+            return linalg.triangular_solve(a, b, left_side=left_side, **options)
         b = b[..., None] if left_side else b[..., None, :]
     if not of_a and ndim_a == 2 and ndim_b <= 2:
         # One matrix for all lanes: their right-hand sides become columns.
         rows = xp.matrix_transpose(b) if left_side else b
         side = xp.reshape(rows, (-1, rows.shape[-1]))
-        side = solved(a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options)
+        side = linalg.triangular_solve(
+            a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options
+        )
         rows = xp.reshape(xp.matrix_transpose(side) if left_side else side, tuple(rows.shape))
         found = xp.matrix_transpose(rows) if left_side else rows
     else:
         ndim = max(ndim_a, ndim_b)
         a, b = widened(xp, a, of_a, ndim), widened(xp, b, of_b, ndim)
-        found = solved(a, b, left_side=left_side, **options)
+        found = linalg.triangular_solve(a, b, left_side=left_side, **options)
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
@@ -83,8 +80,9 @@ def _axes_of_solution(ndims: Any, left_side: bool = True, **options: Any) -> str
     return "a:...[nn],b:...[n]k->...[n]k" if left_side else "a:...[nn],b:...k[n]->...k[n]"
 
 
-def _dtype(namespace: Any, avals: Any, params: Any) -> Any:
-    return dtypes_of_matrix_function(namespace, "solve", *avals)[0]
-
-
-AXES: Final[dict[str, Axes]] = {"linalg.triangular_solve": Axes(_axes_of_solution, dtype=_dtype)}
+AXES: Final[dict[str, Axes]] = {
+    "linalg.triangular_solve": Axes(
+        _axes_of_solution,
+        dtype=lambda namespace, avals, params: dtypes_of_matrix_function(namespace, "solve", *avals)[0],
+    )
+}

@@ -7,22 +7,18 @@ from typing import Any, Final
 from xpand import array_namespace
 from xpand_extensions import windows
 from xpand_extensions.padding import pad
-from xpand_extensions.windows._arguments import Pass, passes
+from xpand_extensions.windows._arguments import passes
 from xpand_extensions.windows._passes import extreme_positions, inside, scatter_to_extremes
 
 from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, contribution
 from .._indexing import applied
 from ._derived import Axes
-from .products import device_of
+from .products import zeros_of
 from .scatter import native
 
 _REDUCTIONS: Final = ("window_max", "window_mean", "window_min", "window_prod", "window_sum")
 _SCATTERS: Final = ("window_scatter_max", "window_scatter_min")
-
-
-def _zeros(xp: Any, like: Any, x: Any) -> Any:
-    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
 
 
 def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) -> Any:
@@ -43,20 +39,15 @@ def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) 
 # Sums
 
 
-def _touches(each: Pass) -> bool:
-    """Return whether windows don't overlap."""
-    return each.stride == each.size and each.dilation == 1
-
-
 def _sum_transposed(xp: Any, ct: Any, x: Any, **where: Any) -> Any:
     """Sum, for each element, the values of the windows that contain it, by windows that slide over the windows."""
     if 0 in ct.shape or 0 in x.shape:
-        return _zeros(xp, ct, x)
+        return zeros_of(xp, ct, x)
     widths, interior = [(0, 0)] * x.ndim, [0] * x.ndim
     over = []
     for each in passes(**where):
         k, size, length = each.axis, x.shape[each.axis], ct.shape[each.axis]
-        if _touches(each):
+        if each.stride == each.size and each.dilation == 1:  # they don't overlap
             ct = _repeated(xp, ct, k, each.size)
             widths[k] = -each.low, size + each.low - length * each.size
             continue
@@ -148,7 +139,7 @@ def _scattered(largest: bool) -> Callable[..., Any]:
 def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Any:
     """Sum, for each element, its copies in all windows, one axis after the other."""
     if 0 in ct.shape:
-        return _zeros(xp, ct, x)
+        return zeros_of(xp, ct, x)
     for k, window, stride, dilation in reversed(list(zip(axis, window_shape, strides, window_dilation))):
         size, length = x.shape[k], ct.shape[k]
         before = [(0, 0)] * k
