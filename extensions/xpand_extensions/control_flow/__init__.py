@@ -1,8 +1,8 @@
-"""Loops and branches that transformations see: JAX's names, arguments and meaning, on every library.
+"""Loops and branches that can be traced, with JAX's names, arguments and meaning, on every library.
 
-Python's loops and conditions work on concrete arrays. These functions also work on abstract ones: under `jit`, where
-the loop becomes part of the program, and under `vmap`, where each lane takes its own number of steps or its own branch.
-Values are trees of arrays; the library is that of the arrays at the call.
+Python's loops and conditions work on concrete arrays only. These functions also work on abstract ones: under `jit`, the
+loop becomes part of the program; under `vmap`, each lane takes its own number of steps or its own branch. Values are
+trees of arrays. The arrays of a call select the library.
 """
 
 from typing import TYPE_CHECKING
@@ -15,5 +15,5 @@ from ._scans import associative_scan, map, scan
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 __dir__ = __all__.copy
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = elsewhere(__name__)

@@ -17,7 +17,7 @@ Branch = Callable[..., Any]
 @clean_tracebacks
 @pluggable
 def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: trees.Tree) -> trees.Tree:
-    """Call one of two functions: the first where a condition holds, else the second.
+    """Call one of two functions: the first if a condition holds, else the second.
 
     Args:
         pred: True or False, or an array of one bool.
@@ -26,13 +26,13 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
         *operands: Trees of arrays and Python numbers, which are weakly typed.
 
     Returns:
-        The result of the chosen function. If the condition is concrete, the other function is not called. Otherwise (a
-        lazy array, or a condition that differs between lanes of `vmap`) both are called, and each lane takes its
-        result. JAX always traces both functions, and computes one.
+        The result of the chosen function. If the condition is concrete, the other function is not called. If it is
+        lazy, or differs between lanes of `vmap`, both functions are called, and each lane takes its own result. JAX
+        always traces both functions and computes one.
 
     Raises:
-        TypeError: A condition that is not a bool, an argument that is not a function, operands or results that are not
-            arrays or numbers or belong to two libraries, or results of different structure, shape or data type.
+        TypeError: The condition is not a bool, an argument is not a function, operands or results are not arrays or
+            numbers or belong to two libraries, or the results differ in structure, shape or data type.
         ValueError: Arrays lie on two devices.
 
     Source: `jax.lax.cond`.
@@ -44,7 +44,7 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     """
     checks.function("cond", true_fun, "true_fun")
     checks.function("cond", false_fun, "false_fun")
-    known = type(pred).__name__ == "bool"  # Python's or NumPy's: with arrays of any library
+    known = type(pred).__name__ == "bool"  # a bool of Python or NumPy goes with arrays of any library
     chosen: Any = pred if known else scalar_bool("cond", "pred must be", pred, None)
     arrays, form = _operands("cond", operands, () if known else (chosen,))
     results, flat = _flattened("cond", (true_fun, false_fun), form, first_array((*arrays, chosen)))
@@ -59,17 +59,17 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
     """Call one of several functions, selected by its number.
 
     Args:
-        index: The number of the function: an integer, or an integer array of shape (). Numbers outside of the range
-            mean the first or the last.
+        index: The number of the function: an integer, or an integer array of shape (). Numbers out of range select the
+            first or the last function.
         branches: Functions that take the operands and return trees of one structure, shapes and data types.
         *operands: Trees of arrays and Python numbers, which are weakly typed.
 
     Returns:
-        The result of the chosen function; whether others are called too is as in `cond`.
+        The result of the chosen function. The other functions are called in the same cases as in `cond`.
 
     Raises:
-        TypeError: An index that is not an integer, an argument that is not a function, operands or results that are not
-            arrays or numbers or belong to two libraries, or results of different structure, shape or data type.
+        TypeError: The index is not an integer, an argument is not a function, operands or results are not arrays or
+            numbers or belong to two libraries, or the results differ in structure, shape or data type.
         ValueError: There are no branches, or arrays lie on two devices.
 
     Source: `jax.lax.switch`.
@@ -118,7 +118,7 @@ def _operands(
 def _flattened(
     function: str, branches: Sequence[Branch], form: trees.Tree, like: Array | None
 ) -> tuple[Results, tuple[Branch, ...]]:
-    """Convert functions of trees to functions of arrays, whose results must be alike."""
+    """Convert functions of trees to functions of arrays; their results must have the same structure."""
     results = Results(function, "what the functions return", like)
 
     def flat(branch: Branch) -> Branch:

@@ -1,7 +1,7 @@
-"""Loops that reverse mode differentiates in the memory of about the square root of their steps, on several libraries.
+"""Loops whose reverse mode needs memory for about the square root of their steps, on several libraries.
 
-A scan saves the residuals of each step. Cut into blocks that are computed again when they are differentiated, it saves
-the carry between blocks, and the residuals of one block.
+A plain scan saves the residuals of each step. A scan in blocks saves only the carry between blocks, and the residuals
+of the block that is being differentiated: each block is computed again in reverse mode.
 """
 
 import math
@@ -20,7 +20,7 @@ Step: TypeAlias = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 
 class Primitives(NamedTuple):
-    """The operations of a library that loops are made of."""
+    """The operations of a library from which loops are built."""
 
     xp: Any
     scan: Callable[..., tuple[Arrays, Arrays]]
@@ -28,15 +28,17 @@ class Primitives(NamedTuple):
     run_if: Callable[[Array, Callable[..., Arrays], Arrays], Arrays]
     """Takes a condition, a function and its arguments; returns its results, or the arguments if no lane is active."""
     few_steps: int
-    """From how many steps on to make blocks: fewer save little, and blocks compute each step twice."""
+    """The number of steps from which blocks pay off: fewer steps save little memory, and blocks compute each step
+    twice.
+    """
     checkpoint: Callable[[Step], Step] = lambda block: block
-    """Has a block computed again in reverse mode, unless `scan` does so with each step anyway."""
+    """Makes reverse mode compute a block again, unless `scan` already does so for each step."""
     traced: Callable[..., Step] = lambda step, *given: step
     """Traces a step once, for several scans; takes the arguments of `scan`."""
     skips_steps: bool = True
-    """Whether single steps after the end are skipped too, and not only blocks."""
+    """Whether finished loops skip single steps, too, not only blocks."""
     selects_lanes: bool = False
-    """Whether `run_if` returns its arguments for each lane that isn't active."""
+    """Whether `run_if` returns its arguments for each lane that is not active."""
 
 
 def checkpointed_scan(
@@ -52,14 +54,14 @@ def checkpointed_scan(
     """Scan in blocks, if there are many steps.
 
     Args:
-        library: Its operations; `scan` goes backwards if the whole does.
+        library: The library's operations; `scan` goes backwards if the whole loop does.
         step: The step.
         init: The first carry.
         xs: The arrays of rows.
         length: The number of steps.
         reverse: Whether the scan starts at the last rows.
         around: Wraps a block.
-        **options: Of `library.scan`, for the steps.
+        **options: Options of `library.scan`, for the steps.
     """
     scan, xp = library.scan, library.xp
     if length < library.few_steps:
@@ -67,7 +69,7 @@ def checkpointed_scan(
     step = library.traced(step, init, xs, length)
     size = math.isqrt(length)
     number, others = divmod(length, size)
-    # The other steps come last, which in reverse is at the first rows.
+    # The remaining steps come last: in reverse, these are the first rows.
     start = others if reverse else 0
     whole = slice(start, start + number * size)
     rest = slice(0, start) if reverse else slice(number * size, length)
@@ -82,7 +84,7 @@ def checkpointed_scan(
 
 
 def selected(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
-    """Take one result or the other, element by element."""
+    """Select one of two results for each element."""
     xp = array_namespace(pred, *chosen, *other)
     return tuple([xp.where(pred, x, y) for x, y in zip(chosen, other)])
 
@@ -93,9 +95,9 @@ def masked_step(active: Array, body_fun: Callable[..., Arrays], carry: Arrays, s
 
 
 def _safe_step(active: Array, body_fun: Callable[..., Arrays], carry: Arrays, safe: "Arrays | None") -> Arrays:
-    """Take a step, for finished lanes from `safe` values without derivative.
+    """Take a step; finished lanes step from `safe` values without derivative.
 
-    Neither a step from their last carry, which may be undefined, nor one from there makes their gradients NaN.
+    A step from the last carry of a finished lane may be undefined and make its gradients NaN; a step from `safe` can't.
     """
     if safe is None:
         return body_fun(*carry)
@@ -111,22 +113,21 @@ def masked_while(
     safe: "Arrays | None",
     length: int,
 ) -> Arrays:
-    """Step until a condition ends, at most so many times, by a scan over all steps.
+    """Step while a condition holds, up to a maximum number of steps, by a scan over all steps.
 
     Args:
-        library: Its operations.
+        library: The library's operations.
         cond_fun: Takes the carry; returns whether to continue.
         body_fun: Takes the carry; returns the next one.
         init: The carry before the first step.
-        safe: A carry without derivative, from which finished lanes step. None: from their last one, which other lanes
-            use.
-        length: The most steps.
+        safe: A carry without derivative, from which finished lanes step. None: they step from their last carry.
+        length: The maximum number of steps.
     """
 
     def step(state: Arrays, _: Arrays) -> tuple[Arrays, Arrays]:
         active, *last = state
         carry = tuple(last)
-        # Where `run_if` selects, finished lanes keep their carry anyway.
+        # If `run_if` selects lanes, finished lanes keep their carry anyway.
         take = _safe_step if library.skips_steps and library.selects_lanes else masked_step
         carry = take(active, body_fun, tuple(last), safe)
         return (cond_fun(*carry), *carry), ()
@@ -141,7 +142,7 @@ def masked_while(
 def counted(
     cond_fun: Callable[..., Array], body_fun: Callable[..., Arrays], stop: Any
 ) -> tuple[Callable[..., Array], Callable[..., Arrays]]:
-    """Return the condition and the step of a loop that counts its steps before the carry, and ends at `stop`."""
+    """Return the condition and the step of a loop that counts its steps in front of the carry, and ends at `stop`."""
     return (
         lambda count, *carry: (count < stop) & cond_fun(*carry),
         lambda count, *carry: (count + 1, *body_fun(*carry)),

@@ -22,33 +22,34 @@ def while_loop(
     max_iter: int | Sequence[int] | None = None,
     progress: To = False,
 ) -> trees.Tree:
-    """Call a function repeatedly with its own result, as long as a condition holds.
+    """Call a function repeatedly with its own result while a condition holds.
 
     Args:
         cond_fun: Takes the carry, a tree of arrays; returns whether to continue: a bool, or an array of one.
         body_fun: Takes the carry and returns the next one: a tree of the same structure, shapes and data types.
         init_val: The initial carry, a tree of arrays and Python numbers. Numbers become arrays: floats get the data
-            type of the other real arrays. If a step returns another data type for a number, the loop starts with that.
+            type of the other real arrays. If a step returns another data type for a number, the loop starts with this
+            type.
         max_iter: The maximum number of steps. A sequence of numbers of steps returns the trajectory: the carry after
-            each of these numbers, or after the last step if the loop ended earlier. None: no bound, and on JAX no
-            derivative by reverse mode.
+            each of these numbers, or after the last step if the loop ended earlier. None: there is no bound, and JAX
+            has no reverse mode.
         progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
 
     Returns:
-        The carry when the condition no longer holds, or after `max_iter` steps; for a trajectory the values stacked
-        along a new first axis. Under `vmap` the loop ends with its slowest lane, and each lane has the same result as
-        on its own.
+        The carry when the condition no longer holds, or after `max_iter` steps; for a trajectory, the values are
+        stacked along a new first axis. Under `vmap` the loop ends with its slowest lane, and each lane has the same
+        result as on its own.
 
     Raises:
-        TypeError: An argument that is not a function, or not a tree of arrays of one library; a condition that is not a
-            bool; a carry that changes its structure, shape or data type; or (`UnsupportedError`) the condition of a
-            lazy array without a bound.
+        TypeError: An argument is not a function, or not a tree of arrays of one library; the condition is not a bool;
+            the carry changes its structure, shape or data type; or (`UnsupportedError`) the condition is a lazy array
+            and there is no bound.
         ValueError: `max_iter` is negative or empty, or arrays lie on two devices.
 
-    With a bound, on JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of
-    `max_iter` steps, and computes each step twice.
+    With a bound, reverse mode on JAX and by PyTorch's `backward` takes memory for about the square root of `max_iter`
+    steps, and computes each step twice.
 
-    Source: `jax.lax.while_loop`; `max_iter` is PhiML's.
+    Source: `jax.lax.while_loop`; `max_iter` comes from PhiML.
 
     >>> import numpy as np
     >>> x = np.asarray(1.0)
@@ -114,11 +115,11 @@ def fori_loop(
         The carry after the last step.
 
     Raises:
-        TypeError: Bounds that are not integers; otherwise as `while_loop`.
+        TypeError: The bounds are not integers; otherwise as `while_loop`.
         ValueError: Arrays lie on two devices.
 
-    On JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of the number of steps,
-    and computes each step twice. JAX has no reverse mode for bounds that are arrays.
+    Reverse mode on JAX and by PyTorch's `backward` takes memory for about the square root of the number of steps, and
+    computes each step twice. JAX has no reverse mode for bounds that are arrays.
 
     Source: `jax.lax.fori_loop`.
 
@@ -148,7 +149,7 @@ def fori_loop(
     def step(i: Array, *arrays: Array) -> Arrays:
         if not carry.is_first:
             return carry.fit(body_fun(i, carry.tree(arrays)))
-        # While the library isn't known, an index of any library.
+        # An index of any library, as long as the library is unknown.
         call = lambda value, of_any: body_fun(int(i) if of_any else i, value)
         return carry.fit(carry.stepped(call, arrays))
 

@@ -45,7 +45,7 @@ def scan(
             of the same structure, shapes and data types, and a tree of arrays to stack.
         init: The initial carry, a tree of arrays and Python numbers, as in `while_loop`.
         xs: A tree of arrays of one size along their first axes, or None.
-        length: The number of steps, needed where `xs` has no arrays.
+        length: The number of steps. Needed if `xs` has no arrays.
         reverse: Start at the last position. The stacked arrays keep the positions of `xs`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
         progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
@@ -55,13 +55,13 @@ def scan(
         called once, with zeros, to learn the shapes.
 
     Raises:
-        TypeError: `f` is not a function or does not return a pair; leaves that are not arrays or numbers, or of two
-            libraries; a carry or step result that changes its structure, shape or data type.
-        ValueError: Arrays of several sizes along their first axes, or of another than `length`, or no size at all; or
-            arrays on two devices.
+        TypeError: `f` is not a function or does not return a pair; leaves are not arrays or numbers, or belong to two
+            libraries; or a carry or step result changes its structure, shape or data type.
+        ValueError: The arrays have several sizes along their first axes, another size than `length`, or no size at all;
+            or they are on two devices.
 
-    On JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of the number of steps,
-    plus the stacked outputs, and computes each step twice.
+    Reverse mode on JAX and by PyTorch's `backward` takes memory for the stacked outputs and about the square root of
+    the number of steps, and computes each step twice.
 
     Source: `jax.lax.scan`.
 
@@ -84,7 +84,7 @@ def scan(
 
             def counted(state: tuple[Array, trees.Tree], x: trees.Tree) -> Any:
                 result = f(state[1], x)
-                if steps:  # without any, f is called all the same, for the shapes
+                if steps:  # without steps, `f` is called only for the shapes
                     emit(report, state[0] + 1)
                 is_pair = isinstance(result, tuple) and len(result) == 2
                 return ((state[0] + 1, result[0]), result[1]) if is_pair else result
@@ -119,23 +119,24 @@ def scan(
 @clean_tracebacks
 @pluggable
 def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None) -> trees.Tree:
-    """Call a function for each position along the first axis of arrays sequentially, and stack the results.
+    """Call a function for each position along the first axis of arrays, one after the other, and stack the results.
 
-    In contrast to `vmap`, which computes all positions together, this needs the memory of one.
+    `vmap` computes all positions together; this function needs the memory of only one.
 
     Args:
         f: Takes a slice of `xs` at one position of the first axis; returns a tree of arrays.
         xs: A tree of arrays of one size along their first axes.
-        batch_size: How many positions to compute together by `vmap`, where the library can. None: one.
+        batch_size: How many positions to compute together by `vmap`, on libraries that can. None: one.
 
     Returns:
         The results, stacked along a new first axis. Without positions `f` is still called once, with zeros, to learn
         the shapes.
 
     Raises:
-        TypeError: `f` is not a function; leaves that are not arrays, or of two libraries; results that change their
+        TypeError: `f` is not a function; leaves are not arrays, or belong to two libraries; or results change their
             structure, shape or data type.
-        ValueError: Arrays of several sizes along their first axes, or on two devices; or `batch_size` is not positive.
+        ValueError: The arrays have several sizes along their first axes, or are on two devices; or `batch_size` is not
+        positive.
 
     Source: `jax.lax.map`.
 
@@ -166,20 +167,20 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
     """Combine all elements up to each position by an associative function, in a logarithmic number of passes.
 
     Args:
-        fn: Takes two trees like `elems`, of fewer positions along the axis, and combines them position by position;
-            returns a tree of their structure, shapes and data types. `fn(a, fn(b, c))` must be `fn(fn(a, b), c)`, up to
-            rounding.
+        fn: Takes two trees like `elems`, with fewer positions along the axis, and combines them position by position;
+            returns a tree of their structure, shapes and data types. `fn(a, fn(b, c))` must equal `fn(fn(a, b), c)`, up
+            to rounding.
         elems: A tree of arrays of one size along the axis.
-        reverse: Combine from the last position on.
-        axis: Which axis, of each of the arrays.
+        reverse: Start at the last position.
+        axis: The axis of each array.
 
     Returns:
-        A tree like `elems`: at each position the combination of all elements up to it, from the start of `axis`.
+        A tree like `elems`: each position holds the combination of all elements up to it, from the start of the axis.
 
     Raises:
-        TypeError: `fn` is not a function or returns a tree unlike its arguments; leaves that are not arrays or of two
-            libraries.
-        ValueError: No such axis, arrays of several sizes along it, or on two devices.
+        TypeError: `fn` is not a function or returns a tree unlike its arguments; or leaves are not arrays or belong to
+            two libraries.
+        ValueError: There is no such axis, or the arrays have several sizes along it or are on two devices.
 
     Source: `jax.lax.associative_scan`.
 
@@ -202,7 +203,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         return like.fit(fn(like.tree(a), like.tree(b)))
 
     native = associative_scan.native(*dispatched_by(tuple(parts)))
-    # Counted from the front if that is the same axis for all arrays.
+    # Count the axis from the front if that is the same axis for all arrays.
     where = axes[0] if len(set(axes)) == 1 else axis
     return filled(form, native(combined, tuple(parts), reverse=reverse, axis=where))
 

@@ -1,6 +1,6 @@
-"""Shared code of loops and branches: trees become flat tuples of arrays, and are checked at each step.
+"""Shared code of loops and branches: flattens trees to tuples of arrays, and checks them at each step.
 
-So libraries see functions of arrays alone, and have the same trees.
+Libraries then see only functions of arrays, and all libraries support the same trees.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,19 +25,19 @@ _RANKS: Final = {"unsigned": 0, "signed": 0, "real": 1, "complex": 2}
 
 
 class _PromotedError(Exception):
-    """An initial number of a `Carry` has taken another data type: the loop must restart."""
+    """Tells that an initial number of a `Carry` has another data type, so the loop must restart."""
 
 
 class Carry(Opaque):
     """The carry of a loop: its structure, shapes and data types, which are checked at each step.
 
-    Python numbers become arrays. They are weak, as in promotion: a float gets the data type of the other real arrays,
-    and if a step returns another data type for a number, the loop starts with that. The first step is called with the
-    number itself to find this data type, and the library if the initial carry has no arrays.
+    Python numbers become arrays. They are weak, as in promotion: a float gets the data type of the other real arrays.
+    If a step returns another data type for a number, the loop starts with this type. To find it, the first step is
+    called with the number itself. This call also finds the library if the initial carry has no arrays.
     """
 
     def __init__(self, function: str, name: str, step: str, tree: trees.Tree, others: Sequence[Any] = ()) -> None:
-        """Flatten `tree`, the argument `name`; the results of `step` must be like it."""
+        """Flatten `tree`, the argument `name`. The results of `step` must have the same structure."""
         self.function, self.name, self.step = function, name, step
         found = trees.leaves(tree)
         if len(found) > 1:
@@ -59,7 +59,7 @@ class Carry(Opaque):
             real = any(array_namespace(x).isdtype(x.dtype, "real floating") for x in given)
             self._numbers = {i: x for i, x in enumerate(found) if self._weak[i] and not (isinstance(x, float) and real)}
         self.is_first = bool(self._numbers) or self._like is None
-        """Whether the next step learns the library and the data types of numbers, in `stepped`."""
+        """Whether the next step finds the library and the data types of numbers, in `stepped`."""
         self._kinds = Kinds(self.arrays)
 
     def run(self, loop: Callable[[Arrays], Any]) -> Any:
@@ -84,7 +84,7 @@ class Carry(Opaque):
         """Call the user's function for a step.
 
         Args:
-            call: Takes the carry, and whether the library isn't known yet; returns the function's result.
+            call: Takes the carry, and whether the library is still unknown; returns the function's result.
             arrays: The flat carry.
         """
         if self.is_first:
@@ -136,7 +136,7 @@ class Carry(Opaque):
         raise _PromotedError(self)
 
     def fit(self, tree: trees.Tree) -> Arrays:
-        """Flatten the result of a step, which must be like its argument."""
+        """Flatten the result of a step, which must have the structure, shapes and data types of the carry."""
         same = self._kinds.same(self.skeleton, tree)
         if same is not None:
             return same
@@ -144,7 +144,7 @@ class Carry(Opaque):
         if self._is_empty and not found:
             return self.arrays
         wanted = trees.structure(self.skeleton)
-        if not same_structure(structure, wanted):  # they may differ by data computed from the pattern of a container
+        if not same_structure(structure, wanted):  # data computed from the pattern of a container may differ
             found, structure = flatten_without_plans(tree)
         if not same_structure(structure, wanted):
             raise TypeError(
@@ -155,7 +155,7 @@ class Carry(Opaque):
         changed = [i for i, leaf in enumerate(result) if not _alike(leaf, self.arrays[i])]
         if changed:
             self._promote(result, changed)
-        # NumPy's functions return scalars for arrays of shape (). Otherwise nothing is set, as torch.compile requires.
+        # NumPy's functions return scalars for arrays of shape (). Otherwise set nothing: torch.compile requires it.
         if any(type(leaf) is not type(x) for leaf, x in zip(result, self.arrays)):
             self._kinds = Kinds(result)
         return tuple(result)
@@ -174,7 +174,7 @@ class Carry(Opaque):
                     f"{self.function}: the carry must keep its shapes and data types: {self._path(i)} was "
                     f"{described(before)} and {self.step} made it {described(after)}; {_remedy(before.shape, after)}"
                 )
-        # Converted by `run`: here, inside of the loop, the library may be tracing.
+        # `run` converts them: inside the loop, the library may be tracing.
         self._promoted = {i: result[i].dtype for i in changed}
         raise _PromotedError(self)
 
@@ -183,17 +183,19 @@ class Carry(Opaque):
 
 
 class Kinds:
-    """The classes, data types and shapes of arrays, by which each step of a loop in Python recognises the next ones."""
+    """The classes, data types and shapes of arrays: by these, a loop in Python recognises the results of its steps."""
 
     __slots__ = ("_kinds",)
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        # Not the arrays themselves, which may be tracers and would leak.
+        # Do not store the arrays themselves: they may be tracers and would leak.
         self._kinds = [(type(x), x.dtype, x.shape) for x in arrays]
 
     def same(self, skeleton: trees.Tree, tree: trees.Tree) -> "Arrays | None":
-        """Return the arrays of a tree of this structure and these kinds: of one array, or a flat tuple; else None."""
-        if type(skeleton) is _Placeholder:  # the carry of most loops, without another loop
+        """Return the arrays of a tree if it has this structure and these kinds, and is one array or a flat tuple; else
+        None.
+        """
+        if type(skeleton) is _Placeholder:  # the carry of most loops; saves a loop over the leaves
             kind, dtype, shape = self._kinds[0]
             is_same = type(tree) is kind and (tree.dtype is dtype or tree.dtype == dtype) and tree.shape == shape
             return (tree,) if is_same else None
@@ -213,10 +215,10 @@ class Kinds:
 
 
 class Results(Opaque):
-    """The outputs of a function in addition to its carry: trees of arrays that are alike each time, flattened."""
+    """The outputs of a function besides its carry: flattened trees of arrays, of the same structure each time."""
 
     def __init__(self, function: str, what: str, like: Array | None) -> None:
-        """Take the name of the trees in messages, `what`, and an array whose library numbers get, `like`."""
+        """Take the name of the trees for messages, `what`, and `like`: numbers become arrays of its library."""
         self.function, self.what, self._like = function, what, like
         self._skeleton: trees.Tree = None
         self._called = False
@@ -224,7 +226,7 @@ class Results(Opaque):
         self._kinds = Kinds(())
 
     def flatten(self, tree: trees.Tree) -> Arrays:
-        """Flatten a tree, which must be like the previous ones."""
+        """Flatten a tree, which must have the structure of the previous ones."""
         same = self._kinds.same(self._skeleton, tree) if self._called else None
         if same is not None:
             return same
@@ -233,7 +235,7 @@ class Results(Opaque):
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
         if not self._called:
-            # Not the arrays themselves, which may be tracers and would leak.
+            # Do not store the arrays themselves: they may be tracers and would leak.
             self._described = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
             self._called, self._skeleton, self._kinds = True, skeleton(tree), Kinds(arrays)
         wanted = trees.structure(self._skeleton)
@@ -256,8 +258,8 @@ class Results(Opaque):
 def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> trees.Tree:
     """Return the structure of a tree as a tree of its leaves' numbers.
 
-    Leaves for which `keep` holds stay. torch.compile passes such a tree between traced and untraced code, but not a
-    structure of optree's.
+    Keep the leaves for which `keep` holds. torch.compile passes such a tree between traced and untraced code, but not a
+    structure of optree.
     """
     found, structure = trees.flatten(tree)
     numbers = count()
@@ -272,7 +274,7 @@ def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
 
 
 def filler(skeleton: trees.Tree) -> Callable[[Sequence[Array]], trees.Tree]:
-    """Return a function that replaces the leaves of a tree by arrays: what a loop in Python does at every step."""
+    """Return a function that replaces the leaves of a tree by arrays. Loops in Python call it at every step."""
     if type(skeleton) is _Placeholder:
         return itemgetter(0)
     if skeleton and type(skeleton) is tuple and _FLAT.issuperset(map(type, skeleton)):
@@ -315,7 +317,7 @@ def one_library(function: str, **arguments: Sequence[Array]) -> None:
 
 
 def dispatched_by(arrays: Arrays) -> Arrays:
-    """Return the arrays whose types select the implementation of a loop: one, if all have one type.
+    """Return the arrays whose types select the implementation of a loop: one, if all have the same type.
 
     If a transformation traces some of them, it must trace the loop.
     """
@@ -358,7 +360,9 @@ def _holds(kind: str | None, number: Any) -> bool:
 
 
 def promotes(x: Array, dtype: DType) -> bool:
-    """Return whether a number, as an array, can be converted to a data type: by its kind, as Python numbers are."""
+    """Return whether a number, given as an array, can be converted to a data type. Its kind decides, as for Python
+    numbers.
+    """
     xp = array_namespace(x)
     before, after = checks.kind(xp, x.dtype), checks.kind(xp, dtype)
     if before is None or after is None or "bool" in (before, after):

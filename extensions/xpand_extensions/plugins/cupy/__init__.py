@@ -1,4 +1,4 @@
 """Native implementations on CuPy."""
 
 SPARSE = ("cupyx",)
-"""The modules that the classes of its sparse arrays come from."""
+"""The modules that define CuPy's sparse matrices."""

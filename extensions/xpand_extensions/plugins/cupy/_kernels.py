@@ -1,9 +1,8 @@
-"""Elementwise operations on CuPy arrays, several in one kernel.
+"""Kernels for CuPy that compute several elementwise operations at once.
 
-A kernel is text: a line of C++ for each operation, in the same data types and with the same special cases as CuPy's own
-kernels have, and without multiplications and additions contracted to one, so that values are those of the operations
-one by one. Operations whose kernels have more than a line (complex numbers, half precision, remainders, shifts) stay
-separate.
+A kernel is C++ code with one line for each operation. Its lines use the data types and special cases of CuPy's own
+kernels. Contraction of multiplications and additions is off, so the values are those of the separate operations. Some
+operations need more than a line (complex numbers, half precision, remainders, shifts) and stay separate.
 """
 
 import math
@@ -20,7 +19,7 @@ MakeKernel: TypeAlias = Callable[..., Callable[..., Any]]
 """`cupy.ElementwiseKernel`, or a class with its signature."""
 
 MOST_ARRAYS: Final = 32
-"""The maximum number of inputs and outputs of a kernel; larger groups are divided."""
+"""The maximum number of inputs and outputs of a kernel. Larger groups are divided."""
 OPTIONS: Final = ("--fmad=false",)
 
 C_TYPES: Final = {
@@ -78,7 +77,7 @@ _OF_INTEGERS: Final = {
     "maximum": "{a} > {b} ? {a} : {b}",
     "minimum": "{a} < {b} ? {a} : {b}",
 }
-"""The same for integers. Sums and products are computed in an unsigned type U, for which overflow is defined."""
+"""The same for integers. Sums and products are computed in an unsigned type U, whose overflow is defined."""
 
 _OF_BOOLS: Final = {
     **dict.fromkeys(("bitwise_invert", "logical_not"), "!{a}"),
@@ -106,10 +105,10 @@ _PREDICATES: Final = {
 
 
 class Kernels(Backend):
-    """Computes elementwise operations with results of one shape in one kernel."""
+    """Several elementwise operations in one kernel, with results of one shape."""
 
     def __init__(self, make: MakeKernel) -> None:
-        """Make kernels by `make`."""
+        """Store `make`, which compiles kernels."""
         self.make = make
 
     def accepts(self, equation: Equation) -> bool:
@@ -133,7 +132,7 @@ class Kernels(Backend):
         return program(graph, [step for each in halves for step in steps_of(each, self)])
 
     def kernel(self, graph: Graph) -> Callable[..., Any]:
-        """Make one kernel of a group."""
+        """Make the kernel of a group."""
         names = {x: f"x{k}" for k, x in enumerate(graph.inputs)} | {x: f"y{k}" for k, x in enumerate(graph.outputs)}
         lines = []
         for k, equation in enumerate(graph.equations):
@@ -147,11 +146,11 @@ class Kernels(Backend):
 
 
 def line(equation: Equation, names: Sequence[str]) -> str | None:
-    """Write an operation on variables of these names as an expression; None where it has none.
+    """Write an operation on named variables as an expression. Return None if the operation has none.
 
     Args:
         equation: The operation.
-        names: The name of the variable for each of its inputs; unused for a number.
+        names: The name of the variable of each input; unused for numbers.
     """
     name, result = equation.op.name, _name(equation.outputs[0])
     types = [_name(x) for x in equation.inputs if isinstance(x, Variable)]
@@ -177,7 +176,7 @@ def line(equation: Equation, names: Sequence[str]) -> str | None:
 
 
 def _table(name: str, result: str, types: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Choose the table of an operation, and the data type of its operands."""
+    """Choose the table of an operation and the data type of its operands."""
     if name in _COMPARISONS:
         return _COMPARISONS, str(np.result_type(*types))
     if name in _PREDICATES:
@@ -197,13 +196,13 @@ def _clipped(equation: Equation, names: Sequence[str], result: str) -> str | Non
             continue
         if bound is None:
             return None
-        # The bound comes first: it wins if it is NaN, and x wins if they are equal.
+        # Test the bound first: it wins if it is NaN, and x wins if both are equal.
         x = f"({table[which].format(a=bound, b=x)})"
     return x
 
 
 def _operands(equation: Equation, names: Sequence[str], types: Sequence[str]) -> list[str | None]:
-    """Write the inputs of an operation in a data type; None for numbers that don't fit it."""
+    """Write the inputs of an operation in a data type; None if a number doesn't fit it."""
     return [
         f"(({C_TYPES[each]}){name})" if isinstance(x, Variable) else _number(x, each)
         for x, name, each in zip(equation.inputs, names, types)

@@ -23,7 +23,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
         try:
             made = cp.from_dlpack(x)
         except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-            # It lies on the host, or its library exports nothing.
+            # The values are on the host, or their library exports nothing.
             if copy is False:
                 raise copy_needed(f"CuPy does not take the memory by DLPack ({error})") from error
         else:
@@ -42,8 +42,8 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
         raise ValueError("from_pointer: the memory is read-only, and CuPy has no read-only arrays")
     kind, _, number = memory.device.partition(":")
     if kind != "cuda":
-        raise ValueError(f"from_pointer: arrays of CuPy are on a GPU, and the memory is on {memory.device}")
-    # With negative strides, the memory begins before the first element.
+        raise ValueError(f"from_pointer: CuPy takes only memory on a GPU, and this memory is on {memory.device}")
+    # With negative strides, the memory starts before the first element.
     before = sum(-step * (size - 1) for step, size in zip(memory.strides, memory.shape) if step < 0 and size)
     after = sum(step * (size - 1) for step, size in zip(memory.strides, memory.shape) if step > 0 and size)
     span = before + after + memory.itemsize

@@ -1,4 +1,4 @@
-"""CuPy's devices: GPUs, of CUDA or of ROCm."""
+"""CuPy's devices: GPUs with CUDA or ROCm."""
 
 from contextlib import AbstractContextManager
 from functools import partial
@@ -11,7 +11,7 @@ from xpand._settings import ThreadSwitch
 from ...devices._info import DeviceFacts, DeviceInfo, MemoryStats
 
 _NO_DEVICE: Final = (35, 100)
-"""CUDA's error codes for a missing driver, a driver that is too old, and a missing GPU."""
+"""CUDA's error codes for a missing driver, an old driver, and a missing GPU."""
 
 
 def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:

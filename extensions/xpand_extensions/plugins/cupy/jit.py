@@ -1,4 +1,4 @@
-"""Compilation on CuPy: by tracing, with several elementwise operations in one kernel."""
+"""Compilation on CuPy: traces the function and combines elementwise operations in kernels."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from ._kernels import Kernels
 class _OnDevice(Kernels):
     @staticmethod
     def signature(leaves: Sequence[Any]) -> Hashable:
-        # Arrays that the function makes from nothing are on the device that is current while it is traced.
+        # Arrays that the function creates are on the device that is current while it is traced.
         return runtime.getDevice(), Kernels.signature(leaves)
 
 

@@ -1,4 +1,4 @@
-"""Linear algebra on CuPy: its views of diagonals. The rest is generic, products of matrices by cuBLAS."""
+"""Linear algebra on CuPy: views of diagonals. The rest is generic, with products of matrices by cuBLAS."""
 
 import cupy as cp
 

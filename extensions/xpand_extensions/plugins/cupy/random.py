@@ -1,4 +1,4 @@
-"""Random numbers on CuPy: its own generators."""
+"""Random numbers on CuPy, by its own generators."""
 
 from typing import Any
 

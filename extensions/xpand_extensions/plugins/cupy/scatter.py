@@ -1,7 +1,7 @@
-"""Scatter and segment reductions on CuPy: cupyx.scatter_add, scatter_min and scatter_max.
+"""Scatter and segment reductions on CuPy, by cupyx.scatter_add, scatter_min and scatter_max.
 
-Their order differs from run to run, so sums of floating-point numbers differ in the last digits. `set` keeps the last
-of several values nevertheless. They wrap indices out of bounds, which are therefore checked first.
+These process elements in an order that differs from run to run, so sums of floating-point numbers differ in the last
+digits. `set` still keeps the last of several values. They wrap indices out of bounds, so indices are checked first.
 """
 
 import math
@@ -22,8 +22,8 @@ from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
 _SCATTER: Final = {"add": cupyx.scatter_add, "min": cupyx.scatter_min, "max": cupyx.scatter_max}
 
-# CUDA's atomic operations have few integer types. A sum may use any wider type, or the unsigned type of the same width:
-# its lowest bits are the same.
+# CUDA's atomic operations support few integer types. A sum may use any wider type, or the unsigned type of the same
+# width: the lowest bits are the same.
 _SMALL: Final = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 _ADD_AS: Final = _SMALL | {"int64": "uint64"}
 _ORDER_AS: Final = _SMALL | {"bool": "int32", "float16": "float32"}
@@ -36,7 +36,7 @@ class CupyAt(GenericAt):
     __slots__ = ()
 
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
-        # One more row takes the dropped values.
+        # Dropped values go to an additional row.
         table = cp.concatenate([table, cp.zeros((1, rows.width), dtype=table.dtype)])
         if operation == "set":
             order = cp.arange(1, len(rows.index) + 1, dtype=cp.uint64)
@@ -56,9 +56,9 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _combine(table: Array, index: Array, values: Array, operation: str) -> Array:
-    """Update rows of a table by the sum, minimum or maximum with all values for them."""
+    """Update rows of a table by their sum, minimum or maximum with all values for them."""
     dtype = table.dtype
-    if dtype.kind == "c":  # only sums: the two parts become separate columns, which the kernel supports
+    if dtype.kind == "c":  # for sums only: the kernel supports separate columns for the real and the imaginary part
         part = dtype.char.lower()
         table, values = (cp.ascontiguousarray(x).view(part) for x in (table, values))
         return _scattered(table, index, values, operation).view(dtype)
@@ -66,7 +66,7 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
         wide = _ADD_AS.get(dtype.name, dtype.name)
         return _scattered(table.astype(wide), index, values.astype(wide), operation).astype(dtype)
     if dtype == cp.int64:
-        # As unsigned numbers, with the highest bit flipped, they are in the same order.
+        # Read as unsigned numbers with the highest bit flipped, they have the same order.
         high = cp.uint64(_HIGHEST)
         unsigned = _scattered(table.view(cp.uint64) ^ high, index, values.view(cp.uint64) ^ high, operation)
         return (unsigned ^ high).view(dtype)
@@ -74,7 +74,7 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
     result = _scattered(table.astype(wide), index, values.astype(wide), operation).astype(dtype)
     if dtype.kind != "f":
         return result
-    # The atomic minimum and maximum of a number and NaN is the number.
+    # The atomic minimum and maximum of a number and NaN return the number.
     missing = _scattered(cp.isnan(table).astype(cp.int32), index, cp.isnan(values).astype(cp.int32), "max")
     return cp.where(missing > 0, cp.asarray(math.nan, dtype=dtype), result)
 

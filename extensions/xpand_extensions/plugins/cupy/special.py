@@ -1,4 +1,4 @@
-"""Special functions on CuPy: its own kernels."""
+"""Special functions on CuPy, by its own kernels."""
 
 import cupy as cp
 import cupyx

@@ -1,1 +1,1 @@
-"""Capabilities with implementations for Dask: by blocks."""
+"""Implementations on Dask, by blocks."""

@@ -25,7 +25,7 @@ def bitcast(x: Array, /, dtype: DType) -> Array:
 
 
 def _by_blocks(function: F) -> F:
-    """Make a function of arrays run on their blocks."""
+    """Return a function that applies `function` to blocks."""
 
     @wraps(function)
     def run(x: Array, *others: Array) -> Any:

@@ -1,4 +1,4 @@
-"""Conversion from and to Dask: values are computed, and become one chunk."""
+"""Conversion from and to Dask. Export computes the values; import makes one chunk."""
 
 from typing import Any, Final
 
@@ -24,5 +24,5 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
     if copy is False:
         raise copy_needed("Dask copies arrays")
-    # Without a name computed from all values, which would take longer than the rest.
+    # Use no name computed from all values: that would take longer than the rest.
     return da.from_array(export(x, to_host=True), chunks=-1, name=False)

@@ -1,4 +1,4 @@
-"""Convolutions on Dask: each block of the result by the blocks' library, from its part of the input.
+"""Convolutions on Dask: the blocks' library computes each block of the result from its part of the input.
 
 The generic version would make a task for each tap and block.
 """
@@ -43,7 +43,7 @@ def _block(what: Geometry, x: Array, kernel: Array, positions: tuple[tuple[int, 
         start, stop = first * stride - low, (end - 1) * stride + span - low
         inside = slice(min(max(start, 0), size), min(max(stop, 0), size))
         key.append(inside)
-        # A block that is only padding has all of it on one side.
+        # If a block is only padding, put all of it on one side.
         before = min(max(-start, 0), stop - start)
         padding.append((before, stop - start - before - (inside.stop - inside.start)))
     part = x[(..., *key)].rechunk(dict.fromkeys(range(2, x.ndim), -1))

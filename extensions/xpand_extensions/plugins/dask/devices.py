@@ -1,4 +1,4 @@
-"""Dask's device is the CPU. The devices of other libraries' blocks are known when they are computed."""
+"""Dask's only device is the CPU. The devices of other libraries' blocks are unknown until they are computed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Counts and histograms on Dask: each block by its own library, then the sum of the blocks' counts."""
+"""Counts and histograms on Dask: each block's library counts, then the counts of all blocks are summed."""
 
 from functools import partial
 from typing import Any

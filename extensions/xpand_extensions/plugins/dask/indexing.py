@@ -1,4 +1,4 @@
-"""Indexing on Dask, if the generic version would make too many tasks or needs an unknown size."""
+"""Indexing on Dask, where the generic version would make too many tasks or needs an unknown size."""
 
 from typing import Any
 
@@ -37,5 +37,5 @@ def repeat(
 
 
 def _repeat_block(x: Array, repeats: Array, *, axis: int, total: int) -> Any:
-    # Only now a number is known to be negative: it counts as 0.
+    # Only here a number turns out to be negative. It counts as 0.
     return facade.repeat(x, repeats.clip(0), axis=axis, total_repeat_length=total)

@@ -1,4 +1,4 @@
-"""Interpolation on Dask: each block of positions by its own library, in a grid of one block."""
+"""Interpolation on Dask: each block of positions by its own library, with the whole grid in one block."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Functions of the host on Dask: separate tasks, which run when results that depend on them are computed."""
+"""Host functions on Dask: separate tasks, which run when results that depend on them are computed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +25,6 @@ def pure_callback(function: Any, result_shape_dtypes: Any, /, *args: Array, **op
 
 
 def _called(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *arrays: Any) -> list[Any]:
-    found = [np.array(x) for x in function(*arrays)]  # copies: the function may return its argument, or keep it
+    found = [np.array(x) for x in function(*arrays)]  # copy the arrays: the function may return or store its argument
     of_shapes(found, shapes)
     return found

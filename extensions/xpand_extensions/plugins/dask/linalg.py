@@ -1,4 +1,4 @@
-"""Linear algebra on Dask: products block by block, factorisations of whole matrices in blocks of the stack."""
+"""Linear algebra on Dask: products block by block; factorisations by blocks of the stack, with whole matrices."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
-    # Dask sums the blocks' small integers in wider ones.
+    # For small integers, Dask sums the blocks in a wider type.
     return da.einsum(step.subscripts, x1, x2).astype(x1.dtype)
 
 
@@ -72,7 +72,7 @@ def logm(x: Array, /) -> Array:
 
 
 def _solve(function: Any, signature: str, factors: Sequence[Array], b: Array, **options: Any) -> Array:
-    """Solve with whole matrices; a vector is a matrix of one column, or one row."""
+    """Solve with whole matrices. A vector is a matrix with one column or one row."""
     is_vector, left = b.ndim == 1, options.get("left_side", True)
     if is_vector:
         b = b[:, None] if left else b[None, :]
@@ -91,7 +91,7 @@ def _over_stacks(
     sizes: dict[str, int] | None = None,
     **options: Any,
 ) -> Any:
-    """Apply a facade to the blocks of stacks; `signature` is that of a generalised ufunc."""
+    """Apply a facade to the blocks of stacks; `signature` is the signature of a generalised ufunc."""
     inputs = signature.partition("->")[0].strip("()").split("),(")
     cores = [len(axes.split(",")) for axes in inputs]
     whole = _stacks_alike([_whole(x, core) for x, core in zip(arrays, cores)], cores)
@@ -102,8 +102,8 @@ def _over_stacks(
 
 
 def _stacks_alike(arrays: Sequence[Array], cores: Sequence[int]) -> list[Array]:
-    """Rechunk the stacks of several arrays, which broadcast, to the same blocks."""
-    # Axes are numbered from the last one of the stack; each array has its own matrix axes.
+    """Rechunk several stacks that broadcast, so that their blocks match."""
+    # Number the axes from the last one of the stack; each array has its own matrix axes.
     labels = [
         [(number, axis) if axis >= x.ndim - core else x.ndim - core - axis for axis in range(x.ndim)]
         for number, (x, core) in enumerate(zip(arrays, cores))
@@ -115,6 +115,6 @@ def _stacks_alike(arrays: Sequence[Array], cores: Sequence[int]) -> list[Array]:
 def _whole(x: Array, core: int) -> Array:
     """Merge the last axes into one chunk."""
     if x.size == 0:
-        # Dask divides by the sizes when it rechunks; there are no values to keep.
+        # Dask divides by sizes when it rechunks. An empty array has no values to keep.
         return da.zeros_like(x, chunks=x.shape)
     return merge(x, range(x.ndim - core, x.ndim))

@@ -1,4 +1,4 @@
-"""Progress of Dask's local schedulers, task by task."""
+"""The progress of Dask's local schedulers, task by task."""
 
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any

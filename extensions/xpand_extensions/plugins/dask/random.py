@@ -1,4 +1,4 @@
-"""Random numbers on Dask: by chunks."""
+"""Random numbers on Dask, by chunks."""
 
 import math
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..
     if not size:
         return da.zeros(shape, dtype=dtype)
     row = size // shape[0] if shape else 1
-    # Whole rows, so that no chunk is cut by the shape.
+    # Chunks are whole rows, so the shape cuts no chunk.
     (sizes,) = da.core.normalize_chunks("auto", shape=(size,), dtype=dtype)
     length = min(size, max(sizes[0] // row, 1) * row)
     starts = da.arange(0, size, length, chunks=1, dtype=np.int64)
@@ -94,7 +94,7 @@ def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..
 
 
 def _of_keys(key: Array, shape: Any, dtype: Any, finish: Callable[..., None], each: tuple[int, ...] = ()) -> Array:
-    """Make the numbers of each key: all numbers of a key in one chunk, with as many keys as fit."""
+    """Make the numbers of each key. All numbers of a key are in one chunk, with as many keys as fit."""
     lead, new = key.shape[:-1], (*shape, *each)
     chunks = da.core.normalize_chunks((*("auto" for _ in lead), *((n,) for n in new)), (*lead, *new), dtype=dtype)
     axis = len(lead)
@@ -130,7 +130,7 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
 
 
 def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:
-    """Call a function with keys and their parameters; axes after the common ones stay whole."""
+    """Call a function with keys and their parameters. Axes after the common ones are in one chunk."""
     last = parameters[-1]
     axes = tuple(range(last.ndim))
     whole = dict.fromkeys(axes[shared:], -1)

@@ -1,7 +1,7 @@
 """Scatter and segment reductions on Dask: by blocks, each by its own library.
 
-The generic version sorts, for which Dask needs very many tasks: 33,000 for 1,800 rows. Segments are reduced block by
-block, then the blocks' results. A scatter needs the indexed axes, and its indices, in one block.
+The generic version sorts, which takes very many tasks on Dask: 33,000 for 1,800 rows. Segments are reduced in each
+block, then the blocks' results are combined. A scatter needs the indexed axes, and its indices, in one block.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _OF_A_BLOCK: Final = {
     "min": facade.segment_min,
     "max": facade.segment_max,
 }
-# In the values' own data type: a sum of blocks is no wider than a sum within one.
+# Sum in the values' own data type: a sum of blocks is no wider than a sum within a block.
 _OF_BLOCKS: Final = {
     "add": lambda x: xp.sum(x, axis=0, dtype=x.dtype),
     "multiply": lambda x: xp.prod(x, axis=0, dtype=x.dtype),
@@ -55,7 +55,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
 
 
 def _reduce_block(values: Array, ids: Array, *, what: Reduction) -> Any:
-    # "drop": an id equal to `num_segments` stands for one out of bounds.
+    # "drop": an id out of bounds becomes `num_segments`.
     reduce = _OF_A_BLOCK[what.combination]
     return reduce(values, ids, num_segments=what.num_segments, mode="drop")[None, ...]
 
@@ -108,7 +108,7 @@ def _by_blocks(
     values: tuple[Any, tuple[int, ...]],
     **options: Any,
 ) -> Array:
-    """Scatter into each block of `x`. The axes of other arrays have names, those of `x` numbers."""
+    """Scatter into each block of `x`. Axes of `x` have numbers, and those of other arrays have names."""
     sizes = dict(enumerate(x.shape))
     index, names = indices
     sizes |= {name: size for name, size in zip(names, index.shape) if name >= x.ndim}
@@ -129,7 +129,7 @@ def _by_blocks(
         value_names,
         concatenate=True,
         meta=da.utils.meta_from_array(x),
-        mode="drop",  # an index equal to the size stands for one out of bounds
+        mode="drop",  # an index out of bounds becomes the size
         **options,
     )
 

@@ -1,4 +1,4 @@
-"""Order among values on Dask: each function on one block along the axis, by the block's own library."""
+"""Order among values on Dask: the block's library runs each function on one block along the axis."""
 
 import math
 from typing import Any
@@ -36,7 +36,7 @@ def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
 
 
 def _along(x: Array, position: int, function: Any, size: int, dtype: DType, /, *args: Any, **options: Any) -> Array:
-    """Apply a function to blocks that hold a whole axis, whose size changes."""
+    """Apply a function to blocks that hold a whole axis. The size of this axis changes."""
     x = x.rechunk({position: -1})
     chunks = tuple((size,) if i == position else sizes for i, sizes in enumerate(x.chunks))
     meta = da.utils.meta_from_array(x, dtype=dtype)

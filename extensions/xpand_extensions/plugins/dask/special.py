@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _blockwise(function: F) -> F:
-    """Make a function of arrays run on their blocks, which broadcast as the arrays would."""
+    """Return a function that applies `function` to blocks, which broadcast as the arrays do."""
 
     @wraps(function)
     def run(*arrays: Any) -> Any:

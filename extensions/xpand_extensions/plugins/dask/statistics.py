@@ -1,6 +1,6 @@
 """Statistics on Dask: each block by its own library, and Dask's cumulative reductions.
 
-The generic versions sort, or pass over the array log(size) times, which takes very many tasks.
+The generic versions sort, or pass over the array log(size) times. Both take very many tasks.
 """
 
 from functools import partial
@@ -40,7 +40,7 @@ def _quantile(
 
 
 def _of_a_block(x: Array, q: Array, *, function: Any, method: Any) -> Array:
-    # Fractions out of bounds, which the facade could not check, give NaN.
+    # Fractions out of bounds give NaN: the facade can't check lazy ones.
     found = function.native(x)(x, q, axis=(x.ndim - 1,), method=method)
     return found.transpose(*range(1, found.ndim), 0)
 

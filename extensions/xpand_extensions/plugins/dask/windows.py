@@ -1,4 +1,4 @@
-"""Windows on Dask: each block by its own library, with the elements of later blocks that its windows reach."""
+"""Windows on Dask: each block by its own library, together with the elements of later blocks in its windows."""
 
 from collections.abc import Callable
 from functools import partial
@@ -41,14 +41,14 @@ def _apply(function: Callable[..., Any], window_shape: Any, options: dict[str, A
 
 
 def _of_blocks(x: Array, steps: tuple[Pass, ...], of_block: Callable[[Array], Any], new: tuple[int, ...] = ()) -> Array:
-    """Apply a window function to each block with a stride of 1; then select windows by the strides."""
+    """Apply a window function with stride 1 to each block, then select windows by the strides."""
     depth = {each.axis: each.span - 1 for each in steps}
     counts = [x.shape[k] - depth.get(k, 0) for k in range(x.ndim)]
     if any(count <= 0 for k, count in enumerate(counts) if k in depth):
         shape = [max(count, 0) for count in counts]
         empty = da.zeros((*shape, *new), dtype=x.dtype)
         return _strided(empty, steps)
-    # A block must hold the elements that the previous block's windows need, and the last block a window.
+    # A block must hold the elements that windows of the previous block need. The last block must hold a whole window.
     chunks = [ensure_minimum_chunksize(depth[k] + 1, c) if k in depth else c for k, c in enumerate(x.chunks)]
     x = x.rechunk(tuple(chunks))
     lengths = [(*c[:-1], c[-1] - depth.get(k, 0)) for k, c in enumerate(x.chunks)]

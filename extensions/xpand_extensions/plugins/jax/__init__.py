@@ -1,4 +1,4 @@
 """Native implementations on JAX."""
 
 SPARSE = ("jax",)
-"""The modules that the classes of its sparse arrays come from."""
+"""The modules that define JAX's sparse arrays."""

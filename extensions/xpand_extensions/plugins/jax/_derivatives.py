@@ -1,4 +1,4 @@
-"""Functions with custom derivatives: JAX's derivatives of long formulas take long to compile, and lose digits."""
+"""Functions with custom derivatives: JAX's derivatives of long formulas compile slowly and lose digits."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def compiled(
 
 
 def with_derivatives_of(other: Callable[..., Array], function: Callable[..., Array]) -> Callable[..., Array]:
-    """Compile a function with the values of one and the derivatives of another."""
+    """Compile `function` with the derivatives of `other`."""
     known = jax.custom_jvp(function)
 
     known.defjvp(lambda primals, tangents: jax.jvp(other, primals, tangents))

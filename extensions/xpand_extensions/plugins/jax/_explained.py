@@ -20,10 +20,9 @@ _LEAF: Final = re.compile(r"\bleaves\[(\d+)\]")
 
 
 def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function to be traced by the transformation `name`, whose errors are in the user's terms.
+    """Return `function`, traced by the transformation `name`, with errors in the user's terms.
 
-    JAX's own message names its functions and arguments, which are a plug-in's. The error
-    stays JAX's, of the same type.
+    JAX's own message names functions and arguments of the plug-in. The error keeps its type.
     """
 
     @wraps(function)
@@ -44,7 +43,7 @@ def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
     from xpand_extensions._where import location_of
 
-    if getattr(error, "is_explained", False):  # by a transformation inside
+    if getattr(error, "is_explained", False):  # explained by an inner transformation
         return
     message = str(error)
     argument_of = getattr(function, "argument_of", None)

@@ -34,7 +34,7 @@ def mesh_sizes(mesh: Any) -> dict[str, int]:
 
 
 def sharding(mesh: Any, axes: Sequence[Any]) -> Any:
-    """Return the sharding of an array whose axes are split over these axes of a mesh."""
+    """Return the sharding of an array whose axes are split over the given axes of a mesh."""
     explicit = [name for name, kind in zip(mesh.axis_names, mesh.axis_types) if kind == AxisType.Explicit]
     if explicit:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Values that compiled functions get next to arrays, on the same devices."""
+"""Values that are passed to compiled functions together with arrays, on the same device."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from xpand.extend import LibraryArray as Array
 
 
 def argument(value: Any, dtype: Any) -> Any:
-    """Make an array of a value to be passed to a function of JAX, with arrays on any device.
+    """Convert a value to an array that JAX accepts together with arrays on any device.
 
-    Python numbers become NumPy's: JAX puts these on the device of the others. `jnp.asarray` would put them on the
-    default device, from which they would have to be copied.
+    Python numbers become NumPy arrays: JAX puts these on the device of the other arrays. `jnp.asarray` would put them
+    on the default device, and they would have to be copied.
     """
     if isinstance(value, (jax.Array, jax.core.Tracer)):
         return jnp.asarray(value, dtype=dtype)
@@ -24,7 +24,7 @@ def argument(value: Any, dtype: Any) -> Any:
 
 
 def placed_like(x: Array, values: Any) -> Array:
-    """Put NumPy's values on the device of an array that is committed to one."""
+    """Put NumPy's values on the device of `x` if `x` is committed to one."""
     if is_concrete(x) and x.committed and len(x.devices()) == 1:
         return jax.device_put(values, x.device)
     return jnp.asarray(values)

@@ -1,4 +1,4 @@
-"""Division on JAX, compiled: eager, it would be many small operations."""
+"""Division on JAX, compiled: run eagerly, it would be many small operations."""
 
 import jax
 

@@ -1,4 +1,4 @@
-"""The bits of integers on JAX: XLA's own operations, whose shifts accept any number of positions."""
+"""The bits of integers on JAX, by XLA's operations. Their shifts accept any number of positions."""
 
 from functools import partial
 from typing import Any

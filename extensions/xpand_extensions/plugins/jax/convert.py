@@ -39,7 +39,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def _is_wide(dtype: Any) -> bool:
-    """Return whether JAX has a data type only with 64-bit types enabled. Finding its name is slow."""
+    """Return whether JAX needs 64-bit types enabled for a data type. The answer is cached: finding the name is slow."""
     key = (type(dtype), dtype)
     if key not in _wide:
         _wide[key] = name_of(dtype) in ("int64", "uint64", "float64", "complex128")
@@ -51,17 +51,17 @@ def _from_numpy(x: Any, copy: bool | None) -> Any:
         try:
             return jax.dlpack.from_dlpack(x, copy=copy)
         except (BufferError, RuntimeError, ValueError):
-            pass  # strides with gaps, data types that NumPy does not export: these are converted below
+            pass  # the code below converts strides with gaps, and data types that NumPy does not export
     if not hasattr(jnp, x.dtype.name):
         raise no_dtype("JAX", x.dtype)
     # The array stays on the host even if a GPU is the default.
     device = None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
     if copy:
         return jnp.array(x, copy=True, device=device)
-    # Shares memory that starts at a multiple of 64 bytes and has no gaps, even if it is read-only.
+    # JAX shares memory that starts at a multiple of 64 bytes and has no gaps, even if it is read-only.
     made = jax.device_put(x, device)
     if copy is False and x.size and made.unsafe_buffer_pointer() != x.ctypes.data:
-        raise copy_needed("JAX takes memory without gaps that begins at a multiple of 64 bytes, and this isn't")
+        raise copy_needed("JAX shares only memory that starts at a multiple of 64 bytes and has no gaps")
     return made
 
 
@@ -69,7 +69,7 @@ def _from_dlpack(x: Any, copy: bool | None) -> Any:
     try:
         made = jax.dlpack.from_dlpack(x, copy=False if copy is False else None)
     except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        # Strides with gaps, and devices or data types that JAX doesn't have, are refused in all these ways.
+        # JAX raises any of these for strides with gaps, and for devices or data types that it lacks.
         if copy is False:
             raise copy_needed(f"JAX does not take the memory by DLPack ({error})") from error
         return _from_numpy(export(x, to_host=True), copy)
@@ -93,7 +93,7 @@ def pointer(x: Array, /) -> Pointer:
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
     if memory.device != "cpu":
         raise ValueError(
-            f"from_pointer: JAX takes memory on the host alone, and this is on {memory.device}; make an array of CuPy "
-            "or PyTorch over it, and convert that"
+            f"from_pointer: JAX takes only memory on the host, and this memory is on {memory.device}; make an array of "
+            "CuPy or PyTorch over it, and convert that"
         )
     return imported(pointed(memory, xp="numpy"), copy=False)

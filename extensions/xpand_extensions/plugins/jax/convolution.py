@@ -1,4 +1,4 @@
-"""Convolutions on JAX: XLA's own, compiled, in full precision."""
+"""Convolutions on JAX: XLA's, compiled, in full precision."""
 
 from functools import partial
 

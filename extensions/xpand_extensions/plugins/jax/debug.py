@@ -1,4 +1,4 @@
-"""Values for functions of the host on JAX."""
+"""Values for host functions on JAX."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""JAX's devices: those of every platform, of all processes."""
+"""JAX's devices: all devices of every platform, of all processes."""
 
 from contextlib import AbstractContextManager
 from functools import partial
@@ -43,7 +43,7 @@ def _platforms() -> list[str]:
 
 
 def _word(device: Any) -> str:
-    """Return the platform's own name: JAX calls both CUDA's and AMD's devices "gpu"."""
+    """Return the platform's own name: JAX calls the devices of CUDA and of AMD "gpu"."""
     if device.platform != "gpu":
         return str(device.platform)
     return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
@@ -71,7 +71,7 @@ def move(x: Any, device: Any, /, *, copy: bool | None = None) -> Any:
             raise ValueError(
                 f"to_device: copy=False, but the array lies on {x.device}, and has to be copied to {device}"
             )
-    # An uncommitted array becomes committed to its device, and keeps its memory.
+    # An uncommitted array becomes committed to its device and keeps its memory.
     return jax.device_put(x, device, may_alias=False if copy else None)
 
 

@@ -29,7 +29,7 @@ def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: An
 
 def _extremes(x: Array) -> tuple[int, int]:
     if x.size and is_on_cpu(x):
-        # Without a copy, and six times faster than XLA's minimum and maximum.
+        # This needs no copy, and is six times faster than XLA's minimum and maximum.
         values = np.asarray(x)
         return int(values.min()), int(values.max())
     return pieces.extremes(x)
@@ -40,7 +40,7 @@ def histogram(x: Array, /, bins: Any = 10, *, range: Any = None, weights: Any = 
         return Histogram(_histogram(x, bins, weights, False, density)[0], bins)
     if range is None:
         edges = histogram_bin_edges(x, bins)
-    else:  # the compiled function puts them on the device of `x`, ten times as fast as JAX does otherwise
+    else:  # the compiled function puts them on the device of `x`, ten times faster than JAX does
         edges = _edges_of_range(bins, range, pieces.real_dtype(xp, x))
     return Histogram(*_histogram(x, edges, weights, True, density))
 
@@ -61,7 +61,7 @@ def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, floa
 
 
 def _edges_of_range(bins: int, range: tuple[float, float], dtype: Any) -> Any:
-    """Make the edges on the host."""
+    """Compute the edges on the host."""
     edges = np.linspace(*range, bins + 1, dtype=dtype)
     _check_edges(edges, bins)
     return edges

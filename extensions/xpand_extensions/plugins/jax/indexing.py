@@ -1,4 +1,4 @@
-"""Indexing on JAX: the generic version, compiled, after a check of known indices."""
+"""Indexing on JAX: the generic version, compiled, after a check of concrete indices."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from ._rows import are_offsets, is_on_host, mode_once_checked
 
 
 def _fill(x: Array, value: Array | Scalar | None) -> Array | None:
-    """Make an array of a fill value: compiled functions accept no integers beyond int64."""
+    """Convert a fill value to an array: compiled functions accept no integers beyond int64."""
     return None if value is None else argument(value, x.dtype)
 
 
@@ -86,7 +86,7 @@ def _nonzero(x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
 def boolean_mask(x: Array, mask: Array, /, *, axis: int = 0, size: Any = None, fill_value: Any = None) -> Array:
     if size is None:
         if is_on_host(x) and is_on_host(mask):
-            # JAX compiles a program for each number of elements, and takes 0.6 ms also where it has one.
+            # JAX compiles a program for each number of elements. A compiled program still takes 0.6 ms.
             return placed_like(x, np.asarray(x)[(slice(None),) * axis + (np.asarray(mask),)])
         return generic.boolean_mask(x, mask, axis=axis)
     return _masked(x, mask, axis, size, _fill(x, fill_value))
@@ -111,7 +111,7 @@ def unravel_index(
     if not is_concrete(indices) or mode not in (None, "raise"):
         return _unravel_index(indices, shape, mode=mode, fill_value=fill_value)
     if not are_offsets(indices, math.prod(shape)):
-        return generic.unravel_index(indices, shape, mode=mode, fill_value=fill_value)  # raises
+        return generic.unravel_index(indices, shape, mode=mode, fill_value=fill_value)  # raises an error
     return _unravel_index(indices, shape, mode="clip", fill_value=fill_value)
 
 
@@ -121,7 +121,7 @@ def ravel_multi_index(
     if not all(map(is_concrete, multi_index)) or mode not in (None, "raise"):
         return _ravel_multi_index(multi_index, shape, mode=mode, fill_value=fill_value)
     if not all(map(are_offsets, multi_index, shape)):
-        return generic.ravel_multi_index(multi_index, shape, mode=mode, fill_value=fill_value)  # raises
+        return generic.ravel_multi_index(multi_index, shape, mode=mode, fill_value=fill_value)  # raises an error
     return _ravel_multi_index(multi_index, shape, mode="clip", fill_value=fill_value)
 
 
@@ -140,7 +140,7 @@ def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode
 
 
 def _as_arrays(starts: Sequence[int | Array]) -> tuple[Any, ...]:
-    """Make arrays of all starts, so that one compiled function serves them all."""
+    """Convert all starts to arrays, so that one compiled function works for all of them."""
     return tuple([argument(start, int) for start in starts])
 
 

@@ -16,7 +16,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
 
 
 def _take(table: Array, index: Array, axis: int) -> Array:
-    # jnp.take checks whether each index is within bounds, which takes half of the time.
+    # jnp.take checks that each index is within bounds, which takes half of the time.
     key = (slice(None),) * axis + (index,)
     return table.at[key].get(mode="promise_in_bounds")
 

@@ -1,4 +1,4 @@
-"""Compiling on JAX."""
+"""Compilation on JAX."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ from ._explained import explained
 
 
 class _Result:
-    """An optree tree as a node of JAX's trees. The structure is part of the program."""
+    """An optree tree as a node of JAX's trees. Its structure is part of the program."""
 
     __slots__ = ("leaves", "structure")
 
@@ -95,7 +95,7 @@ def io_callback(
 
 
 class _Host:
-    """A call of a host function. Calls of the same function are equal, so that JAX does not compile them again."""
+    """A call of a host function. Calls of the same function are equal, so JAX does not compile them again."""
 
     __slots__ = ("_function", "_key")
 
@@ -105,7 +105,7 @@ class _Host:
         try:
             hash(called)
         except TypeError:
-            called = id(called)  # of the values stored with the function
+            called = id(called)  # the id of values that are stored with the function
         self._key = called, trees.structure(positions), trees.structure(of_results), *types
 
     def __call__(self, *arrays: Array) -> Any:
@@ -123,7 +123,7 @@ def _of_results(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     def flat(*leaves: Any) -> Any:
         result = traced(*leaves)
-        # One array is a tree for JAX, too, and saves a step on the way out.
+        # One array is a tree for JAX, too. Returning it as it is saves time.
         return result if isinstance(result, jax.Array | jax.core.Tracer) else _Result(*trees.flatten(result))
 
     flat.__name__ = getattr(function, "__name__", "function")
@@ -131,7 +131,7 @@ def _of_results(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _struct(x: Any) -> Any:
-    """Convert stand-ins for arrays to JAX's; leave arrays and numbers."""
+    """Convert placeholders for arrays to JAX's; return arrays and numbers unchanged."""
     if isinstance(x, jax.Array | jax.core.Tracer) or not hasattr(x, "dtype"):
         return x
     return jax.ShapeDtypeStruct(tuple(x.shape), jnp.dtype(x.dtype))

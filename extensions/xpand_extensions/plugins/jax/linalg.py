@@ -1,7 +1,7 @@
-"""Linear algebra on JAX: each function compiled as a whole, with derivatives that stay finite.
+"""Linear algebra on JAX: each function is compiled as a whole, and its derivatives stay finite.
 
-The matrix exponential stops squaring when no matrix of a stack needs it. JAX's own scales by one power of two too
-little, which costs four digits, and returns NaN for norms from 350,000 on.
+The matrix exponential stops squaring when all matrices of a stack have finished. JAX's own function scales by one power
+of two too little, which costs four digits, and returns NaN for norms from 350,000 on.
 """
 
 from functools import partial
@@ -35,8 +35,8 @@ def _logm(x: Array) -> Array:
 def _logm_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (direction,) = primals, tangents
     result = logm(x)
-    # The derivative solves the linear system of the exponential's derivative. So it is linear for JAX too, which can
-    # transpose and differentiate it.
+    # The tangent is the solution of a linear system, with the derivative of the exponential as the operator. So JAX
+    # sees a linear function, which it can transpose and differentiate.
     tangent = lax.custom_linear_solve(
         lambda e: jax.jvp(expm, (result,), (e,))[1],
         direction,
@@ -102,7 +102,7 @@ def triangular_solve(
         b = b[:, None] if left_side else b[None, :]
     a, b = checks.broadcast_stacks(xp, a, b)
     if conjugate and not transpose:
-        a = a.conj()  # JAX conjugates transposed operands only
+        a = a.conj()  # JAX conjugates only transposed operands
     x = jax.lax.linalg.triangular_solve(
         a,
         b,
@@ -142,8 +142,8 @@ def _by_singular_values(a: Array, b: Array, tolerance: float) -> tuple[Array, Ar
 def _by_singular_values_jvp(
     tolerance: float, primals: tuple[Array, Array], tangents: tuple[Array, Array]
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    # The derivative of the singular vectors is infinite where singular values are equal; that of the pseudo-inverse
-    # isn't.
+    # The derivative of singular vectors is infinite if singular values are equal. The derivative of the pseudo-inverse
+    # is finite.
     def by_inverse(a: Array, b: Array) -> tuple[Array, Array]:
         return jnp.linalg.pinv(a, rtol=tolerance) @ b, jnp.linalg.svd(a, compute_uv=False)
 

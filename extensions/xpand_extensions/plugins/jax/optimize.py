@@ -1,4 +1,4 @@
-"""Iterations on JAX: compiled, since a step is many small operations, which are slow one by one."""
+"""Iterations on JAX, compiled: a step is many small operations, which are slow one by one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,12 +22,12 @@ def iterate(step: Any, /, state: Any, *, running: Any, init: Any, callback: Any,
     def whole(state: trees.Tree) -> trees.Tree:
         return looped(step, state if init is None else init(state), running, callback)
 
-    # Inside other transformations this is part of the outer function.
+    # Inside another transformation, this is part of the outer function.
     return _compiled(whole, state)(state)
 
 
 def _compiled(function: Callable[[Any], Any], state: trees.Tree) -> Callable[[Any], Any]:
-    """Compile a function of trees like a state."""
+    """Compile a function whose arguments are a state and trees."""
     structure = trees.structure(state)
     result: list[trees.Structure] = []
 

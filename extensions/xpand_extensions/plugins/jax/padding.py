@@ -1,4 +1,4 @@
-"""Padding on JAX: compiled, and by lax.pad for constants."""
+"""Padding on JAX, compiled. lax.pad pads with constants."""
 
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ def pad(
 
 
 def _array(value: Any, dtype: DType) -> Any:
-    """Make arrays of numbers: as static arguments 0.0 would equal -0.0, and NaN never itself."""
+    """Convert numbers to arrays: as static arguments, 0.0 would equal -0.0, and NaN would not equal itself."""
     if isinstance(value, tuple):
         return tuple([_array(each, dtype) for each in value])
     return np.asarray(value, dtype=dtype) if isinstance(value, (bool, int, float, complex)) else value

@@ -1,4 +1,4 @@
-"""Random numbers on JAX: its own, whose functions are compiled already."""
+"""Random numbers on JAX, by its own functions, which are already compiled."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def poisson(key: Array, /, lam: Array, shape: Any = None, dtype: DType | None = 
 
 
 def binomial(key: Array, /, n: Array, p: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    # Reverse mode can't differentiate the loop; the derivative of a count is 0.
+    # Reverse mode can't differentiate the loop. The derivative of a count is 0.
     return jax.random.binomial(key, *jax.lax.stop_gradient((n, p)), shape, dtype)
 
 

@@ -1,4 +1,4 @@
-"""Scatter and segment reductions on JAX: its own `x.at`, with defined results where JAX leaves them undefined."""
+"""Scatter and segment reductions on JAX, by `x.at`, with defined results where JAX's are undefined."""
 
 import math
 from collections.abc import Callable
@@ -86,9 +86,9 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _spans(key: tuple[int | slice, ...], shape: tuple[int, ...]) -> tuple[Any, tuple[tuple[int, int], ...]]:
-    """Return where the block of a basic index starts; and its length and the step along each axis.
+    """Return the start of a basic index in each axis, and its length and step along each axis.
 
-    Programs are compiled for lengths and steps, not for starts: a loop over positions needs one.
+    Programs are compiled for lengths and steps, but not for starts, so a loop over positions needs only one program.
     """
     ranges = [range(*entry.indices(size)) if isinstance(entry, slice) else (entry,) for entry, size in zip(key, shape)]
     starts = np.asarray([min(each[0], each[-1]) if each else 0 for each in ranges], dtype=np.int64)
@@ -131,15 +131,15 @@ def _update_masked(x: Array, mask: Array, value: Array, operation: Operation) ->
     return jnp.where(mask, binary(xp, operation, x.dtype)(x, value), x)
 
 
-# Not `jnp.take`, whose mode "clip" takes the first row for negative indices.
+# Do not use `jnp.take`: with mode "clip", it takes the first row for negative indices.
 _read_within = jax.jit(lambda x, index: x.at[index].get(mode="clip"))
 
 
 @partial(jax.jit, static_argnums=(3, 4))
 def _write_compiled(table: Array, index: Array, values: Array, operation: Operation, unique: bool) -> Array:
-    """Update rows; compiled, because each of JAX's indexed updates is many small operations."""
+    """Update rows. Compiled, because each of JAX's indexed updates is many small operations."""
     if unique and operation != "set":
-        # Dropped indices read something, and write nothing.
+        # A dropped index reads some row, but writes none.
         old = table.at[index].get(mode="clip", wrap_negative_indices=False)
         values, operation = binary(xp, operation, table.dtype)(old, values), "set"
     match operation:
@@ -164,14 +164,14 @@ def _scatter(table: Array, index: Array, values: Array, operation: str, *, is_so
 
 
 def _last(index: Array, count: int) -> Array:
-    """Find the last position of each index, or -1. Otherwise it is undefined which value `set` keeps."""
+    """Find the last position of each index, or -1. JAX alone does not define which of several values `set` keeps."""
     order = jnp.arange(index.shape[0])
     return jnp.full((count,), -1).at[index].max(order, mode="drop", wrap_negative_indices=False)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _products(values: Array, index: Array, count: int) -> Array:
-    """Multiply the values of shape `(n, width)` for each index: shape `(count, width)`, 1 where there are none.
+    """Multiply the values of shape `(n, width)` for each index: shape `(count, width)`, 1 for indices without values.
 
     JAX has no gradient for products with duplicate indices.
     """
@@ -191,7 +191,7 @@ def _products_jvp(count: int, primals: tuple[Array, Array], tangents: tuple[Arra
 
 
 def _one_by_one(table: Array, index: Array, update: Callable[[Array, Array], Array]) -> Array:
-    """Update one row after the other, for any index."""
+    """Update the rows one after the other, for any index."""
 
     def step(table: Array, n: Array) -> tuple[Array, None]:
         row = index[n]
@@ -204,7 +204,7 @@ def _one_by_one(table: Array, index: Array, update: Callable[[Array, Array], Arr
 @partial(jax.jit, static_argnums=(0,))
 def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
     empty = nothing(xp, values, what)
-    mode = "drop" if what.mode == "raise" else what.mode  # by now, those out of bounds have raised
+    mode = "drop" if what.mode == "raise" else what.mode  # ids out of bounds have raised before
     dropping = Reduction(what.function, what.combination, what.num_segments, what.is_sorted, mode)
     if what.mode in ("clip", "wrap") or jnp.issubdtype(ids.dtype, jnp.unsignedinteger):
         ids, _ = resolve(what.function, xp, ids, what.num_segments, dropping.mode, bounds, axis=None, from_end=False)
@@ -216,7 +216,7 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
 
 def _check_ids(what: Reduction, ids: Array) -> None:
     if what.mode == "raise" and ids.size and is_concrete(ids):
-        # One pass is enough on the CPU: as unsigned numbers, negative ones are the largest.
+        # One pass is enough on the CPU: read as unsigned numbers, negative ids are the largest.
         width = ids.dtype.itemsize
         if not is_on_cpu(ids) or np.asarray(ids).view(f"u{width}").max() >= min(
             what.num_segments, 2 ** (8 * width - 1)
@@ -256,7 +256,7 @@ def scatter_nd(x: Array, indices: Array, values: Array | Scalar, /, *, mode: Any
 
 
 def _of_dtype(values: Array | Scalar, x: Array) -> Any:
-    # Not `getattr(values, "dtype", None) == x.dtype`: to NumPy, None equals float64.
+    # Do not compare `getattr(values, "dtype", None) == x.dtype`: for NumPy, None equals float64.
     return values if hasattr(values, "dtype") and values.dtype == x.dtype else argument(values, x.dtype)
 
 

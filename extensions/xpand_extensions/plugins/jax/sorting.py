@@ -1,4 +1,4 @@
-"""Order among values on JAX: compiled, and on the CPU with NumPy's selection if values are known."""
+"""Order among values on JAX: compiled, but on the CPU by NumPy's selection if the values are concrete."""
 
 from functools import partial
 from typing import Any
@@ -14,11 +14,11 @@ from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host
 from xpand_extensions.sorting import Side, TopK
 
-_FEW = 4096  # for up to so many values, XLA's sort takes less time than the conversions
+_FEW = 4096  # up to this number of values, XLA's sort is faster than the conversions
 
 
 def _on_host(x: Array) -> bool:
-    """Return whether NumPy can read the values without a copy, and is faster: XLA's sort is slow on the CPU."""
+    """Return whether NumPy can read the values without a copy and is faster: XLA's sort is slow on the CPU."""
     return (
         is_concrete(x)
         and x.size > _FEW
@@ -39,7 +39,7 @@ def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
 def _top_k(x: Array, k: int, axis: int, largest: bool) -> TopK:
     key = jnp.moveaxis(jax.lax.stop_gradient(x), axis, -1)
     if jnp.issubdtype(x.dtype, jnp.floating):
-        # In JAX's order -0.0 is below 0.0, and NaN with its sign set below all numbers.
+        # JAX sorts -0.0 below 0.0, and NaN with a negative sign below all numbers.
         key = jnp.where(key == 0, 0, key if largest else -key)
         key = jnp.where(jnp.isnan(key), jnp.copysign(jnp.nan, 1 if largest else -1).astype(key.dtype), key)
     elif not largest:

@@ -31,7 +31,7 @@ gradient = jax.jit(generic.gradient, static_argnames=("axis", "edge_order"))
 
 
 def _quantile(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Compile a quantile. The fractions are an argument, so that other fractions need no compilation."""
+    """Compile a quantile. The fractions are a traced argument, so other fractions need no compilation."""
     compiled = jax.jit(function, static_argnames=(*_REDUCTION, "method"))
 
     @forwards_to(function)

@@ -40,7 +40,7 @@ def vmap(
 
 
 def _with_message(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
-    """Return a mapped function that explains which result is mapped and should not be."""
+    """Return a mapped function whose error says which result is mapped but should not be."""
     if out_axes == 0:
         return mapped
 
@@ -94,7 +94,7 @@ def pmap(
             of_all, of_one = replica(*given)
             return [jnp.expand_dims(x, 0) for x in of_all], of_one
 
-        # `check_vma` would refuse results of one replica that may differ on the others.
+        # With `check_vma`, JAX would refuse unmapped results that may differ between replicas.
         spread = jax.shard_map(on_device, mesh=mesh, in_specs=specs, out_specs=(P(name), P()), check_vma=False)
         compiled = lambda *leaves: ordered(*spread(*leaves))
         run = jax.jit(compiled, in_shardings=tuple(shardings), donate_argnums=donated)
@@ -114,21 +114,21 @@ def pmap(
 
 
 def _distributed(x: Any, sharding: NamedSharding) -> Any:
-    """Move an array that is committed to other devices, such as a result of `to_device`, which `jit` would refuse."""
+    """Move an array that is committed to other devices, such as a result of `to_device`: `jit` would refuse it."""
     if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array) or x.sharding == sharding:
         return x
     return jax.device_put(x, sharding)
 
 
 def _axis(name: Any) -> names.Axis:
-    # The position is computed each time: a stored array would be wrong when JAX reuses a compiled program.
+    # Compute the position each time: a stored array would be wrong when JAX reuses a compiled program.
     return names.Axis(jax.lax.axis_size(name), lambda: jax.lax.axis_index(name))
 
 
 def axis_around(name: Any, /, *, xp: Any = None) -> names.Axis | None:
     try:
         return _axis(name)
-    except NameError:  # JAX's error if it maps over no such axis
+    except NameError:  # JAX raises this if it maps over no such axis
         return None
 
 
@@ -157,7 +157,8 @@ def pmin(x: Array, /, axis_name: Any) -> Array:
 
 
 def _extreme(function: Callable[..., Any], x: Array, axis_name: Any) -> Array:
-    # JAX's own are the same for all devices of `shard_map`, as all_gather's results are not, but have no derivative.
+    # JAX's functions have no derivative. But `shard_map` knows that their results are the same on all devices, which it
+    # does not know for `all_gather`.
     found: Array = (_derived if jnp.issubdtype(x.dtype, jnp.floating) else _plain)(function, axis_name, x)
     return found
 
@@ -187,6 +188,6 @@ def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, til
 
 def all_to_all(x: Array, /, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Array:
     if axis_name in names.all_bound():
-        # An axis of `vmap`, along which JAX's own function fails for unmapped arrays, and so for their cotangents.
+        # Along an axis of `vmap`, JAX's own function fails for unmapped arrays, and so for their cotangents.
         return generic.all_to_all(x, axis_name, split_axis, concat_axis)
     return jax.lax.all_to_all(x, axis_name, split_axis, concat_axis)

@@ -1,4 +1,4 @@
-"""The sparse matrices of `cupyx.scipy.sparse`, to and from containers."""
+"""Conversion between containers and the sparse matrices of `cupyx.scipy.sparse`."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def format_of(x: Any) -> str | None:
 def from_native(x: Any) -> Sparse:
     shape = tuple(x.shape)
     if x.format in _COMPRESSED:
-        # Whether they are sorted is unknown: finding out would take a pass and wait for the device.
+        # Whether the indices are sorted is unknown: a check would take a pass and wait for the device.
         return _COMPRESSED[x.format][0]._of(x.data, (x.indices, x.indptr), (shape, False, False))
     if x.format == "coo":
         canonical = bool(x.has_canonical_format)
@@ -31,7 +31,7 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     a = native.converted(a, format)
     native.plain("CuPy", a)
     if a.sparse_ndim != 2:
-        raise ValueError(f"to_native: CuPy has sparse matrices alone, got {a!r}")
+        raise ValueError(f"to_native: CuPy has only sparse matrices, with two axes, got {a!r}")
     if isinstance(a, COO):
         return cupy_sparse.coo_matrix((a.values, a.coords), shape=a.shape)
     return _COMPRESSED[a.format][1]((a.values, *a.pattern), shape=a.shape)

@@ -1,8 +1,8 @@
-"""Sparse products on CuPy: a kernel for real matrices by rows, otherwise the generic version.
+"""Sparse products on CuPy: one kernel for real matrices by rows, otherwise the generic version.
 
-`cupyx.scipy.sparse` is not used: its products wait for the device to check whether indices are sorted and unique, which
-is not needed here. The kernel sums the entries of rows in any order, but always in the same one. It ignores padding,
-which is beyond the last row's end.
+`cupyx.scipy.sparse` is not used: it waits for the device to check whether indices are sorted and unique, which is
+unnecessary here. The kernel sums the entries of a row always in the same order. It ignores padding, which comes after
+the end of the last row.
 """
 
 from functools import cache
@@ -41,7 +41,7 @@ extern "C" __global__ void csr_matmul(
         out[place] = total;
 }
 """
-"""Each element of the product is summed by `lanes` neighbouring threads, a power of two up to a warp."""
+"""`lanes` neighbouring threads sum one element of the product; `lanes` is a power of two up to a warp."""
 
 
 @forwards_to(generic.csr_matmul)
@@ -51,7 +51,7 @@ def csr_matmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, sha
     if not is_one or values.dtype.name not in _FLOATING or 0 in (*shape, *values.shape, *out_shape):
         return generic.csr_matmul(values, indices, indptr, x, shape=shape)
     size, width = prod(out_shape), prod(out_shape[1:])
-    # With several columns, neighbouring threads read neighbouring elements of x, and one thread each is best.
+    # With several columns, neighbouring threads read neighbouring elements of x. Then one thread per element is best.
     lanes = _lanes(values.size / shape[0]) if width == 1 else 1
     index = cp.result_type(indices, indptr)
     with cp.cuda.Device(values.device):
@@ -66,7 +66,7 @@ def csr_matmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, sha
 
 
 def _lanes(mean: float) -> int:
-    """Return the number of threads for rows with a number of entries: about half as many."""
+    """Return the number of threads for rows with this number of entries: about half of it."""
     lanes = 1
     while lanes < _WARP and 4 * lanes <= mean:
         lanes *= 2

@@ -1,4 +1,4 @@
-"""Factors of dense matrices on Dask: whole matrices, in blocks of the stack."""
+"""Factors of dense matrices on Dask: by blocks of the stack, with whole matrices."""
 
 from typing import Any
 

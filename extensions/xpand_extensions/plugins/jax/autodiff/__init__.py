@@ -79,7 +79,7 @@ def residuals(function: Callable[..., Any], /, *specs: Any) -> tuple[list[Array]
 
 @dataclass(frozen=True)
 class _OfResiduals:
-    """A linear function without its residuals; those of one structure are equal."""
+    """A linear function without its residuals. Functions of one structure are equal."""
 
     structure: Any
 
@@ -109,7 +109,7 @@ def checkpoint(
 
 
 def _policy(policy: Any) -> Any:
-    """Return JAX's policy with the name of one of xpand's."""
+    """Convert a policy of xpand to JAX's policy of the same name; return others unchanged."""
     if not isinstance(policy, Policy):
         return policy
     found = getattr(jax.checkpoint_policies, policy.name)
@@ -141,7 +141,7 @@ def custom_vjp(
 
 
 class _Forward(jax.custom_jvp):  # type: ignore[misc]
-    """JAX's function with a rule for forward mode. The rule gets zeros for integers, and None for symbolic zeros."""
+    """JAX's `custom_jvp`, for xpand's rules: these get zeros for integers, and None for symbolic zeros."""
 
     def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool) -> None:
         derivative = _known if symbolic_zeros else _tangent
@@ -154,7 +154,7 @@ class _Forward(jax.custom_jvp):  # type: ignore[misc]
 
 
 class _Reverse(jax.custom_vjp):  # type: ignore[misc]
-    """JAX's function with a rule for reverse mode. The rule gets zeros for integers, and None for symbolic zeros."""
+    """JAX's `custom_vjp`, for xpand's rules: these get zeros for integers, and None for symbolic zeros."""
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any], symbolic_zeros: bool) -> None:
         derivative = _known if symbolic_zeros else _like_tangent
@@ -179,7 +179,7 @@ class _Reverse(jax.custom_vjp):  # type: ignore[misc]
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class _Perturbed:
-    """The differentiated arguments, as a tree without leaves."""
+    """Which arguments are differentiated, as a tree without leaves."""
 
     flags: tuple[bool, ...]
 
@@ -193,13 +193,13 @@ def _like_tangent(out: Array | None, cotangent: Array) -> Array:
 
 
 def _known(out: Array | None, derivative: Any) -> Array | None:
-    """Return a derivative, None for JAX's marks of zeros and of integers' derivatives."""
+    """Return a derivative; or None if JAX marks it as zero or as that of an integer."""
     is_zero = isinstance(derivative, SymbolicZero) or derivative.dtype == jax.dtypes.float0
     return None if is_zero else derivative
 
 
 def _tangent(out: Array, derivative: Array) -> Array:
-    """Convert JAX's mark of an integer's derivative to zeros."""
+    """Replace JAX's mark for an integer's derivative by zeros."""
     return jnp.zeros_like(out) if derivative.dtype == jax.dtypes.float0 else derivative
 
 

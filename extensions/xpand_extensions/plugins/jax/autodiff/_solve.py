@@ -1,4 +1,4 @@
-"""Linear systems and roots with implicit derivatives on JAX: its own."""
+"""Linear systems and roots with implicit derivatives on JAX, by its own functions."""
 
 from itertools import accumulate
 from math import prod
@@ -23,7 +23,7 @@ def custom_linear_solve(
     found = _directly((matvec, solve, transpose_solve), b, args)
     if found is not None:
         return found
-    # Only once: JAX expects the shapes of right-hand sides, and those of solutions may differ.
+    # Trace `solve` only once. JAX expects solutions of the shapes of right-hand sides, but theirs may differ.
     graph, (columns, aux_types) = jax.make_jaxpr(solve, return_shape=True)(b, *args)
     solved = jaxpr_as_fun(graph)
     rows, form = _forms(b, columns)
@@ -33,7 +33,7 @@ def custom_linear_solve(
         return form.packed(outs[: len(columns)]), outs[len(columns) :]
 
     def of_transposed(_: Any, x: Any) -> Any:
-        # JAX assumes the auxiliary data to be like that of `solve`, without a check.
+        # JAX assumes that the auxiliary data has the shapes and data types of that of `solve`, without a check.
         zeros = tuple(jnp.zeros(each.shape, each.dtype) for each in aux_types)
         assert transpose_solve is not None, "it is asked for where there is one"
         return rows.packed(transpose_solve(form.arrays(x), *args)[0]), zeros
@@ -73,7 +73,7 @@ def _directly(functions: tuple[Any, Any, Any], first: Arrays, args: Arrays) -> t
 
 
 def _as_floats(x: Array) -> Array:
-    """Pass integers as floats of the same bits: the rule of JAX's custom_root has no tangents for integers."""
+    """Convert integers to floats of the same bits: the rule of JAX's custom_root has no tangents for integers."""
     if jnp.issubdtype(x.dtype, jnp.inexact):
         return x
     if x.dtype.itemsize < 4:
@@ -104,7 +104,7 @@ class _Form:
 
 
 class _Row(_Form):
-    """Arrays flattened to one vector, of one data type."""
+    """Arrays flattened and joined to one vector of one data type."""
 
     def __init__(self, like: Any, dtype: Any) -> None:
         self.kinds, self.dtype = [(x.shape, x.dtype) for x in like], dtype
@@ -120,7 +120,7 @@ class _Row(_Form):
 
 
 def _forms(b: Any, x: Any) -> tuple[_Form, _Form]:
-    """Choose the forms of right-hand sides and of solutions, which JAX requires to be alike."""
+    """Choose the forms of right-hand sides and solutions: JAX requires the same shapes and data types of both."""
     if [(y.shape, y.dtype) for y in b] == [(y.shape, y.dtype) for y in x]:
         return _Form(), _Form()
     dtype = jnp.result_type(*b, *x)

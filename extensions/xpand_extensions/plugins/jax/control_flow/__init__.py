@@ -1,4 +1,4 @@
-"""Loops and branches on JAX: its own, with checkpoints where the number of steps is known."""
+"""Loops and branches on JAX, by its own functions, with checkpoints if the number of steps is known."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -49,7 +49,7 @@ def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
 
 
 def associative_scan(fn: Function, elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
-    if axis < 0:  # JAX would count it in the first array, but arrays have different numbers of axes
+    if axis < 0:  # JAX would count the axis in the first array, but arrays have different numbers of axes
         return generic.associative_scan(fn, elems, reverse, axis)
     found: Arrays = jax.lax.associative_scan(fn, elems, reverse=reverse, axis=axis)
     return found

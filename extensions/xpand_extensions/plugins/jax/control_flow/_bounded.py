@@ -1,4 +1,4 @@
-"""Loops of a known number of steps on JAX."""
+"""Loops with a known number of steps on JAX."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +34,7 @@ def bounded(cond_fun: Function, body_fun: Function, init: Arrays, max_iter: int)
 
 
 def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tuple[int, ...]) -> Arrays:
-    """Stack the values after each number of steps."""
+    """Stack the carries after each number of steps."""
     stops = sorted(set(numbers))
     longest = max(stop - start for start, stop in zip([0, *stops], stops))
 
@@ -48,8 +48,8 @@ def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tu
 
 
 def _until(cond_fun: Function, body_fun: Function, carry: Arrays, init: Arrays, stop: Any, longest: int) -> Arrays:
-    """Step from a number of steps and a carry while a condition holds, up to `stop` steps."""
-    # Numbers without a device: that of the arrays need not be the default one.
+    """Step while a condition holds, up to `stop` steps; `carry` starts with the number of steps so far."""
+    # Use numbers without a device: the device of the arrays need not be the default one.
     safe: Any = (0, *map(jax.lax.stop_gradient, init))
     return masked_while(_PRIMITIVES, *counted(cond_fun, body_fun, stop), carry, safe, whole_blocks(longest))
 
@@ -68,7 +68,7 @@ def _run_if(active: Array, function: Function, state: Arrays) -> Arrays:
 
 @jax.custom_batching.custom_vmap  # type: ignore[untyped-decorator]
 def _any(active: Array) -> Array:
-    """Return whether any batch element is active: the same for all, so that `cond` under vmap computes one branch."""
+    """Return whether any lane is active: the same for all lanes, so `cond` under vmap computes only one branch."""
     return active
 
 

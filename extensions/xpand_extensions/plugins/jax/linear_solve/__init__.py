@@ -1,4 +1,4 @@
-"""Solvers of linear systems on JAX: compiled as a whole."""
+"""Solvers of linear systems on JAX, compiled as a whole."""
 
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._krylov import krylov

@@ -1,8 +1,8 @@
-"""Conjugate gradients of many systems of one matrix at once on JAX, with vectors as columns.
+"""Conjugate gradients on JAX for many systems of one matrix, with vectors as columns.
 
-So the values of one unknown of all systems are adjacent: sums over unknowns use whole vector registers, and the shifts
-of a product by diagonals move whole rows. For 64 systems of 64x64 cells, in one thread, this takes two thirds of the
-time. For few systems the rows would be too short, and different matrices would have to be transposed too.
+In this layout, the values of one unknown of all systems are adjacent. Sums over unknowns use whole vector registers,
+and the shifts of a product by diagonals move whole rows. For 64 systems of 64x64 cells, in one thread, this takes two
+thirds of the time. For few systems the rows would be too short. Different matrices would have to be transposed, too.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,10 @@ _MANY: Final = 32
 
 
 class Columns(Loop):
-    """The loop, with the vectors of many systems as columns, if all have the same matrix by diagonals."""
+    """A loop that stores the vectors of many systems as columns, if all have one matrix, stored by diagonals."""
 
     def steps(self, carry: Carry, stop: int) -> Carry:
-        """Take steps until all systems need a check, or have taken so many."""
+        """Take steps until all systems need a check, or `stop` is reached."""
         if not self._has_columns():
             return super().steps(carry, stop)
         found = super().steps(carry._replace(state=_turned(carry.state)), stop)

@@ -15,5 +15,5 @@ factor_triangular = jax.jit(generic.factor_triangular, static_argnames=("lower",
 @jax.jit  # type: ignore[untyped-decorator]
 def factor_cholesky(a: Array, /) -> Factors:
     finite, safe = generic.finite_or_identity(xp, a)
-    factor = jax.lax.linalg.cholesky(safe, symmetrize_input=False)  # NaN where it fails
+    factor = jax.lax.linalg.cholesky(safe, symmetrize_input=False)  # NaN if the factorisation fails
     return generic.judged_cholesky(xp, a, finite, factor, xp.all(xp.isfinite(factor), axis=(-2, -1)))

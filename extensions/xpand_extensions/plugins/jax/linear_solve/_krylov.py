@@ -24,7 +24,7 @@ def krylov(b: Array, x0: Array, rtol: Array, atol: Array, /, *, system: Any, **o
         return Found(*run(b, x0, rtol, atol, system=system, arranged=_fast, loop_of=Columns, **options))
 
     of_arrays, arrays, _ = split(solve, (b, x0, rtol, atol, system))
-    # Concrete arrays belong to functions that the user has not compiled. They may have changed since the last call.
+    # If all arrays are concrete, the user has not compiled the functions. These may have changed since the last call.
     found: Found = (jax.jit(of_arrays) if all(map(is_concrete, arrays)) else of_arrays)(*arrays)
     return found
 

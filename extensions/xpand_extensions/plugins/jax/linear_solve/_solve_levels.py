@@ -1,4 +1,4 @@
-"""Sparse triangles solved level by level on JAX: one compiled loop, which writes into the solution."""
+"""Sparse triangles on JAX, solved level by level in one compiled loop, which writes into the solution."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Layouts of matrices by rows for loops of many products on JAX: by diagonals, and by the positions of entries in rows.
+"""Layouts of matrices for loops of many products on JAX: by diagonals, and by the positions of entries in rows.
 
 Measured for the five-point Laplacian of 700x700 cells, in one thread: 0.5 ms by diagonals, whose products need no
-index; rows in step take 1.8 ms. Converting the values to such a layout takes as long as some products.
+index, and 1.8 ms by rows in lockstep. Converting the values to such a layout takes as long as some products.
 """
 
 from collections.abc import Callable
@@ -16,17 +16,17 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._containers import CSR, Sparse
 
 FEW_ROWS: Final = 4096
-"""Matrices of up to so many rows read all entries in one operation: compiling one for each would take longer."""
+"""The number of rows up to which one operation reads all entries. One operation for each slot compiles more slowly."""
 
 
 class Layout:
-    """A matrix, or a batch of one pattern, that multiplies vectors, (n,), and matrices, (..., n, k)."""
+    """A matrix, or a batch with one pattern, which can be multiplied with vectors, (n,), and matrices, (..., n, k)."""
 
     __slots__ = ()
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         raise NotImplementedError
 
     @property
@@ -50,17 +50,17 @@ class Layout:
 
 
 class Diagonals(Layout):
-    """A matrix by diagonals: `data`, (*batch, diagonals, m), and the column that each diagonal has in row 0."""
+    """A matrix by diagonals: `data`, (*batch, diagonals, m), and `offsets`, the column of each diagonal in row 0."""
 
     __slots__ = ("columns", "data", "offsets")
 
     def __init__(self, data: Array, offsets: tuple[int, ...], columns: int) -> None:
-        """Keep the parts."""
+        """Store the parts."""
         self.data, self.offsets, self.columns = data, offsets, columns
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         axes: int = self.data.ndim
         return axes
 
@@ -78,21 +78,21 @@ class Diagonals(Layout):
 
 
 class Rows(Layout):
-    """A matrix by the positions of entries in rows: the first entry of each row, the second, and so on.
+    """A matrix by the positions of entries in rows: the first entries of all rows, the second ones, and so on.
 
-    `values` are (*batch, slots, m); `columns` are (slots, m). Missing entries of rows have the value zero. Of a matrix
-    with few rows the last two axes are swapped.
+    `values` are (*batch, slots, m); `columns` are (slots, m). Missing entries of rows are zero. For a matrix with few
+    rows, the last two axes are swapped.
     """
 
     __slots__ = ("columns", "container", "values")
 
     def __init__(self, container: Sparse, values: Array, columns: Array) -> None:
-        """Keep the parts."""
+        """Store the parts."""
         self.container, self.values, self.columns = container, values, columns
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return self.container.ndim
 
     @property
@@ -119,8 +119,8 @@ def _taken(x: Array, positions: Array) -> Array:
 
 
 def apart(function: Callable[..., Array], *args: Any) -> Array:
-    """Call a function of arrays that XLA would otherwise, on the CPU, compute again for each element that it reads."""
-    # XLA can't know whether numbers equal themselves, so it can't remove the branch.
+    """Call a function of arrays. Keeps XLA on the CPU from computing it again for each element that is read."""
+    # XLA does not know whether numbers equal themselves, so it can't remove the branch.
     x = jax.tree.leaves(args)[0].reshape(-1)[0]
     out = jax.eval_shape(function, *args)
     return jax.lax.cond((x == x) | (x != x), function, lambda *args: jnp.zeros(out.shape, out.dtype), *args)
@@ -133,7 +133,7 @@ trees.register(Rows, lambda a: ((a.container, a.values, a.columns), None), lambd
 
 
 def _shifted(x: Array, before: int, after: int) -> Array:
-    """Add zeros before and after vectors, or cut elements off."""
+    """Add zeros before and after vectors, or cut off elements."""
     padding = [(0, 0, 0)] * (x.ndim - 1) + [(before, after, 0)]
     return jax.lax.pad(x, jnp.zeros((), dtype=x.dtype), padding)
 
@@ -158,7 +158,7 @@ def arranged(a: Any) -> Any:
         return Rows(a, values, columns)
     distances = columns - jnp.arange(m, dtype=a.indptr.dtype)
     offsets = tuple([each.shape[1] - m for each in a.plan.diagonals])
-    # Summed one by one: a sum over the axis reads the entries again for each offset.
+    # Sum slot by slot: a sum over the axis would read the entries again for each offset.
     pairs = [(distances[i], values[..., i, :]) for i in range(slots.shape[0])]
     data = [sum(jnp.where(d == each, v, 0) for d, v in pairs) for each in offsets]
     return Diagonals(jnp.stack(data, axis=-2), offsets, n)

@@ -1,4 +1,4 @@
-"""The sparse arrays of `jax.experimental.sparse`, to and from containers."""
+"""Conversion between containers and the sparse arrays of `jax.experimental.sparse`."""
 
 import sys
 from math import prod
@@ -15,7 +15,7 @@ _FORMATS = {"BCOO": "bcoo", "BCSR": "bcsr", "COO": "coo", "CSR": "csr", "CSC": "
 
 
 def format_of(x: Any) -> str | None:
-    # Not imported for arrays and tracers, which also come here: the import takes a fifth of a second.
+    # Do not import the module for arrays and tracers, which also come here: the import takes a fifth of a second.
     module = sys.modules.get("jax.experimental.sparse")
     if module is None or not isinstance(x, module.JAXSparse):
         return None
@@ -54,7 +54,7 @@ def _from_bcsr(x: Any) -> Sparse:
 
 
 def _repeated(batch: tuple[int, ...], *parts: tuple[Array, int]) -> tuple[Array, ...]:
-    """Add batch axes to indices, given their own numbers of axes; add none if JAX would repeat them along all."""
+    """Add batch axes to indices, given with their number of own axes; remove batch axes if all have size 1."""
     if all(prod(x.shape[: len(batch)]) == 1 for x, _ in parts):
         return tuple(jnp.reshape(x, x.shape[len(batch) :]) for x, _ in parts)
     return tuple(jnp.broadcast_to(x, (*batch, *x.shape[x.ndim - own :])) for x, own in parts)
@@ -81,5 +81,5 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
 
 
 def _with_batch(x: Array, batch: int, own: int) -> Array:
-    """Give a pattern that is common to a batch axes of size 1 for it."""
+    """Add batch axes of size 1 to a pattern that is common to a batch."""
     return x if x.ndim > own or not batch else jnp.reshape(x, (*(1,) * batch, *x.shape))

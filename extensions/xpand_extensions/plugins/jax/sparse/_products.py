@@ -1,7 +1,7 @@
-"""Sparse products on JAX: rows summed in step if they are about equally long, otherwise sums by segments.
+"""Sparse products on JAX: rows of about equal length are summed in lockstep, other rows by segment sums.
 
-XLA has no sparse product. Measured for the five-point Laplacian of 700x700 cells, in one thread: 3.3 ms where all rows
-are summed in step, 6 by a sum of sorted segments whose rows are known, 24 by the kernel behind JAX's own BCSR.
+XLA has no sparse product. Measured for the five-point Laplacian of 700x700 cells, in one thread: 3.3 ms with all rows
+in lockstep, 6 ms by a sum of sorted segments with known rows, 24 ms by the kernel behind JAX's BCSR.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from .._rows import is_on_cpu
 from ._layouts import apart
 
 _MOST_SLOTS: Final = 64
-"""Longer rows are not unrolled: the program would grow with them."""
+"""The maximum length of rows that are unrolled: the program grows with the length."""
 _MOST_PADDING: Final = 2.0
-"""Slots per entry from which a sum by segments is faster."""
+"""The number of slots per entry from which a segment sum is faster."""
 _STEPS: Final = 512
 _OF_BCSR: Final = frozenset(map(np.dtype, ("int32", "int64", "float32", "float64", "complex64", "complex128")))
-"""The data types of the kernel behind BCSR on the CPU; for others it would warn."""
+"""The data types of the kernel behind BCSR on the CPU. It warns for others."""
 
 
 def csr_matmul(
@@ -100,7 +100,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     nse = indices.shape[0]
     slots = _slots(indptr, nse) if _is_on_host(indptr) else 0
     offsets = diagonals_of(indices, indptr, shape, _MOST_PADDING) if slots and _is_on_host(indices) else ()
-    # Computed eagerly inside traced functions, too: the plan outlives them.
+    # Compute eagerly, also inside traced functions: the plan outlives them.
     with jax.ensure_compile_time_eval():
         diagonals = tuple([placed_like(indptr, np.zeros((0, shape[0] + each), dtype=indptr.dtype)) for each in offsets])
         return CSRPlan(csr_rows(indptr, nse=nse), placed_like(indptr, np.arange(slots, dtype=indptr.dtype)), diagonals)
@@ -117,7 +117,7 @@ def _is_on_host(x: Array) -> bool:
 
 
 def _slots(indptr: Array, nse: int) -> int:
-    """Return the number of entries of the longest row if summing all rows in step is worthwhile; otherwise 0."""
+    """Return the number of entries of the longest row if summing all rows in lockstep pays off; otherwise 0."""
     if indptr.shape[0] == 1:
         return 0
     longest = int(np.diff(np.asarray(indptr)).max())
@@ -151,15 +151,17 @@ def _by_rows(
 
 
 def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Array) -> Array:
-    from jax.experimental.sparse import BCSR  # takes as long to import as all of this plug-in
+    from jax.experimental.sparse import BCSR  # this import takes as long as the rest of the plug-in
 
     return BCSR((values, indices, indptr), shape=shape) @ x
 
 
 def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int, wide: bool) -> Array:
-    """Sum all rows in step: the first entries of all, then the second ones, and so on; missing entries are zero."""
+    """Sum all rows in lockstep: the first entries of all rows, then the second ones, and so on. Missing entries are
+    zero.
+    """
     first, end = indptr[:-1], indptr[1:]
-    # No position is negative. Otherwise JAX adds a comparison, a sum and a choice, which XLA takes long to compile.
+    # No position is negative. Without this option, JAX adds a comparison, a sum and a choice, which compile slowly.
     inside: dict[str, Any] = {"mode": "clip", "wrap_negative_indices": False}
     positions = [first + i for i in range(slots)]
     taken = [jnp.where(p < end, values.at[..., p].get(**inside), 0) for p in positions]
@@ -167,7 +169,7 @@ def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int,
     inside["mode"] = "promise_in_bounds"
     if not wide:
         return sum(v * x.at[..., c].get(**inside) for v, c in zip(taken, columns))
-    # Separate from the rest, otherwise they would be read again for each column of x.
+    # Compute these first: otherwise XLA reads them again for each column of x.
     taken, columns = jax.lax.optimization_barrier((taken, columns))
     return sum(v[..., None] * x.at[..., c, :].get(**inside) for v, c in zip(taken, columns))
 
@@ -175,7 +177,7 @@ def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int,
 def _by_rows_jvp(
     slots: int, shape: Shape, wide: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Array, Array]:
-    # By segments: for XLA, the transpose is then one product at the positions of entries, or one sum by segments.
+    # Use segment sums: their transpose is one product at the positions of entries, or one segment sum.
     values, x, indices, indptr, rows = primals
     out = _by_rows(values, x, indices, indptr, rows, slots, shape, wide)
     rows = _rows(indptr, values.shape[-1]) if rows is None else rows
@@ -192,7 +194,9 @@ _by_rows.defjvp(_by_rows_jvp, symbolic_zeros=True)
 def _sum(
     values: Array, x: Array, rows: Array, columns: Array, shape: Shape, wide: bool, *, is_sorted: bool = False
 ) -> Array:
-    """Sum the products at all positions by their rows. Those of a CSR are sorted, and their columns within bounds."""
+    """Sum the products at all positions by row. With `is_sorted`, the entries are those of a CSR: rows are sorted, and
+    columns are within bounds.
+    """
     m, n = shape
     if 0 in (m, n, *values.shape, *x.shape):
         stack = jnp.broadcast_shapes(values.shape[:-1], x.shape[: -2 if wide else -1])
