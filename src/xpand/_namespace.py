@@ -20,7 +20,7 @@ from .typing import Array, ArrayLike, Namespace
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
 ADVICE: Final = "convert one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
-"""What to do about arrays of two libraries."""
+"""Advice for arrays of two libraries."""
 _OLDER_API_VERSIONS: Final = frozenset({"2021.12", "2022.12", "2023.12", "2024.12"})
 
 
