@@ -1,6 +1,6 @@
 """Compile functions for the library of their arrays, and inspect functions without running them.
 
-The library is that of the arrays of a call: one compiled function serves all.
+The arrays of each call select the library, so one compiled function works with all libraries.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,36 +82,36 @@ def jit(
 ) -> CompiledFunction:
     """Compile a function.
 
-    The function is called once for each *signature*, with traced arrays: they have shapes and data types, but no
-    values. Its operations on them are compiled, and later calls run the compiled program. Side effects, such as
-    printing, happen at the first call only, and captured arrays are constants. The signature of a call consists of the
-    structure of its arguments, the static values, the shapes and data types of the arrays, and the current precision.
-    At most 256 programs are cached.
+    The function is called once for each *signature*, with traced arrays, which have shapes and data types but no
+    values. Its operations on them are compiled, and later calls run the compiled program. So side effects, such as
+    printing, happen only at the first call, and captured arrays become constants. The signature of a call consists of
+    the structure of its arguments, the static values, the shapes and data types of the arrays, and the current
+    precision. At most 256 programs are cached.
 
-    On JAX this is `jax.jit`. On PyTorch the function is traced as `torch.func` traces it, through derivatives and maps,
-    and TorchInductor compiles the graph, forward and, for arrays that require gradients, backward. If the machine has
-    no C++ compiler, or TorchInductor fails, a warning gives the reason and the graph runs uncompiled. On other
-    libraries the operations of the standard and of xpand are recorded in a graph. It is simplified (constants are
-    folded, equal operations merged, unused ones removed) and becomes straight-line calls of the library's own
-    functions; on NumPy elementwise operations on large arrays are fused, block by block. On Dask the result is lazy.
-    Inside other transformations, of xpand or of the library, and inside another compiled function, the function is
-    part of the outer program.
+    On JAX this is `jax.jit`. On PyTorch, the function is traced as in `torch.func`, including derivatives and maps, and
+    TorchInductor compiles the graph; for arrays that require gradients, it compiles the backward pass, too. If the
+    machine has no C++ compiler, or TorchInductor fails, a warning gives the reason and the graph runs uncompiled. Other
+    libraries record the operations of the standard and of xpand in a graph. It is simplified (constants are folded,
+    equal operations merged, unused ones removed) and becomes a sequence of calls of the library's own functions. On
+    NumPy, elementwise operations on large arrays are fused and run block by block. On Dask the result is lazy. Inside
+    another transformation or compiled function, of xpand or of the library, the function becomes part of the outer
+    program.
 
     Args:
-        function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers;
-            the numbers come back as arrays. Numbers are traced too: other values don't compile again. On libraries
-            other than JAX a real or complex number is traced as an array of shape () with the widest floating-point
-            precision among the arrays of the call, an integer as one of int64. On libraries other than JAX and PyTorch
-            it takes the data type of the arrays that it is combined with.
-        static_argnums: The numbers of arguments that are values for the function's own Python code: sizes, names,
-            functions. They must be hashable; each value compiles again. Negative numbers count from the end.
-        static_argnames: The same by name. An argument declared by one is static both ways.
-        donate_argnums: The numbers of arguments whose memory may be reused for results; their arrays can't be used
+        function: Takes trees of arrays and Python numbers, and static values; returns a tree of arrays and numbers.
+            Numbers that it returns become arrays. Python numbers are traced, too: another value does not compile again.
+            On libraries other than JAX, a real or complex number is traced as an array of shape () with the widest
+            floating-point precision of the call's arrays, and an integer as one of int64. On libraries other than JAX
+            and PyTorch, a number takes the data type of the arrays that it is combined with.
+        static_argnums: The positions of arguments that the function's own Python code uses as values: sizes, names,
+            functions. They must be hashable. Each value compiles again. Negative positions count from the end.
+        static_argnames: The same by name. An argument declared by position is static by name, too, and vice versa.
+        donate_argnums: The positions of arguments whose memory may be reused for results. Their arrays can't be used
             afterwards. Only JAX reuses the memory; other libraries ignore this.
-        compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch. By
-            default it is the library's own. "native" makes machine code of loops, branches and elementwise operations
-            on NumPy arrays, with NumPy's values; it needs `pip install 'xpand[native]'`, and is then also used by
-            default for loops that have taken longer than compiling takes. "eager" runs the traced graph
+        compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch.
+            None: the default of the library. "native" compiles loops, branches and elementwise operations on NumPy
+            arrays to machine code, with NumPy's values. It needs `pip install 'xpand[native]'`. If installed, it is
+            also used by default for loops that have taken longer than compiling takes. "eager" runs the traced graph
             operation by operation: its first call is many times faster.
 
     Returns:
@@ -119,12 +119,12 @@ def jit(
         `as_text()` and `compile()`.
 
     Raises:
-        TypeError: `function` isn't callable. By the function returned: an argument that is neither an array, a number,
-            a tree of such, nor static; a static one that is not hashable; arrays of two libraries; a result that is not
-            a tree of arrays and numbers; or Python code that asks for the value of a traced array.
-        ValueError: An argument declared static, or to be donated, that the function doesn't take; or one declared both.
-            By the function returned: a compiler that the library doesn't have.
-        ImportError: By the function returned: a compiler that is not installed.
+        TypeError: `function` isn't callable. The returned function raises it if an argument is neither static nor a
+            tree of arrays and numbers, a static argument is not hashable, the arrays belong to two libraries, the
+            result is not a tree of arrays and numbers, or Python code asks for the value of a traced array.
+        ValueError: An argument declared static or donated is not an argument of the function, or is declared both. The
+            returned function raises it if the library doesn't have the compiler.
+        ImportError: The returned function raises it if the compiler is not installed.
 
     Source: `jax.jit`.
 
@@ -141,8 +141,8 @@ def jit(
     donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
 
-    # Calls with arrays and numbers alone need no flattening: the types of the arguments identify their programs,
-    # and by the precision where one is set.
+    # Calls with only arrays and numbers need no flattening: the types of the arguments identify the program, together
+    # with the precision if one is set.
     def compiled(*args: Any, **kwargs: Any) -> Any:
         precision = compiled_for() if PRECISION.active or MATMUL.active else None
         if not kwargs:
@@ -177,12 +177,12 @@ def jit(
             signatures.by_types[types if precision is None else (precision, types)] = found
         return found(*leaves)
 
-    own = ref(compiled)  # so that the function and its programs are freed with the last reference
+    own = ref(compiled)  # weak: otherwise the function would keep itself and its programs alive
     update_wrapper(compiled, function)
     attributes = {
         "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames, compiler=compiler),
         "clear_cache": signatures.clear,
-        # torch.compile traces the function itself, or treats it as opaque, but not the look-up above.
+        # torch.compile traces the function itself, or treats it as opaque, but does not trace the look-up above
         INLINED: function,
         "_torchdynamo_inline": function,
         "_torchdynamo_orig_callable": function,
@@ -195,9 +195,9 @@ def jit(
 
 @contextmanager
 def disable_jit() -> Iterator[None]:
-    """Run compiled functions uncompiled within this context, so that they can be debugged.
+    """Run compiled functions uncompiled inside this context, to debug them.
 
-    It applies to the thread, or the task, that enters it.
+    It applies to the thread or task that enters it.
 
     Source: `jax.disable_jit`.
 
@@ -213,7 +213,7 @@ def disable_jit() -> Iterator[None]:
         INSTEAD.reset(token)
 
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = elsewhere(__name__)
 
 make_callable(__name__)

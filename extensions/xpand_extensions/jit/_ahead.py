@@ -20,7 +20,7 @@ class Executable(NamedTuple):
 
 
 class Lowering(NamedTuple):
-    """The result of an implementation of `lower`: the text, and the compiler where `jit` doesn't suffice."""
+    """The result of an implementation of `lower`: the text, and the compiler if it is not `jit`."""
 
     text: str
     compile: Callable[[], Executable] | None = None
@@ -28,9 +28,9 @@ class Lowering(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
-    """A function compiled for certain shapes and data types, the result of `lower(f)(x).compile()`.
+    """A function compiled for certain shapes and data types: the result of `lower(f)(x).compile()`.
 
-    Call it with the arguments of the function without the static ones.
+    Call it with the arguments of the function, without the static ones.
     """
 
     executable: Executable = field(repr=False)
@@ -38,14 +38,14 @@ class CompiledProgram:
     """The name of the function."""
     structure: trees.Structure = field(repr=False)
     signature: tuple[Any, ...]
-    """The shape and data type of each array among the arguments, or the type of a number."""
+    """The shape and data type of each array in the arguments, or the type of a number."""
 
     @clean_tracebacks
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
 
         Raises:
-            TypeError: Arguments unlike those for which it was compiled.
+            TypeError: The arguments differ in structure, shape or data type from those for which it was compiled.
         """
         leaves, structure = trees.flatten((args, kwargs))
         if structure != self.structure:
@@ -62,20 +62,20 @@ class CompiledProgram:
         return self.executable.run(*leaves)
 
     def as_text(self) -> str:
-        """Return the program as text: XLA's on JAX, elsewhere that of `Lowered`."""
+        """Return the program as text: XLA's on JAX, elsewhere the text of `Lowered`."""
         return self.executable.text
 
     def cost_analysis(self) -> Mapping[str, float] | None:
-        """Return an estimate of the cost of a call, such as "flops" and "bytes accessed"; None where there is none.
+        """Return an estimate of the cost of a call, such as "flops" and "bytes accessed"; None if there is none.
 
-        It is XLA's, on JAX alone.
+        Only JAX has one, by XLA.
         """
         return self.executable.cost
 
     def memory_analysis(self) -> Any:
-        """Return an estimate of the memory that a call takes; None where there is none.
+        """Return an estimate of the memory that a call takes; None if there is none.
 
-        It is XLA's, on JAX alone, with `argument_size_in_bytes`, `output_size_in_bytes`, `temp_size_in_bytes` and
+        Only JAX has one, by XLA, with `argument_size_in_bytes`, `output_size_in_bytes`, `temp_size_in_bytes` and
         others.
         """
         return self.executable.memory

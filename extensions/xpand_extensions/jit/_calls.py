@@ -1,7 +1,7 @@
 """Calls of compiled functions: the choice of a compiler, traced arguments, and the cache of programs.
 
-A library compiles a function of the leaves of the arguments, arrays and Python numbers, that returns a tree.
-There is one for each structure of the traced arguments and each set of static values.
+A library compiles a function of the leaves of the arguments, which are arrays and Python numbers. The function returns
+a tree. There is one such function for each structure of the traced arguments and each set of static values.
 """
 
 import warnings
@@ -31,14 +31,14 @@ M = TypeVar("M")
 Instead: TypeAlias = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 INSTEAD: Final[ContextVar[Instead | None]] = ContextVar("instead", default=None)
-"""A function called instead of a compiled one: with the original, the compiled one, and the arguments."""
+"""A function called in place of a compiled one, with the original function, the compiled one and the arguments."""
 
 TRACING: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("tracing", default=None)
-"""A function that calls a function to be traced for compilation, with its arguments."""
+"""A function that calls a function to be traced for compilation, with the arguments."""
 
 
 def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to be traced, so that the callback in `TRACING` is notified."""
+    """Wrap a function to be traced, so that the callback in `TRACING` calls it."""
 
     @wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -49,24 +49,24 @@ def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Compiled(Opaque, Generic[V]):
-    """A cache of the programs of a function, by signature: at most 256 entries; the least recently used is dropped."""
+    """A cache of the programs of a function, by signature: at most 256; the least recently used program is dropped."""
 
     __slots__ = ("_count", "_entries", "_function", "_lock", "_what", "by_types")
 
     def __init__(self, function: Callable[..., Any], what: str | None) -> None:
-        """Make the cache of programs for `function`; without `what`, many of them are no reason for a warning."""
+        """Make the cache of programs for `function`. If `what` is None, many programs cause no warning."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._function, self._what = function, what
         self.by_types: dict[tuple[Any, ...], V] = {}
-        """The entries for calls that the types of their arguments identify."""
+        """The entries for calls that are identified by the types of their arguments."""
         self._count, self._lock = 0, Lock()
 
     def get(self, key: Hashable) -> V | None:
-        """Return the entry of a signature; None where there is none."""
+        """Return the entry of a signature; None if there is none."""
         try:
             found = self._entries[key]
             self._entries.move_to_end(key)
-        except KeyError:  # another thread may have just dropped it
+        except KeyError:  # another thread may just have dropped it
             return None
         except TypeError:  # `Statics.check` reports values that can't be hashed
             raise
@@ -79,7 +79,7 @@ class Compiled(Opaque, Generic[V]):
         return found
 
     def add(self, key: Hashable, value: V) -> V:
-        """Add an entry, and return it, or that of another thread if it came first."""
+        """Add an entry and return it; if another thread has added one first, return that."""
         with self._lock:
             found = self._entries.setdefault(key, value)
             if found is value:
@@ -90,8 +90,8 @@ class Compiled(Opaque, Generic[V]):
         if endless:
             warnings.warn(
                 f"jit: {name_of(self._function)} has been compiled {self._count} times, each time for other "
-                f"{self._what}; what is compiled at every call is slower than one that never is. Pass what changes as "
-                "an array of one shape, and declare static only what takes few values",
+                f"{self._what}; compiling at every call is slower than not compiling. Pass changing values as "
+                "an array of one shape, and declare only arguments with few values static",
                 stacklevel=stacklevel(),
             )
         return found
@@ -105,22 +105,22 @@ class Compiled(Opaque, Generic[V]):
 
 
 Make: TypeAlias = Callable[[Callable[..., Any], Any], Callable[..., Any]]
-"""Makes the compiled function, from a function of arrays and `donate_argnums`."""
+"""Takes a function of arrays and `donate_argnums`; returns the compiled function."""
 Lower: TypeAlias = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
-"""Makes the program before compilation, from a function of arrays and its arguments."""
+"""Takes a function of arrays and its arguments; returns the program before compilation."""
 _PROGRAM: Final = "program"
-"""The attribute of a function made by `by_signature` that returns the program of a signature."""
+"""The attribute of a function made by `by_signature` that returns the program for a signature."""
 _NAMES: Final = "compilers"
 """The attribute of an implementation of `jit` that returns the names of its compilers."""
 
 
 def jit_with(make: Make, named: Callable[[str], Make], names: Callable[[], Mapping[str, str]]) -> Callable[..., Any]:
-    """Make a library's implementation of `jit`; the facade has bound the static arguments.
+    """Make a library's implementation of `jit`. The facade has bound the static arguments.
 
     Args:
-        make: Compiles by default.
-        named: Returns the function that compiles by a compiler that the user names, or raises.
-        names: Returns the names of the compilers, each with what is missing for it, or "".
+        make: Compiles with the default compiler.
+        named: Returns the compile function of a compiler that the user names, or raises.
+        names: Returns the names of the compilers. The value of each is what is missing for it, or "".
     """
 
     def jit(
@@ -139,13 +139,15 @@ def jit_with(make: Make, named: Callable[[str], Make], names: Callable[[], Mappi
 
 
 def compilers_of(implementation: Callable[..., Any]) -> Mapping[str, str]:
-    """Return the names of the compilers of an implementation of `jit`, each with what is missing for it, or ""."""
+    """Return the names of the compilers of an implementation of `jit`. The value of each is what is missing for it, or
+    "".
+    """
     names: Callable[[], Mapping[str, str]] = getattr(implementation, _NAMES, dict)
     return names()
 
 
 def one_of(makes: Mapping[str, M]) -> Callable[[str], M]:
-    """Make the second argument of `jit_with` or `lower_with` for a library with the given compilers."""
+    """Make the argument `named` of `jit_with` or `lower_with` for a library with the given compilers."""
 
     def named(compiler: str) -> M:
         if compiler not in makes:
@@ -159,14 +161,14 @@ def check_compiler(name: str, compiler: Any) -> None:
     """Check that an argument `compiler` is a name, or None.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: It is neither of both.
     """
     if not isinstance(compiler, (str, type(None))):
         raise TypeError(f"{name}: compiler must be the name of one, or None, got {describe(compiler)}")
 
 
 def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:
-    """Make the error for a compiler that a library doesn't have."""
+    """Return the error for a compiler that a library doesn't have."""
     names = "".join(f" or {name!r}" for name in known)
     return ValueError(
         f"jit: compiler must be None{names} for the arrays of this call, got {compiler!r}; None chooses the library's "
@@ -175,7 +177,7 @@ def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:
 
 
 def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> Callable[..., Any]:
-    """Make a library's implementation of `make_graph` from a function of the function and its arguments."""
+    """Make a library's implementation of `make_graph` from `trace`, which takes a function and its arguments."""
 
     def traced(
         function: Callable[..., Any],
@@ -213,23 +215,23 @@ def by_signature(
     compile_for: Callable[[Sequence[Any]], tuple[Callable[..., Any], bool]],
     lock: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> Callable[..., Any]:
-    """Make the function of arrays and numbers that is compiled once for each signature of theirs.
+    """Return a function of arrays and numbers that compiles once for each signature of its arguments.
 
     Args:
         function: The name of the compiled function, for messages.
-        what: The properties of its arguments in the signature, for messages.
+        what: The properties of the arguments that are in the signature, for messages.
         signature: Returns the key of a call.
-        compile_for: Returns a program for such arguments, and whether to cache it.
+        compile_for: Returns a program for given arguments, and whether to cache it.
         lock: Held while compiling.
     """
     programs: Compiled[Callable[..., Any]] = Compiled(function, what)
-    last: tuple[Any, Any] = (None, None)  # most calls are like the one before
+    last: tuple[Any, Any] = (None, None)  # most calls have the signature of the last one
 
     def found(key: Hashable, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
         program, is_cached = programs.get(key), True
         if program is None:
             with lock():
-                program = programs.get(key)  # from another thread, which came first
+                program = programs.get(key)  # another thread may have added it
                 if program is None:
                     program, is_cached = compile_for(leaves)
                     if is_cached:
@@ -251,18 +253,18 @@ def by_signature(
 
 
 def program_for(compiled: Callable[..., Any], leaves: Sequence[Any]) -> Callable[..., Any]:
-    """Return the program of a function made by `by_signature`, for such arrays only; a loop needs no look-ups then."""
+    """Return the program that a function of `by_signature` has for given arrays: a loop needs no further look-ups."""
     program, is_cached = getattr(compiled, _PROGRAM)(leaves)
     return program if is_cached else compiled
 
 
 class Flattened:
-    """A function that returns the leaves of what another returns, and keeps the structure."""
+    """A function that flattens the result of another function and stores its structure."""
 
     __slots__ = ("__name__", "_function", "structure")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Keep the function."""
+        """Store the function."""
         self._function = function
         self.__name__ = name_of(function)
         self.structure: Any = None
@@ -274,20 +276,20 @@ class Flattened:
 
 
 class Flat:
-    """A function of the leaves of the traced arguments: it rebuilds the call, and checks the result."""
+    """A function of the leaves of the traced arguments. It rebuilds the call and checks the result."""
 
     __slots__ = ("__name__", "_function", "_name", "_statics", "_structure")
 
     def __init__(
         self, name: str, function: Callable[..., Any], structure: trees.Structure, statics: tuple[Any, ...]
     ) -> None:
-        """Store the function, transformed by `name`, and the structure and static values of a call."""
+        """Store the function, which `name` transforms, and the structure and static values of a call."""
         self._name, self._function, self._structure = name, function, structure
         self._statics = [(key, value) for key, _, value in statics]
         self.__name__ = name_of(function)
 
     def argument_of(self, number: int) -> str:
-        """Name the argument that a leaf belongs to, with the path to it: "x", "params['w']"."""
+        """Return the name of the argument that a leaf belongs to, with the path to it: "x", "params['w']"."""
         is_named, key, *rest = self._structure.paths()[number]
         if not is_named:
             for position, _ in self._statics:
@@ -297,10 +299,10 @@ class Flat:
         return str(key) + "".join(f"[{part!r}]" for part in rest)
 
     def __call__(self, *leaves: Any) -> trees.Tree:
-        """Call the function; numbers that it returns become arrays."""
+        """Call the function, and convert numbers that it returns to arrays."""
         traced, named = trees.unflatten(self._structure, leaves)
         args, kwargs = list(traced), dict(named)
-        for key, value in self._statics:  # in the order of positions
+        for key, value in self._statics:  # in the order of their positions
             if isinstance(key, int):
                 args.insert(key, value)
             else:
@@ -314,14 +316,14 @@ class Flat:
 
 
 def arrays_among(leaves: Sequence[Any]) -> list[Array]:
-    """Return the arrays among the leaves of a call, which determine the library; without any, make one."""
+    """Return the arrays among the leaves of a call, which select the library; if there are none, make one."""
     return [x for x in leaves if type(x) not in NUMBERS] or [choose_namespace(*leaves).asarray(0)]
 
 
 def leaf_numbers(
     args: tuple[Any, ...], traced: tuple[Any, ...], statics: tuple[Any, ...], donated: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the numbers of the leaves of the donated arguments."""
+    """Return the positions of the leaves of donated arguments."""
     if not donated:
         return ()
     positions = {number % len(args) for number in donated if -len(args) <= number < len(args)}
@@ -341,7 +343,7 @@ def check_leaves(
     """Check that the traced arguments of a call are trees of arrays and numbers.
 
     Raises:
-        TypeError: Something is neither.
+        TypeError: A leaf is neither an array nor a number.
     """
     args, kwargs = traced
     for key, tree in (*enumerate(args), *kwargs.items()):

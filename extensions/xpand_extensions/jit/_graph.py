@@ -1,4 +1,4 @@
-"""Inspect a function without running it: its graph, its text, the shapes of its results."""
+"""Inspect a function without running it: its graph, its program as text, the shapes of its results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from ._statics import Statics, name_of
 
 @dataclass(frozen=True, slots=True)
 class ShapeDtype:
-    """A placeholder for an array with its shape, and its data type or the name of that.
+    """A placeholder for an array: its shape, and its data type or the name of one.
 
     >>> import numpy as np
     >>> ShapeDtype((2, 3), np.float32)
@@ -55,9 +55,9 @@ def make_graph(
         static_argnames: As in `jit`.
 
     Returns:
-        A function of the same arguments, of which only shapes and data types are used; any object with these can
-        replace an array. It returns the library's own graph, a `jax.core.ClosedJaxpr` or a `torch.fx.GraphModule`, or
-        xpand's graph elsewhere; `str` of it is its text.
+        A function of the same arguments, of which it uses only shapes and data types. Any object with a shape and a
+        data type can replace an array. The function returns the library's own graph (a `jax.core.ClosedJaxpr` or a
+        `torch.fx.GraphModule`), or xpand's graph on other libraries. `str` returns its text.
 
     Raises:
         TypeError, ValueError: As `jit`.
@@ -96,15 +96,15 @@ def lower(
 ) -> Callable[..., Lowered]:
     """Return a function that returns the program of `function` before compilation: `lower(f)(x).as_text()`.
 
-    Arguments and errors are those of `jit`; `jit(function).lower` is the same. On NumPy, the text for a named compiler
-    tells which operations it leaves to NumPy, and why.
+    Arguments and errors are as in `jit`; `jit(function).lower` is the same. On NumPy, the text for a named compiler
+    says which operations it leaves to NumPy, and why.
 
     Returns:
-        A function of the same arguments. It returns a `Lowered`, whose method `compile` returns a `CompiledProgram`:
-        a function of the arguments that are not static, for these shapes and data types alone, with `cost_analysis`
-        and `memory_analysis`, which XLA has.
+        A function of the same arguments. It returns a `Lowered`, whose method `compile` returns a `CompiledProgram`: a
+        function of the non-static arguments, only for these shapes and data types. On JAX, it has XLA's `cost_analysis`
+        and `memory_analysis`.
 
-    Source: `jax.jit(function).lower`, before it `jax.xla_computation`.
+    Source: `jax.jit(function).lower`, formerly `jax.xla_computation`.
 
     >>> import torch
     >>> "aten.sin" in lower(torch.sin)(torch.ones(2)).as_text()
@@ -137,7 +137,9 @@ def lower(
 def _call(
     statics: Statics, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Flat, list[Any], list[Array], trees.Structure]:
-    """Take a call apart: a function of leaves, the leaves, arrays of their library, the structure of what is traced."""
+    """Split a call into a function of leaves, the leaves, arrays of their library, and the structure of the traced
+    arguments.
+    """
     traced, values = statics.divide(args, kwargs)
     leaves, structure = trees.flatten(traced)
     statics.check(values)
@@ -153,13 +155,13 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
     Args:
         function: Takes trees of arrays and Python numbers and returns one.
         *args: Its arguments. Any object with a `shape` and a `dtype`, such as `ShapeDtype`, can replace an array. The
-            data type may be given by its name.
+            data type may be a name.
         **kwargs: Its keyword arguments, likewise.
 
     Returns:
         The tree that the function returns, with a `ShapeDtype` in place of each array. The library is that of the
-        arrays among the arguments; where there are none, the one whose data types are given, or, of the libraries that
-        have NumPy's, and for names, the default one.
+        arrays in the arguments. Without arrays, it is the library of the given data types. For names, it is the default
+        library; also for NumPy's data types, if the default library uses them.
 
     Raises:
         TypeError: As `jit`; or a placeholder has a data type of another library.
@@ -178,10 +180,10 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
 
 
 def _of_one_library(name: str, leaves: Sequence[Any], traced: trees.Tree) -> tuple[list[Any], list[Array]]:
-    """Return the leaves of a call, and arrays of its library. Abstract leaves get this library.
+    """Return the leaves of a call, and arrays of its library. Abstract leaves become arrays of this library.
 
     Raises:
-        TypeError: A leaf is nothing that can be traced, or stands for an array of another library.
+        TypeError: A leaf can't be traced, or stands for an array of another library.
     """
     check_leaves(name, trees.map(lambda x: 0 if _stands_for_array(x) else x, traced))
     standing = [x for x in leaves if _stands_for_array(x)]
@@ -202,7 +204,7 @@ def _stands_for_array(x: Any) -> bool:
 
 
 def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:
-    """Return an abstract array whose data type is a library's own."""
+    """Return an abstract array with a library's own data type."""
     if library_of_dtype(x.dtype) in _libraries_of_dtypes(xp):
         return x
     if isinstance(x.dtype, str):
@@ -214,7 +216,7 @@ def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:
 
 
 def namespace_with(dtype: DType) -> Namespace:
-    """Return the namespace with a data type: the default one among those that share it."""
+    """Return the namespace with a data type; if several have it, prefer the default one."""
     default = default_namespace()
     return default if library_of_dtype(dtype) in _libraries_of_dtypes(default) else namespace(library_of_dtype(dtype))
 
@@ -224,16 +226,17 @@ def _libraries_of_dtypes(xp: Namespace) -> tuple[str, str]:
 
 
 def library_of_dtype(dtype: DType) -> str:
-    """Name the package that a data type is from."""
+    """Return the name of the package that defines a data type."""
     cls = dtype if isinstance(dtype, type) else type(dtype)
     return cls.__module__.partition(".")[0]
 
 
 def dtype_of(function: str, dtype: DType, xp: Namespace) -> DType:
-    """Return a library's data type with the name of another library's data type; return types without a name unchanged.
+    """Convert a data type of another library to this library's data type of the same name. Return types without a name
+    unchanged.
 
     Raises:
-        TypeError: A string that names none, or something of Python's.
+        TypeError: It is a string that is not the name of a data type, or a type of Python.
     """
     _check_dtype(function, dtype)
     return getattr(xp, dtype_name(dtype), dtype)
@@ -249,5 +252,5 @@ def _check_dtype(function: str, dtype: DType) -> None:
 
 
 def dtype_name(dtype: DType) -> str:
-    """Name a data type of any library as NumPy does."""
+    """Return NumPy's name of a data type of any library."""
     return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""Host functions inside of compiled functions, and names for parts of programs."""
+"""Host functions inside compiled functions, and names for parts of programs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
@@ -21,8 +21,8 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     """Name the operations of a function in graphs and in the library's profiler.
 
     Args:
-        function: Takes and returns any objects; the library is that of the arrays among its arguments.
-        name: The name; by default the function's own.
+        function: Takes and returns any objects. The arrays in its arguments select the library.
+        name: The name. By default: the function's own.
 
     Returns:
         A function of the same arguments.
@@ -66,26 +66,26 @@ def pure_callback(
     """Call a function of NumPy arrays, on the host, from code that may be compiled.
 
     Args:
-        function: Takes NumPy arrays, in the trees of `args` and `kwargs`, which it may write into, and returns a tree
-            of NumPy arrays. It must be pure: the same arguments give the same results, without side effects, since the
-            number of calls is unspecified.
+        function: Takes NumPy arrays, in the trees of `args` and `kwargs`, and returns a tree of NumPy arrays. It may
+            write into its arguments. It must be pure: the same arguments give the same results, without side effects,
+            because the number of calls is unspecified.
         result_shape_dtypes: The types of its results: a tree of `ShapeDtype`, or of other objects with a `shape` and a
-            `dtype` of any library, or the name of one.
+            `dtype`. The data type may be of any library, or a name.
         *args: Trees of arrays and Python numbers.
-        vmap_method: The kind of call under `vmap`: "sequential" calls the function once for each lane; "expand_dims"
-            calls it once, with an additional first axis on each array, of size 1 where it isn't mapped;
-            "broadcast_all" calls it once, with an additional first axis of the mapped size on each array.
-        **kwargs: Keyword arguments of the function, likewise.
+        vmap_method: How to call the function under `vmap`. "sequential": once for each lane. "expand_dims": once, with
+            an additional first axis on each array, of size 1 for arrays that are not mapped. "broadcast_all": once,
+            with an additional first axis of the mapped size on each array.
+        **kwargs: Keyword arguments of the function, also trees of arrays and numbers.
 
     Returns:
-        The tree of results, as arrays of the library of `args`, on their device. It has no derivative. On Dask the
-        function is called with whole arrays, when a result is computed; its errors are raised then. JAX raises them
+        The tree of results, as arrays of the library of `args`, on their device. They have no derivative. On Dask, the
+        function is called with whole arrays when a result is computed, and its errors are raised then. JAX raises them
         within a `JaxRuntimeError`.
 
     Raises:
         TypeError: `function` isn't callable; a declared result has no shape or data type; or the function returns
             another structure or data type than declared.
-        ValueError: It returns other shapes than declared; or an unknown `vmap_method`.
+        ValueError: The function returns other shapes than declared, or `vmap_method` is unknown.
 
     Source: `jax.pure_callback`; PhiML's `numpy_call`.
 
@@ -108,26 +108,26 @@ def io_callback(
 ) -> Any:
     """Call a function of NumPy arrays that has side effects, on the host, from code that may be compiled.
 
-    Unlike `pure_callback`, the function is called each time the program gets there, even if its results are not used:
-    it may read from a file, count, or draw from a generator of its own.
+    Unlike for `pure_callback`, the function is called each time the program reaches it, even if its results are not
+    used. So it may read from a file, count, or use a random generator.
 
     Args:
         function: As in `pure_callback`, except that it need not be pure.
         result_shape_dtypes: As in `pure_callback`; None or an empty tuple if it returns nothing.
         *args: Trees of arrays and Python numbers.
-        ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
+        ordered: Whether calls keep the program's order. Libraries other than JAX always keep it. JAX does not map
             ordered calls by `vmap`.
-        **kwargs: Keyword arguments of the function, likewise.
+        **kwargs: Keyword arguments of the function, also trees of arrays and numbers.
 
     Returns:
-        The tree of results, as arrays of the library of `args`, on their device. Under `vmap` the function is called
-        once for each lane, in their order. Without array arguments the library is the default one. On Dask the function
-        is called when a result is computed, each time.
+        The tree of results, as arrays of the library of `args`, on their device. Under `vmap`, the function is called
+        once for each lane, in order. Without array arguments, the library is the default one. On Dask, the function is
+        called each time a result is computed.
 
     Raises:
-        TypeError: As `pure_callback`; or a derivative is needed: functions on the host have none.
+        TypeError: As `pure_callback`; or a derivative is needed: host functions have none.
         ValueError: As `pure_callback`.
-        UnsupportedError: On Dask, a function that returns nothing, since nothing is computed then.
+        UnsupportedError: On Dask, the function returns nothing, so it would never be computed.
 
     Source: `jax.experimental.io_callback`.
 
@@ -150,8 +150,8 @@ def prepared(
     """Check a call of a host function for the operation `name`.
 
     Returns:
-        The function of NumPy arrays that returns a tuple of such, what these are, the arrays, and the structure of the
-        result.
+        The function, which takes NumPy arrays and returns a tuple of them; the types of the results; the arrays; and
+        the structure of the result.
     """
     checks.function(name, function)
     declared, of_result = trees.flatten(result_shape_dtypes)
@@ -166,7 +166,7 @@ def prepared(
     count = len(trees.leaves(given))
     arrays = arrays_of(name, "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
 
-    # It captures plain values and the function only, which torch.compile must turn into constants.
+    # This function captures only plain values and the user's function: torch.compile must turn them into constants.
     numbers = iter(range(count))
     positions = trees.map(lambda _: next(numbers), given)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)
@@ -181,22 +181,24 @@ def prepared(
 def lazy_apply(
     func: Callable[..., Any], /, *args: Any, shape: Any = None, dtype: Any = None, as_numpy: bool = False, **kwargs: Any
 ) -> Any:
-    """Call a function that needs concrete arrays, now or when their values are available.
+    """Call a function that needs concrete arrays, now or as soon as their values are available.
 
     Args:
-        func: Takes the arrays and returns one, or a tuple of several. It must be pure.
+        func: Takes the arrays and returns one array, or a tuple of several. It must be pure.
         *args: Arrays, numbers and None.
-        shape: The shape of the result, or a list of shapes of several; by default that to which the arrays broadcast.
-        dtype: The data type of the result, or a list of those of several; by default that to which the arrays promote.
-        as_numpy: Whether `func` takes and returns NumPy arrays for concrete arrays, too. For others it always does.
+        shape: The shape of the result, or a list of shapes of several results. By default: the arrays' shapes,
+        broadcast.
+        dtype: The data type of the result, or a list of data types. By default: the arrays' data types, promoted.
+        as_numpy: Whether `func` takes and returns NumPy arrays for concrete arrays, too. For traced or lazy arrays, it
+        always does.
         **kwargs: Further arguments of `func`, passed unchanged.
 
     Returns:
-        The results of `func`: arrays of the library of `args`. With concrete arrays it is called directly; with traced
-        or lazy arrays it is called by `pure_callback`, and has no derivative.
+        The results of `func`, as arrays of the library of `args`. With concrete arrays, `func` is called directly. With
+        traced or lazy arrays, `pure_callback` calls it, and it has no derivative.
 
     Raises:
-        TypeError: `func` is not a function, no array is given, or as `pure_callback` raises.
+        TypeError: `func` is not a function, or there is no array; or as `pure_callback`.
         ValueError: `shape` and `dtype` are lists of different lengths.
 
     Source: `array_api_extra.lazy_apply`.
@@ -215,7 +217,7 @@ def lazy_apply(
     if all(map(is_concrete, arrays.values())):
         if not as_numpy:
             return func(*args, **kwargs)
-        from ..convert import to_numpy  # which loads sparse arrays
+        from ..convert import to_numpy  # the import loads sparse arrays
 
         found = func(*[to_numpy(x) if checks.is_array(x) else x for x in args], **kwargs)
         device = checks.device_of(next(iter(arrays.values())))
@@ -230,7 +232,9 @@ def lazy_apply(
     shapes = shape if isinstance(shape, list) else [shape] * count
     dtypes = dtype if isinstance(dtype, list) else [dtype] * count
     if len(shapes) != len(dtypes):
-        raise ValueError(f"lazy_apply: got {len(shapes)} shapes and {len(dtypes)} data types; give as many of both")
+        raise ValueError(
+            f"lazy_apply: got {len(shapes)} shapes and {len(dtypes)} data types; give the same number of both"
+        )
     declared = tuple([ShapeDtype(tuple(size), each) for size, each in zip(shapes, dtypes)])
 
     def call(*values: Any) -> tuple[Any, ...]:
@@ -251,9 +255,10 @@ def _called(
     name: str,
     *values: Any,
 ) -> tuple[Any, ...]:
-    """Call the host function, and check and return the arrays of its results."""
+    """Call the host function; check its results, and return their arrays."""
     xp = namespace("numpy")
-    # Copies: otherwise it might write into an argument of the call, or into an array that the program still needs.
+    # Copy: otherwise the function might write into an argument of the call, or into an array that the program still
+    # needs.
     given = [xp.asarray(x, copy=True) for x in values]
     args, *named = trees.map(given.__getitem__, positions)
     leaves, structure = trees.flatten(function(*args, **(named[0] if named else {})))
@@ -270,7 +275,7 @@ def _called(
 
 
 def of_shapes(found: Sequence[Any], shapes: Iterable[Sequence[int]]) -> None:
-    """Check that the results of a call of the host function, which may be one of many, have the declared shapes."""
+    """Check that the results of one call of the host function, of possibly many, have the declared shapes."""
     for x, shape in zip(found, shapes):
         if x.shape != tuple(shape):
             raise ValueError(

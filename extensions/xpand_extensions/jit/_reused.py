@@ -1,4 +1,4 @@
-"""Programs that solvers compile from the user's compiled functions, and store with these functions."""
+"""Programs that solvers compile from the user's compiled functions. Each is stored with these functions."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Final
@@ -15,26 +15,26 @@ from ._calls import INSTEAD, Compiled
 from ._statics import exact
 
 _NAME: Final = "_xpand_programs"
-"""The attribute of a compiled function that holds the programs made of it."""
+"""The attribute of a compiled function with the programs made from it."""
 
 
 @pluggable
 def reused(
     function: Callable[..., Any], like: Array, /, *args: Any, of: tuple[Any, ...], key: Hashable, small: bool = False
 ) -> Any:
-    """Call a function; where the library would compile it, reuse the program of an earlier call.
+    """Call a function. If the library would compile it, reuse the program of an earlier call.
 
     Args:
         function: A function of `args` that calls the user's functions `of`.
         like: An array of the library.
         *args: Trees of arrays and static values.
-        of: The user's functions, the first of which stores the program. None stands for a function that isn't given.
-            Without any, the program is stored among the last 256 such.
-        key: Everything else, besides `args`, that determines what `function` does; `function` may capture nothing else.
-        small: Whether it consists of many small operations, of which NumPy, too, makes a program.
+        of: The user's functions; the first one stores the program. None stands for a function that was not given. If
+            there are none, the program is stored among the last 256 programs without user functions.
+        key: Everything else that determines the work of `function`. Apart from that, `function` may capture nothing.
+        small: Whether it consists of many small operations, which NumPy compiles, too.
 
-    A program is reused only if the user has compiled all functions `of`, for such functions already take the values
-    that they capture as constants.
+    A program is reused only if the user has compiled all functions `of`: compiled functions take captured values as
+    constants anyway.
 
     >>> import numpy as np
     >>> reused(lambda x: 2 * x, np.asarray(1.0), 3.0, of=(np.sin,), key=())
@@ -44,7 +44,7 @@ def reused(
 
 
 class _Programs(Opaque):
-    """The programs made of one function. `functools.wraps` copies the attribute to other functions."""
+    """The programs made from one function. `functools.wraps` copies the attribute to other functions."""
 
     __slots__ = ("entries", "function")
 
@@ -61,9 +61,9 @@ def reused_by(
     """Make a library's implementation of `reused`.
 
     Args:
-        jit: The library's.
-        is_native: Whether a function is compiled by the library itself, and not by xpand.
-        compiles_large: Whether programs of large operations are faster than these operations one by one.
+        jit: The library's implementation of `jit`.
+        is_native: Whether the library itself, not xpand, has compiled a function.
+        compiles_large: Whether a program of large operations is faster than its operations one by one.
     """
 
     def reused(
@@ -89,7 +89,9 @@ def program_of(
     key: Hashable,
     is_native: Callable[[Any], bool] = lambda _: False,
 ) -> tuple[Callable[..., Any], list[Array]] | None:
-    """Find or make the program of a call of `reused`; return it and its arrays, or None where there is none."""
+    """Find or make the program of a call of `reused`. Return the program and its arrays, or None if it is not to be
+    compiled.
+    """
     if INSTEAD.get() is not None or not all(f is None or is_native(f) or _is_compiled(f) for f in of):
         return None
     of_arrays, arrays, known = split(function, args)
@@ -97,7 +99,7 @@ def program_of(
     try:
         programs = _programs_of(of[0]) if of else _SHARED
         program = programs.get(key)
-    except TypeError:  # a static value that can't be hashed
+    except TypeError:  # a static value is not hashable
         return None
     if program is None:
         compiler = of[0]._made_of[2].get("compiler") if of and _is_compiled(of[0]) else None
@@ -106,7 +108,7 @@ def program_of(
 
 
 def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], list[Array], Hashable]:
-    """Separate arrays from static values; return a function of the arrays, the arrays, and the rest as a key."""
+    """Separate arrays from static values. Return a function of the arrays, the arrays, and the rest as a key."""
     leaves, structure = trees.flatten(args)
     is_array = tuple([checks.is_array(x) for x in leaves])
     arrays = [x for x, array in zip(leaves, is_array) if array]
@@ -120,7 +122,7 @@ def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], 
 
 
 def programs_of(function: Any) -> tuple[Compiled[Any], Hashable] | None:
-    """Return the cache for programs made of a compiled function, and the precision, which is part of their keys.
+    """Return the cache for programs made from a compiled function, and the precision, which is part of their keys.
 
     Return None for a function that the user has not compiled.
     """

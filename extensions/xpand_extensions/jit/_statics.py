@@ -13,12 +13,12 @@ POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITI
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """Name a function, for messages and graphs."""
+    """Return the name of a function, for messages and graphs."""
     return str(getattr(function, "__name__", None) or describe(function))
 
 
 class Statics:
-    """The static arguments of a function, which split a call into static and traced arguments."""
+    """The static arguments of a function. They split a call into static and traced arguments."""
 
     __slots__ = ("_check_numbers", "_name", "_names", "_numbers", "_positions", "any")
 
@@ -30,9 +30,9 @@ class Statics:
         argnames: str | Iterable[str] | None,
         argument: str = "static_argnums",
     ) -> None:
-        """Check the declaration of the static arguments of `function`, given to the transformation `name`.
+        """Check the static arguments declared for `function`, which `name` transforms.
 
-        An argument declared by its number is static by its name as well, and vice versa.
+        An argument declared by its position is static by its name, too, and vice versa.
         """
         self._name = name
         given = () if argnums is None else argnums if isinstance(argnums, (tuple, list)) else (argnums,)
@@ -53,10 +53,10 @@ class Statics:
         self.any = bool(numbers or names)
 
     def donated(self, argnums: int | Sequence[int]) -> tuple[int, ...]:
-        """Check the declaration of donated arguments.
+        """Check the declared donated arguments.
 
         Raises:
-            ValueError: The function doesn't take one, or it is static.
+            ValueError: The function has no such argument, or it is static.
         """
         given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         numbers = [checks.integer(self._name, "donate_argnums", number) for number in given]
@@ -64,7 +64,7 @@ class Statics:
         both = sorted({*numbers}.intersection(self._numbers))
         if both:
             raise ValueError(
-                f"{self._name}: argument {both[0]} is declared static, and has no memory to be reused; take it out of "
+                f"{self._name}: argument {both[0]} is declared static and has no memory to reuse; remove it from "
                 "donate_argnums"
             )
         return tuple(numbers)
@@ -72,7 +72,7 @@ class Statics:
     def divide(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-        """Split a call into traced arguments and static ones: (position or name, key, value)."""
+        """Split a call into traced arguments and static ones, given as (position or name, key, value)."""
         if not self.any:
             return (args, kwargs), ()
         count = len(args)
@@ -92,31 +92,31 @@ class Statics:
         """Check that static values can be part of a signature.
 
         Raises:
-            TypeError: One is an array, or can't be hashed.
+            TypeError: A value is an array or not hashable.
         """
         for key, _, value in statics:
             what = f"argument {key}" if isinstance(key, int) else f"argument {key!r}"
             if checks.is_array(value):
                 raise TypeError(
-                    f"{self._name}: the static {what} must not be an array, got {describe(value)}; don't declare it "
-                    "static, so that it is traced"
+                    f"{self._name}: the static {what} must not be an array, got {describe(value)}; to trace it, "
+                    "don't declare it static"
                 )
             try:
                 hash(value)
             except TypeError:
                 raise TypeError(
                     f"{self._name}: the static {what} must be hashable, got {describe(value)}; pass an equal value "
-                    "that is, such as a tuple for a list, or don't declare it static, so that it is traced"
+                    "that is hashable, such as a tuple for a list; or, to trace it, don't declare it static"
                 ) from None
 
 
 def signature_of(statics: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the part of a signature that belongs to static arguments."""
+    """Return the part of a signature for the static arguments."""
     return tuple([(key, exact) for key, exact, _ in statics])
 
 
 def exact(value: Any) -> Any:
-    """Return a key of a static value, see `_plans.exact`; other objects are their own keys, next to their types."""
+    """Return a key for a static value, see `_plans.exact`. Other objects are their own keys, with their types."""
     return _plans.exact(value, lambda value: (type(value), value))
 
 
@@ -124,14 +124,14 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | Non
     """List the parameters of a function; None if they are unknown."""
     try:
         return list(inspect.signature(function).parameters.values())
-    except (ValueError, TypeError):  # functions written in C
+    except (ValueError, TypeError):  # for functions written in C
         return None
 
 
 def _of_positions(
     name: str, function: str, parameters: list[inspect.Parameter] | None, argument: str, numbers: list[int]
 ) -> list[int]:
-    """Convert negative numbers of arguments to positions from the front, if the number of arguments is known."""
+    """Convert negative positions of arguments to positive ones, if the number of arguments is known."""
     if parameters is None or any(p.kind == p.VAR_POSITIONAL for p in parameters):
         return numbers
     count = sum(p.kind in POSITIONAL for p in parameters)
