@@ -1,9 +1,9 @@
-"""Sparse arrays on every library: containers whose parts are arrays of that library, and functions of them.
+"""Sparse arrays on every library: containers made of the library's own arrays, and functions of containers.
 
-A container holds values and their positions: `COO` by coordinates, for arrays with any number of axes, `CSR` and `CSC`
-by rows and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and
-derivatives, and the gradient with respect to a container is one of the same pattern. Functions also take the libraries'
-own sparse arrays.
+A container stores values and their positions: `COO` by coordinates, for arrays with any number of axes; `CSR` by rows
+and `CSC` by columns, for matrices. Containers are immutable trees: they pass through `jit`, `vmap`, loops and
+derivatives. The gradient with respect to a container is a container of the same pattern. The functions also take the
+libraries' own sparse arrays.
 """
 
 from typing import TYPE_CHECKING

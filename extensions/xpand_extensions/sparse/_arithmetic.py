@@ -18,7 +18,7 @@ from ._operands import (
     same_positions,
     with_batch_of,
     with_like_patterns,
-    with_promise,
+    with_promises,
 )
 from ._pattern import along, are_concrete, eagerly, full, merge, merged_values, numbered, pattern_work, positions
 from ._structure import sort, sum_duplicates
@@ -27,16 +27,16 @@ _SCALARS: Final = operands.SCALARS
 
 
 def add(a: Any, b: Any, /) -> Any:
-    """Add arrays of which one or both are sparse.
+    """Add two arrays, at least one of them sparse.
 
     Args:
         a: A container, or an array.
-        b: A container, or an array. Two containers have one shape, but for batch axes, which broadcast.
+        b: A container, or an array. Two containers must have the same shape; only batch axes broadcast.
 
     Returns:
-        Of two containers one, of their format, or COO where they have two; sorted and unique where the patterns are
-        known. Of a container and an array an array. Where patterns aren't known, under jit with containers as arguments
-        and for lazy arrays, the entries of both are kept, as duplicates.
+        For two containers, a container of their format, or COO if the formats differ; sorted and unique if both
+        patterns are known. Otherwise (under jit with containers as arguments, and for lazy arrays) it has the entries
+        of both, with duplicates. For a container and an array, an array.
 
     Raises:
         TypeError: Neither is sparse, one is a number, arrays of two libraries, or data types that don't promote.
@@ -60,7 +60,7 @@ def add(a: Any, b: Any, /) -> Any:
 
 
 def subtract(a: Any, b: Any, /) -> Any:
-    """Subtract arrays of which one or both are sparse: `a - b`. Otherwise as `add`.
+    """Subtract two arrays, at least one of them sparse: `a - b`. See `add`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -76,16 +76,17 @@ def subtract(a: Any, b: Any, /) -> Any:
 
 
 def multiply(a: Any, b: Any, /) -> Any:
-    """Multiply element by element arrays of which one or both are sparse, or a sparse array by a number.
+    """Multiply two arrays element by element, at least one of them sparse, or a sparse array by a number.
 
     Args:
         a: A container, an array or a number.
         b: The same. An array must broadcast to the sparse and dense axes of the container; it may have more batch axes.
 
     Returns:
-        A container. With an array or a number, of the same pattern, less padding for an array: elements that are not
-        stored are zero, also where the array is infinite or NaN. Of two containers, of their format, or COO where they
-        have two, with the positions that both have; where patterns aren't known, with those of `a`.
+        A container. For an array or a number it has the pattern of the container (without padding, for an array):
+        elements that are not stored stay zero, also where the array is infinite or NaN. For two containers it has their
+        format, or COO if the formats differ, and the positions that both have; if a pattern is unknown, the positions
+        of `a`.
 
     Raises:
         TypeError: Neither is sparse, arrays of two libraries, or data types that don't promote.
@@ -118,10 +119,11 @@ def divide(a: Any, b: Any, /) -> Any:
         b: An array, which broadcasts to the sparse and dense axes of `a`, or a number.
 
     Returns:
-        A container of the pattern of `a`: elements that are not stored are zero, also where `b` is zero or NaN.
+        A container of the pattern of `a`: elements that are not stored stay zero, also where `b` is zero or NaN.
 
     Raises:
-        TypeError: `a` is not sparse, `b` is, integers, arrays of two libraries, or data types that don't promote.
+        TypeError: `a` is not sparse, `b` is sparse, integers, arrays of two libraries, or data types that don't
+            promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
     >>> import numpy as np
@@ -140,7 +142,7 @@ def divide(a: Any, b: Any, /) -> Any:
 
 
 def _pair(function: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Check the terms of a sum: a number would be added to elements that aren't stored, too."""
+    """Check the terms of a sum: numbers are refused, since they would also change elements that are not stored."""
     for name, x in (("a", a), ("b", b)):
         if type(x) in _SCALARS:
             raise TypeError(
@@ -167,7 +169,7 @@ def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
     checks.one_device(function, a=x, b=y)
     x, y = checks.promote(function, xp, a=x, b=y)
     checks.broadcast_shapes(function, a=tuple(x.shape), b=tuple(y.shape))
-    # Without operators: array-api-strict's arrays can't be combined with traced ones.
+    # No operators here: those of array-api-strict refuse traced arrays.
     total: Array = xp.add(x, y) if sign > 0 else xp.subtract(x, y)
     return total
 
@@ -176,7 +178,7 @@ def _sum(function: str, a: Sparse, b: Sparse) -> Any:
     _numeric(function, a, b)
     a, b = promoted(function, a, b)
     if same_positions(a, b):
-        return with_promise(a, b, a.values + b.values)
+        return with_promises(a, b, a.values + b.values)
     return by_coordinates(_union, a, b)
 
 
@@ -202,10 +204,10 @@ def _union(a: COO, b: COO) -> COO:
 def _product(a: Sparse, b: Sparse) -> Any:
     _numeric("multiply", a, b)
     a, b = promoted("multiply", a, b)
-    # Duplicates are summed before they are multiplied.
+    # A product of sums is not the sum of the entries' products.
     a, b = sum_duplicates(a), sum_duplicates(b)
     if same_positions(a, b):
-        return with_promise(a, b, a.values * b.values)
+        return with_promises(a, b, a.values * b.values)
     return by_coordinates(lambda x, y: _intersection(sort(x), sort(y)), a, b)
 
 
@@ -220,7 +222,7 @@ def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
     _numeric(function, a, x)
     xp = checks.namespace_of(function, a=a.values, b=x)
     checks.one_device(function, a=a.values, b=x)
-    a = a if isinstance(a, COO) else trimmed(a)  # padding has no position to take a factor from
+    a = a if isinstance(a, COO) else trimmed(a)  # padding has no position, and so no factor
     values, x = checks.promote(function, xp, a=a.values, b=x)
     a = with_batch_of(function, a._replace(values), x)
     factors = at_positions(function, a, tocoo(a).coords if x.ndim else (), x)
@@ -233,7 +235,7 @@ def _intersection(a: COO, b: COO) -> COO:
     If patterns are unknown, or differ among batch elements, the result has the positions of `a`.
     """
     if are_concrete(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
-        return _met(a, b)
+        return _common_entries(a, b)
     a, b = with_like_patterns(a, b)
     xp, half = namespace_of(a), a.sparse_ndim
     if not b.nse:
@@ -253,7 +255,7 @@ def _intersection(a: COO, b: COO) -> COO:
     return a._replace(xp.where(met, left, full(left, 0)) * xp.where(met, right, full(right, 0)))
 
 
-def _met(a: COO, b: COO) -> COO:
+def _common_entries(a: COO, b: COO) -> COO:
     half = a.sparse_ndim
 
     def work(*given: Array) -> tuple[Array, Array, tuple[Array, ...]]:

@@ -1,4 +1,4 @@
-"""Assembly of a CSR from entries in any order, with duplicates: computed once for a pattern."""
+"""Assembly of a CSR from entries in any order, with duplicates; the plan is computed once for a pattern."""
 
 from typing import NamedTuple
 
@@ -18,11 +18,11 @@ class CSRAssembly(NamedTuple):
     indices: Array
     """The column of each value."""
     indptr: Array
-    """Where rows begin, and the last one ends."""
+    """The start of each row, and the end of the last."""
     order: Array
-    """The entries in the order of their positions: integers of shape `(nse,)`."""
+    """The indices that sort the entries by position: integers of shape `(nse,)`."""
     runs: Array
-    """Where in `order` those of each value begin, and the last ones end."""
+    """The start of each value's entries in `order`, and the end of the last."""
 
 
 @pluggable
@@ -32,24 +32,24 @@ def csr_assembly(
     """Compute the pattern by rows (CSR) of a matrix whose entries are given by coordinates.
 
     Args:
-        rows: The row of each entry: integers of shape `(nse,)`; the number of rows for padding, which is omitted.
-        columns: The column of each entry, of the same shape; that of columns for padding.
+        rows: The row of each entry: integers of shape `(nse,)`. Entries whose row is `m` are padding, and omitted.
+        columns: The column of each entry, of the same shape; `n` for padding.
         shape: The shape of the matrix, `(m, n)`.
-        sum_duplicates: Whether entries at one position become one value. Otherwise they follow each other.
-        size: The number of values. By default: the number of different positions. Required where the pattern isn't
-            known: under jit. Beyond those that are needed there are zeros, which belong to no row; those beyond are
-                omitted.
+        sum_duplicates: Whether to sum the entries at one position. Otherwise they stay separate, next to each other.
+        size: The number of values, required if the pattern isn't known (under jit). Surplus values are zeros that
+            belong to no row; if `size` is too small, the last values are omitted. By default: the number of different
+            positions.
 
     Returns:
-        The pattern by rows, columns in order, as `indices` and `indptr`; and for `assembled_values` the `order` of the
-        entries and the `runs` that are summed. Entries at one position keep their order.
+        The pattern by rows, with sorted columns: `indices` and `indptr`. For `assembled_values`: the `order` of the
+        entries, and the `runs` that are summed. Entries at one position keep their order.
 
     Raises:
         TypeError: No array, no integers, or arrays of two libraries.
-        ValueError: Shapes that don't fit, arrays on two devices, a negative `size`, or one omitted where it is
-            required.
+        ValueError: Shapes that don't fit, arrays on two devices, a negative `size`, or no `size` for an unknown
+            pattern.
 
-    Takes the time of a sort; on the CPU, if the pattern is concrete, the time of two counting passes.
+    Takes as long as a sort; on the CPU, with a concrete pattern, as two counting passes.
 
     Source: SciPy's `coo_array.tocsr`, `sum_duplicates`.
 
@@ -87,9 +87,9 @@ def assembled_values(values: Array, assembly: CSRAssembly, /) -> Array:
 
     Raises:
         TypeError: No array, or arrays of two libraries.
-        ValueError: The number of values is not that of the entries.
+        ValueError: `values` does not have one element for each entry.
 
-    It is linear: the sum is a product with a sparse matrix of ones, and has its derivatives.
+    The function is linear, and computed as a product with a sparse matrix of ones, which has derivatives.
 
     >>> import numpy as np
     >>> assembly = csr_assembly(np.asarray([0, 0, 0]), np.asarray([1, 0, 1]), shape=(1, 2))

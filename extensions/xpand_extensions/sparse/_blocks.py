@@ -1,6 +1,6 @@
-"""Batches of sparse matrices: with one pattern, and with a pattern for each lane.
+"""Batches of sparse matrices, with one pattern or with one for each lane.
 
-The latter are one matrix whose blocks are the lanes, along its diagonal.
+With different patterns, the batch is computed as one large matrix with the lanes as blocks on its diagonal.
 """
 
 import math
@@ -13,7 +13,7 @@ from .._bounds import index_dtype
 
 Shape = tuple[int, int]
 Product = Callable[..., Array]
-"""A facade, whose checks cost little compared with the work here."""
+"""A facade of a product. Its checks cost little compared with the product."""
 
 
 def multiplied(multiply: Product, values: Array, rows: Array, columns: Array, x: Array, shape: Shape) -> Array:
@@ -62,9 +62,9 @@ def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...],
 
 
 def mapped_product(xp: Namespace, multiply: Product, values: Array, x: Array, mapped: Sequence[bool]) -> Array:
-    """Call `multiply(values, x)` with arrays whose first axis is that of lanes, if they are mapped.
+    """Call `multiply(values, x)` for all lanes; the first axis of mapped arrays is the axis of lanes.
 
-    Many vectors for one matrix become columns.
+    Vectors of several lanes that share a matrix become the columns of one array.
     """
     if mapped[0] or values.ndim > 1 or x.ndim != 3:
         return multiply(*aligned(xp, (values, x), mapped, (1, 2)))
@@ -74,9 +74,9 @@ def mapped_product(xp: Namespace, multiply: Product, values: Array, x: Array, ma
 
 
 def aligned(xp: Namespace, arrays: Sequence[Array], mapped: Sequence[bool], cores: Sequence[int]) -> list[Array]:
-    """Make the batch axes of arrays broadcast, if some have the axis of lanes first.
+    """Insert axes so that the batch axes broadcast; the first axis of mapped arrays is the axis of lanes.
 
-    `cores` are the numbers of other axes.
+    `cores` has the number of each array's axes that are not batch axes.
     """
     ndim = max(x.ndim - is_mapped - core for x, is_mapped, core in zip(arrays, mapped, cores))
     return [
@@ -86,7 +86,7 @@ def aligned(xp: Namespace, arrays: Sequence[Array], mapped: Sequence[bool], core
 
 
 def _stack(*arrays: tuple[Array, int]) -> tuple[int, ...]:
-    """Return the shape of the batch: of all axes of each array but its last ones."""
+    """Broadcast the batch axes of arrays. The number with each array counts its last axes, which are not batch axes."""
     return checks.broadcast(*[tuple(x.shape[: x.ndim - core]) for x, core in arrays])
 
 

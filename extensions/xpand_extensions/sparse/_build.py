@@ -28,16 +28,16 @@ def eye(
 
     Args:
         rows: The number of rows.
-        columns: The number of columns; None: as many.
+        columns: The number of columns; None: the number of rows.
         xp: The namespace of the library, or its name; None: the default namespace.
         k: The number of the diagonal: 0 is the main one, positive ones are above it, negative ones below.
         dtype: A numeric data type, or its name; None: the library's default for floating-point numbers.
-        device: Where the arrays lie; None: the library's default.
+        device: The device of the arrays; None: the library's default.
         format: "coo", "csr" or "csc".
 
     Raises:
         TypeError: Sizes that are not integers.
-        ValueError: Negative ones, or no such format.
+        ValueError: A negative size, or an unknown format.
 
     Source: `xp.eye`.
 
@@ -70,16 +70,16 @@ def diags(
 
     Args:
         diagonals: Arrays of shape (*batch, length), with one element for each position of the diagonal, or one for all.
-        offsets: The number of each diagonal: 0 the main one, above it positive, below it negative.
+        offsets: The number of each diagonal: 0 is the main one, positive ones are above it, negative ones below.
         shape: The numbers of rows and columns. None: square, as large as the first diagonal needs.
         format: "coo", "csr" or "csc".
 
     Returns:
-        A container, unique; with entries for all positions of the diagonals. Derivatives are with respect to these.
+        A unique container, with an entry for each position of the diagonals. It has derivatives in all entries.
 
     Raises:
         TypeError: No arrays, arrays of two libraries, or data types that don't promote.
-        ValueError: The number of offsets is not that of diagonals, an offset occurs twice, or a diagonal doesn't fit.
+        ValueError: More or fewer offsets than diagonals, an offset that occurs twice, or a diagonal that doesn't fit.
 
     Source: `scipy.sparse.diags_array`.
 
@@ -134,18 +134,18 @@ def _length(rows: int, columns: int, k: int) -> int:
 
 
 def kron(a: Sparse, b: Sparse, /) -> Any:
-    """Multiply each element of one sparse array with all of another, as `numpy.kron`.
+    """Compute the Kronecker product of two sparse arrays, as `numpy.kron`.
 
     Args:
         a: A container without dense axes.
-        b: One with as many sparse axes; batch axes broadcast.
+        b: A container with as many sparse axes. Batch axes broadcast.
 
     Returns:
-        A container of their format, or COO where they have two. It has as many entries as pairs there are.
+        A container of their format, or COO if the formats differ, with one entry for each pair of entries.
 
     Raises:
         TypeError: An argument is not sparse, boolean, of another library, or of a data type that doesn't promote.
-        ValueError: Dense axes, or another number of sparse ones.
+        ValueError: Dense axes, or different numbers of sparse axes.
 
     >>> import numpy as np
     >>> kron(eye(2, xp=np), eye(1, 2, xp=np)).todense()

@@ -1,4 +1,4 @@
-"""Checks of the parts of sparse containers: types and shapes always, patterns where their values are known."""
+"""Checks of the parts of sparse containers: always of types and shapes, and of the values of known patterns."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def compressed(
 
 
 def in_namespace_of_pattern(values: Array, *pattern: Array) -> tuple[Array, ...]:
-    """Return the parts, with values as traced as the pattern; a known pattern of traced values stays known."""
+    """Return the parts, with the values traced if the pattern is; a known pattern of traced values stays known."""
     is_traced = any(hasattr(type(x), "_namespace") for x in pattern)
     return in_one_namespace(values, *pattern) if is_traced else (values, *pattern)
 
@@ -131,10 +131,10 @@ def new_values(container: Any, values: Array) -> None:
 
 
 def in_bounds(function: str, name: str, xp: Namespace, x: Array, size: int) -> None:
-    """Check that indices lie in an axis, where their values are known.
+    """Check that indices are in bounds for an axis, if their values are known.
 
     Raises:
-        IndexError: One doesn't.
+        IndexError: An index is out of bounds.
     """
     if not is_concrete(x) or 0 in x.shape:
         return
@@ -207,10 +207,10 @@ def _check_promised(function: str, coords: tuple[Array, ...], sizes: Shape, is_s
 
 
 def matrix(function: str, name: str, a: Any) -> None:
-    """Check that a container holds a matrix or a batch of matrices, without dense axes.
+    """Check that a container is a matrix or a batch of matrices, without dense axes.
 
     Raises:
-        ValueError: It doesn't.
+        ValueError: It has another number of sparse axes, or dense axes.
     """
     if a.sparse_ndim != 2 or a.dense_ndim:
         raise ValueError(
@@ -220,17 +220,17 @@ def matrix(function: str, name: str, a: Any) -> None:
 
 
 def like(function: str, name: str, x: Any) -> Namespace:
-    """Return the namespace of an array; a clear error for other objects."""
+    """Return the namespace of an array; raise a clear error for other objects."""
     if not checks.is_array(x):
         raise TypeError(f"{function}: {name} must be an array or a sparse container, got {describe(x)}")
     return array_namespace(x)
 
 
 def room(function: str, count: Array, nse: int) -> None:
-    """Check that entries have room, where their number is known.
+    """Check that `nse` is not too small for the number of entries, if that number is known.
 
     Raises:
-        ValueError: There are more.
+        ValueError: There are more entries.
     """
     if is_concrete(count) and int(count) > nse:
         raise ValueError(f"{function}: nse={nse} is too few for the {int(count)} nonzero elements")

@@ -1,9 +1,9 @@
-"""The containers of sparse arrays, by format.
+"""The containers of sparse arrays, one for each format.
 
-A container is its `values` and its *pattern*: the integer arrays that say where the values belong. Everything else is
-static: the sizes of the sparse axes and the promises about the pattern. All parts are arrays of one library, so a
-container is a tree, which passes through every transformation; the shape follows from the values, so that a container
-with one more axis of values is a batch of the same pattern.
+A container consists of its `values`, its *pattern* (the integer arrays with the positions of the values) and static
+data: the sizes of the sparse axes and the promises about the pattern. All parts are arrays of one library, so a
+container is a tree and passes through every transformation. The shape follows from the values, so a container whose
+values have one more axis is a batch of arrays with the same pattern.
 
 Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`.
 """
@@ -36,7 +36,7 @@ def make_known(values: Any, capability: str = "sparse") -> None:
 def _look(cls: type, capability: str) -> bool:
     library = library_of(cls)
     package = None if library is None else plugin_package(library)
-    # The module registers them once, when it is imported.
+    # The import registers the classes, once.
     if package is not None:
         import_if_present(f"{package}.{capability}._trees")
     if len(_SEEN) < _MAX_TYPES:
@@ -61,7 +61,7 @@ class Sparse(Operators, Container):
     _is_unique: bool
     _plan: Any
 
-    # NumPy's arrays leave operators with a container to the container.
+    # So that NumPy's arrays leave operators to the container.
     __array_ufunc__ = None
 
     @property
@@ -93,7 +93,7 @@ class Sparse(Operators, Container):
 
     @property
     def dense_ndim(self) -> int:
-        """How many axes come after the sparse ones."""
+        """The number of axes after the sparse ones."""
         return 0
 
     @property
@@ -120,7 +120,7 @@ class Sparse(Operators, Container):
 
     @property
     def is_sorted(self) -> bool:
-        """Whether entries are declared to be in order of their positions (in each row or column, for CSR and CSC)."""
+        """Whether entries are declared to be sorted by position (within each row or column, for CSR and CSC)."""
         return self._is_sorted
 
     @property
@@ -130,7 +130,7 @@ class Sparse(Operators, Container):
 
     @property
     def plan(self) -> Any:
-        """The plan for fast products that a library has computed from the pattern, a tree of arrays; None: not yet."""
+        """The plan for fast products, a tree of arrays that a library computed from the pattern; None: not computed."""
         return self._plan
 
     def with_values(self, values: Array) -> Self:
@@ -139,13 +139,13 @@ class Sparse(Operators, Container):
         `values` may have more or fewer batch axes; each lane then has this pattern.
 
         Raises:
-            ValueError: Not as many values as there are positions.
+            ValueError: The number of values is not the number of positions.
         """
         checks.new_values(self, values)
         return self._replace(checks.in_namespace_of_pattern(values, *self.pattern)[0])
 
     def copy(self) -> Self:
-        """Return a container with copies of values and pattern, which share no memory with this one."""
+        """Return a container with copies of the values and the pattern, in new memory."""
         found: Self = trees.copy(self)
         return found
 
@@ -153,21 +153,21 @@ class Sparse(Operators, Container):
         return self._of(values, self.pattern if pattern is None else pattern, self._static(), self._plan)
 
     def prepared(self) -> Self:
-        """Return the container with its `plan`, which makes products faster in `jit` with the container as an argument.
+        """Return the container with its `plan`, for fast products in a `jit` function that takes the container.
 
-        Products of containers with a known pattern compute the plan themselves, the first time; otherwise it must be
-        part of the argument. The plan belongs to the tree: containers with and without it have different structures. On
-        libraries that don't use plans, and for unknown patterns, the container is returned unchanged.
+        If the pattern is known, the first product computes the plan; if it is not, the argument must bring the plan.
+        The plan is part of the tree: containers with and without a plan have different structures. If the library uses
+        no plans or the pattern is unknown, the container is returned unchanged.
         """
         return self
 
     def _static(self) -> tuple[Any, ...]:
-        """Return the static parts, which containers of one structure have in common."""
+        """Return the static parts; containers of one structure have the same."""
         return (self._sparse_shape, self._is_sorted, self._is_unique)
 
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
-        """Make a container without checks of its parts, which may be any objects in transformations."""
+        """Make a container without checks: in transformations, the parts may be any objects."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -187,16 +187,16 @@ class Sparse(Operators, Container):
 
 
 class COO(Sparse):
-    """A sparse array of any number of axes, by the coordinates of its entries: one integer array for each axis.
+    """A sparse array with any number of axes, stored by coordinates: one integer array for each sparse axis.
 
     Args:
-        values: Of shape (*batch, nse, *dense), of any data type.
-        coords: For each sparse axis an integer array of shape (nse,), for all of a batch, or (*batch, nse).
+        values: An array of shape (*batch, nse, *dense), of any data type.
+        coords: An integer array for each sparse axis, of shape (nse,), for all lanes, or (*batch, nse).
         shape: The shape of the array, (*batch, *sparse, *dense).
-        dense_ndim: How many axes of `values` come after that of the entries.
-        is_sorted: A promise: entries are in the order of their positions, the last axis fastest.
-        is_unique: A promise: no two entries have the same position. Otherwise they are summed.
-        check: Whether coordinates, and the promises, are checked where values are known: a pass over them.
+        dense_ndim: The number of axes of `values` after the axis of the entries.
+        is_sorted: A promise that entries are sorted by position, the last axis fastest.
+        is_unique: A promise that no two entries have the same position. Otherwise such entries are summed.
+        check: Whether to check the coordinates and the promises, with a pass over the pattern, if its values are known.
 
     Raises:
         TypeError: An argument is not an array, arrays of two libraries, or coordinates are not integers.
@@ -231,7 +231,7 @@ class COO(Sparse):
         is_unique: bool = False,
         check: bool = True,
     ) -> None:
-        """Check the parts, and keep them."""
+        """Check the parts, and store them."""
         self._sparse_shape = checks.coo(values, coords, shape, dense_ndim, is_sorted, is_unique, check)
         make_known(values)
         self._values, *found = checks.in_namespace_of_pattern(values, *coords)
@@ -240,7 +240,7 @@ class COO(Sparse):
 
     @property
     def coords(self) -> tuple[Array, ...]:
-        """For each sparse axis the coordinates of the entries."""
+        """The coordinates of the entries: one array for each sparse axis."""
         return self._coords
 
     @property
@@ -250,7 +250,7 @@ class COO(Sparse):
 
     @property
     def dense_ndim(self) -> int:
-        """How many axes come after the sparse ones."""
+        """The number of axes after the sparse ones."""
         return self._dense_ndim
 
     def _static(self) -> tuple[Any, ...]:
@@ -266,16 +266,16 @@ class COO(Sparse):
 
 
 class _Compressed(Sparse):
-    """A sparse matrix whose entries are in the order of its rows, or of its columns."""
+    """A sparse matrix with entries grouped by rows or by columns."""
 
-    __slots__ = ("_indices", "_indptr", "_worked_out")
+    __slots__ = ("_indices", "_indptr", "_product_plan")
 
-    _worked_out: list[Any]
-    """The plan that the first product made, if any: one list for all containers with this pattern."""
+    _product_plan: list[Any]
+    """The plan computed by the first product (or None), in a list that all containers with this pattern share."""
     _indices: Array
     _indptr: Array
     _major: ClassVar[int]
-    """The compressed one of the two axes, counted from the end."""
+    """The axis that is compressed, counted from the end."""
 
     def __init__(
         self,
@@ -288,12 +288,12 @@ class _Compressed(Sparse):
         is_unique: bool = False,
         check: bool = True,
     ) -> None:
-        """Check the parts, and keep them."""
+        """Check the parts, and store them."""
         self._sparse_shape = checks.compressed(self, values, indices, indptr, shape, is_sorted, is_unique, check)
         make_known(values)
         self._values, self._indices, self._indptr = checks.in_namespace_of_pattern(values, indices, indptr)
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
-        self._worked_out = []
+        self._product_plan = []
 
     @property
     def indices(self) -> Array:
@@ -302,7 +302,7 @@ class _Compressed(Sparse):
 
     @property
     def indptr(self) -> Array:
-        """Where the entries of each row (CSR) or column (CSC) begin, and the last ones end: one more than there are."""
+        """The start of each row (CSR) or column (CSC) in the entries, and the end of the last."""
         return self._indptr
 
     @property
@@ -316,13 +316,13 @@ class _Compressed(Sparse):
         made = object.__new__(cls)
         made._sparse_shape, made._is_sorted, made._is_unique = static
         made._indices, made._indptr = pattern
-        made._values, made._plan, made._worked_out = values, plan, []
+        made._values, made._plan, made._product_plan = values, plan, []
         return made
 
     def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
         made = super()._replace(values, pattern)
         if pattern is None:
-            made._worked_out = self._worked_out
+            made._product_plan = self._product_plan
         return made
 
     def prepared(self) -> Self:
@@ -333,36 +333,36 @@ class _Compressed(Sparse):
         """Return the container's plan, or the one computed from a known pattern; None if there is none."""
         if self._plan is not None:
             return self._plan
-        if not self._worked_out:
+        if not self._product_plan:
             rows, columns = self._sparse_shape
             shape = (rows, columns) if self._major == -2 else (columns, rows)
             is_known = self._indices.ndim == 1 and are_concrete(self._indices, self._indptr)
-            self._worked_out.append(csr_plan(self._indices, self._indptr, shape=shape) if is_known else None)
-        return self._worked_out[0]
+            self._product_plan.append(csr_plan(self._indices, self._indptr, shape=shape) if is_known else None)
+        return self._product_plan[0]
 
     def _transposed(self, other: type["_Compressed"]) -> "_Compressed":
         """Return the transpose in the other format, with the same arrays and the same plan."""
         made = other._of(self._values, self.pattern, (self._sparse_shape[::-1], *self._static()[1:]), self._plan)
-        made._worked_out = self._worked_out
+        made._product_plan = self._product_plan
         return made
 
 
 class CSR(_Compressed):
-    """A sparse matrix, or a batch of matrices, by rows: the entries of row i are those from indptr[i] to indptr[i + 1].
+    """A sparse matrix, or a batch of matrices, by rows: row i has the entries from indptr[i] to indptr[i + 1].
 
     Args:
-        values: Of shape (*batch, nse), of any data type.
-        indices: The column of each entry: integers of shape (nse,), for all of a batch, or (*batch, nse).
+        values: An array of shape (*batch, nse), of any data type.
+        indices: The column of each entry: integers of shape (nse,), for all lanes, or (*batch, nse).
         indptr: The start of each row, and the end of the last: integers of shape (rows + 1,) or (*batch, rows + 1),
-            from 0 to nse, never falling. Entries from the last one on are padding, and count as nothing.
+            from 0 to nse, never decreasing. Entries from indptr[-1] on are padding, and ignored.
         shape: The shape of the array, (*batch, rows, columns).
-        is_sorted: A promise: within each row, entries are in the order of their columns.
-        is_unique: A promise: no two entries have the same position. Otherwise they are summed.
-        check: Whether indices, and the promises, are checked where values are known: a pass over them.
+        is_sorted: A promise that the entries of each row are sorted by column.
+        is_unique: A promise that no two entries have the same position. Otherwise such entries are summed.
+        check: Whether to check the indices and the promises, with a pass over the pattern, if its values are known.
 
     Raises:
         TypeError: An argument is not an array, arrays of two libraries, or indices are not integers.
-        ValueError: Shapes don't fit together, arrays lie on two devices, `indptr` isn't as it must be, or a promise
+        ValueError: Shapes don't fit together, arrays lie on two devices, `indptr` breaks a rule above, or a promise
             doesn't hold.
         IndexError: A column is out of bounds.
 
@@ -380,10 +380,9 @@ class CSR(_Compressed):
 
 
 class CSC(_Compressed):
-    """A sparse matrix, or a batch of matrices, by columns: entries of column j are from indptr[j] to indptr[j + 1].
+    """A sparse matrix, or a batch of matrices, by columns: column j has the entries from indptr[j] to indptr[j + 1].
 
-    Arguments and errors are those of `CSR`, with rows and columns exchanged; `shape` isn't: it is (*batch, rows,
-    columns).
+    Arguments and errors are those of `CSR` with rows and columns exchanged; only `shape` stays (*batch, rows, columns).
 
     >>> import numpy as np
     >>> CSC(np.asarray([2.0, 1.0]), np.asarray([1, 0]), np.asarray([0, 1, 1, 2]), (2, 3)).todense()
@@ -397,5 +396,5 @@ class CSC(_Compressed):
 
 
 def namespace_of(a: Sparse) -> Namespace:
-    """Return the namespace of the library that a container's parts are of."""
+    """Return the namespace of a container's values."""
     return array_namespace(a.values)

@@ -1,4 +1,4 @@
-"""From one format to another: dense arrays, COO, CSR and CSC."""
+"""Conversions between formats: dense arrays, COO, CSR and CSC."""
 
 from functools import partial
 from math import prod
@@ -21,7 +21,7 @@ FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
 
 
 def is_sparse(x: Any, /) -> bool:
-    """Return whether something is one of the containers, or a sparse array of a library's own.
+    """Return whether an object is a container, or a library's own sparse array.
 
     >>> import numpy as np
     >>> is_sparse(np.zeros((2, 2))), is_sparse(COO(np.ones(1), (np.asarray([0]),), (3,)))
@@ -31,7 +31,7 @@ def is_sparse(x: Any, /) -> bool:
 
 
 def sparse_format(x: Any, /) -> str:
-    """Name the format of a sparse array: "coo", "csr", "csc", what a library calls its own; "dense" for other arrays.
+    """Return the format of an array: "coo", "csr", "csc", the library's name for its own format, or "dense".
 
     Raises:
         TypeError: The argument is not an array.
@@ -52,13 +52,13 @@ def sparse_format(x: Any, /) -> str:
 def todense(a: Sparse | Array, /) -> Array:
     """Convert a container to a dense array; entries at the same position are summed.
 
-    Booleans at the same position are combined by "or".
+    Boolean entries at the same position are combined by "or".
 
     Args:
-        a: A container, a sparse array of a library's own, or a dense array, which is returned as it is.
+        a: A container, a library's own sparse array, or a dense array, which is returned unchanged.
 
     Raises:
-        TypeError: The argument is something else.
+        TypeError: The argument is not an array.
 
     >>> import numpy as np
     >>> todense(COO(np.asarray([1.0, 2.0]), (np.asarray([1, 1]),), (3,)))
@@ -95,7 +95,7 @@ def tocsr(a: Sparse, /) -> CSR:
 
     Raises:
         TypeError: `a` is not a container.
-        ValueError: It is not a matrix, or batch of matrices.
+        ValueError: `a` is not a matrix or a batch of matrices.
 
     >>> import numpy as np
     >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsr()
@@ -107,7 +107,7 @@ def tocsr(a: Sparse, /) -> CSR:
 
 
 def tocsc(a: Sparse, /) -> CSC:
-    """Convert a matrix to CSC: entries are sorted by column. Otherwise as `tocsr`.
+    """Convert a matrix to CSC: entries are sorted by column. See `tocsr`.
 
     >>> import numpy as np
     >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsc()
@@ -119,7 +119,7 @@ def tocsc(a: Sparse, /) -> CSC:
 
 
 def convert(a: Sparse, /, format: Format) -> Sparse:
-    """Convert a container to a format by its name.
+    """Convert a container to the format of a name.
 
     Raises:
         ValueError: There is no such format, or the format needs a matrix and the container is not one.
@@ -133,7 +133,7 @@ def convert(a: Sparse, /, format: Format) -> Sparse:
 
 
 def matrix_transpose(a: Sparse, /) -> Sparse:
-    """Exchange rows and columns of a matrix or a batch: CSR becomes CSC and the other way round. Nothing is copied.
+    """Exchange rows and columns of a matrix or a batch. CSR becomes CSC, and CSC becomes CSR. Nothing is copied.
 
     Raises:
         ValueError: `a` is not a matrix.
@@ -151,10 +151,10 @@ def matrix_transpose(a: Sparse, /) -> Sparse:
 
 
 def container(function: str, a: Any, name: str = "a") -> Sparse:
-    """Return a container, made of a library's own sparse array where it is one.
+    """Return a container; a library's own sparse array is converted.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: `a` is not sparse.
     """
     found = any_sparse(function, name, a)
     if isinstance(found, Sparse):
@@ -165,10 +165,10 @@ def container(function: str, a: Any, name: str = "a") -> Sparse:
 
 
 def any_sparse(function: str, name: str, a: Any) -> Any:
-    """Return a container for a sparse array, and other arrays as they are.
+    """Return a container for a sparse array; return other arrays unchanged.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: `a` is not an array.
     """
     if isinstance(a, Sparse):
         return a
@@ -181,7 +181,7 @@ def any_sparse(function: str, name: str, a: Any) -> Any:
 def _scattered(a: COO) -> Array:
     """Add the entries of a COO into zeros."""
     xp = namespace_of(a)
-    if xp.isdtype(a.dtype, "bool"):  # the sum of booleans is true if one is true
+    if xp.isdtype(a.dtype, "bool"):  # a sum of booleans is true if any is true
         return _scattered(a.with_values(xp.astype(a.values, xp.int32))) != 0
     sizes = a._sparse_shape
     positions = pattern_work(lambda *coords: flat(array_namespace(*coords), coords, sizes), *a.coords)
@@ -210,7 +210,7 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
 def _without_padding_in_rows(a: COO, cls: Any) -> COO:
     """Convert entries whose minor index is out of bounds to padding of the result, or to entries of value zero.
 
-    Rows and columns of a CSR or CSC hold no index out of bounds.
+    A CSR or CSC must not have an index out of bounds.
     """
     xp, position = namespace_of(a), 0 if cls is CSR else 1
     major, minor = a.coords[position], a.coords[1 - position]
@@ -237,20 +237,20 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
 def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     """Sort the entries of a matrix with one known pattern by its rows or columns.
 
-    Padding is omitted. Entries at one position may be summed, unless they are booleans.
+    Padding is omitted. `sum_duplicates` sums entries at one position, but not booleans.
     """
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
     found = eagerly(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
     if sum_duplicates:
         values = assembled_values(a.values, found)
-    else:  # the entries in order, without the padding, which is last
+    else:  # `order` has the padding last: omit it
         values = along(a.values, found.order[: found.indices.shape[0]], a.batch_ndim)
     return cls._of(values, (found.indices, found.indptr), (a._sparse_shape, True, sum_duplicates or a.is_unique))
 
 
 def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Array]:
-    """Return which entry comes first, second, … by rows, their columns, and where rows begin and end."""
+    """Return the indices that sort entries by row, the sorted columns, and the boundaries of the rows (`indptr`)."""
     xp = array_namespace(major, minor)
     positions = xp.argsort(major, axis=-1, stable=True)
     major, minor = (xp.take_along_axis(x, positions, axis=-1) for x in (major, minor))
@@ -258,14 +258,14 @@ def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Arra
 
 
 def _ends(size: int, major: Array) -> Array:
-    """Return where rows begin and end, from the sorted row of each entry."""
+    """Return the boundaries of the rows (`indptr`) from the sorted row of each entry."""
     xp = array_namespace(major)
     counts = summed(xp.ones_like(major), major, size, major.ndim - 1, is_sorted=True)
     return xp.cumulative_sum(counts, axis=-1, include_initial=True, dtype=major.dtype)
 
 
 def trimmed(a: Any) -> Any:
-    """Remove the padding of a matrix whose last entries are known to belong to no row."""
+    """Remove the padding of a CSR or CSC, if `indptr` is known."""
     if a.indptr.ndim > 1 or not is_concrete(a.indptr):
         return a
     used = eagerly(lambda indptr: int(indptr[-1]), a.indptr)
@@ -284,16 +284,16 @@ def from_dense(
         x: An array of any data type.
         format: "coo", "csr" or "csc".
         nse: The number of entries to store; missing ones are padding with value zero. None: the number of nonzero
-            elements, which needs the values of `x`. With batch axes, a position is stored if it is nonzero in any lane.
-        batch_ndim: How many axes come before the sparse ones.
-        dense_ndim: How many axes come after them: an entry is stored if any of its elements is nonzero.
+            elements, which needs the values of `x`.
+        batch_ndim: The number of axes before the sparse ones. A position is stored if it is nonzero in any lane.
+        dense_ndim: The number of axes after the sparse ones. An entry is stored if any of its elements is nonzero.
 
     Returns:
-        A container, sorted, and unique but for padding.
+        A sorted container; all entries but padding have different positions.
 
     Raises:
         TypeError: `x` is not an array, or lazy or traced without `nse`.
-        ValueError: No such format, axes that don't fit, or more positions than `nse`.
+        ValueError: An unknown format, axes that don't fit, or more positions than `nse`.
 
     >>> import numpy as np
     >>> from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
@@ -318,7 +318,7 @@ def from_dense(
         others = (*range(batch), *range(x.ndim - dense, x.ndim))
         is_nonzero = xp.any(is_nonzero, axis=others)
     sizes = tuple(x.shape[batch : x.ndim - dense])
-    if nse is not None and 0 in sizes:  # there is no position to take: all is padding
+    if nse is not None and 0 in sizes:  # no position exists: all entries are padding
         coords = indexing.nonzero(is_nonzero, size=nse)
         coords = tuple([xp.full_like(each, size) for each, size in zip(coords, sizes)])
         shape = (*x.shape[:batch], nse, *x.shape[x.ndim - dense :])
@@ -339,7 +339,7 @@ def from_dense(
 
 
 def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
-    """Return the values at positions of the sparse axes, for all batch elements."""
+    """Return the values at positions along the sparse axes, for all lanes."""
     sizes = x.shape[batch : batch + len(coords)]
     whole = xp.reshape(x, (*x.shape[:batch], prod(sizes), *x.shape[batch + len(coords) :]))
     return xp.take(whole, joined_index(coords, sizes), axis=batch)

@@ -14,18 +14,18 @@ from ._structure import sum_duplicates
 
 @clean_tracebacks
 def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
-    """Apply an elementwise function that maps zero to zero: `xp.sin`, `xp.isnan`, …
+    """Apply an elementwise function that maps zero to zero, such as `xp.sin` or `xp.isnan`.
 
     Args:
-        function: Takes an array, and returns one of the same shape.
+        function: Takes an array, and returns an array of the same shape.
         a: A container. Entries at one position are summed first.
 
     Returns:
-        A container of the same format; of the pattern of `a` where that is unique.
+        A container of the same format, with the pattern of `a` if that is unique.
 
     Raises:
         TypeError: `a` is not sparse, or `function` can't be called.
-        ValueError: `function` does not map zero to zero, as `xp.cos`, or changes the shape.
+        ValueError: `function` changes the shape, or does not map zero to zero (`xp.cos`).
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -62,7 +62,7 @@ def negative(a: Sparse, /) -> Any:
 
 
 def abs(a: Sparse, /) -> Any:
-    """Return absolute values; real ones of complex numbers. Entries at one position are summed first.
+    """Return absolute values, which are real for complex numbers. Entries at one position are summed first.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -122,15 +122,15 @@ def square(a: Sparse, /) -> Any:
 
 
 def power(a: Sparse, /, exponent: float) -> Any:
-    """Raise to a positive power. Entries at one position are summed first.
+    """Raise each element to a positive power. Entries at one position are summed first.
 
     Args:
         a: A container of a numeric data type.
-        exponent: A number above zero; an integer where the data type is one.
+        exponent: A number above zero; an integer if the data type of `a` is one.
 
     Raises:
-        TypeError: `a` is not sparse, or boolean; or an exponent of another kind.
-        ValueError: An exponent that isn't positive: zero to its power is one or infinite.
+        TypeError: `a` is not sparse, or boolean; or the exponent has another kind.
+        ValueError: The exponent isn't positive: zero to that power is one or infinite.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -148,7 +148,7 @@ def power(a: Sparse, /, exponent: float) -> Any:
 
 
 def conj(a: Sparse, /) -> Any:
-    """Return complex conjugates; real arrays as they are.
+    """Return complex conjugates; real arrays are returned unchanged.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -164,7 +164,7 @@ def conj(a: Sparse, /) -> Any:
 
 
 def real(a: Sparse, /) -> Any:
-    """Return real parts; real arrays as they are.
+    """Return real parts; real arrays are returned unchanged.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -180,7 +180,7 @@ def real(a: Sparse, /) -> Any:
 
 
 def imag(a: Sparse, /) -> Any:
-    """Return imaginary parts; for real arrays stored zeros.
+    """Return imaginary parts; for real arrays, zeros, which are stored.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -196,9 +196,9 @@ def imag(a: Sparse, /) -> Any:
 
 
 def astype(a: Sparse, /, dtype: DType | str) -> Any:
-    """Convert to another data type, also given by its name, as `xp.astype`.
+    """Convert to another data type, or that of a name, as `xp.astype`.
 
-    Entries at one position are summed first where sums might change.
+    Entries at one position are summed first if the conversion could change their sums.
 
     Raises:
         TypeError: `a` is not sparse, or complex and `dtype` is real.

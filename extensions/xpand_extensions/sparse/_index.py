@@ -1,4 +1,4 @@
-"""Rows, columns, elements and other parts of sparse arrays."""
+"""Indexing of sparse arrays: rows, columns, elements and other parts."""
 
 from typing import Any
 
@@ -20,21 +20,22 @@ def getitem(a: Sparse, index: Any, /) -> Any:
 
     Args:
         a: A container of any format.
-        index: For each axis an integer, a slice, an array of integers or a mask of one axis; `...` for those omitted.
-            Where several sparse axes have arrays, there must be one, or an integer, for each of them: they broadcast,
-            and choose elements.
+        index: For each axis an integer, a slice, an array of integers or a mask of one axis; `...` for omitted axes. If
+            several sparse axes have arrays, each sparse axis must have an array or an integer; these broadcast and
+            select elements.
 
     Returns:
-        A container: of the same format where both axes of a matrix stay, else COO. An array where each sparse axis
-        has an integer or an array. Sparse axes are looked at one by one, dense and batch axes as arrays are.
+        An array if each sparse axis has an integer or an array. Otherwise a container: of the same format if both axes
+        of a matrix remain, else COO. Each sparse axis is indexed separately; batch and dense axes are indexed like
+        those of arrays.
 
     Raises:
-        TypeError: `a` is not sparse; something that is not an index; an array on a sparse axis, next to a slice, where
-            it or the pattern isn't known; arrays of two libraries.
-        IndexError: Out of bounds, too many indices, or a mask that doesn't fit.
+        TypeError: `a` is not sparse; an object that is not an index; arrays of two libraries; or an array next to a
+            slice on sparse axes, if the array or the pattern isn't known.
+        IndexError: An index out of bounds, too many indices, or a mask that doesn't fit.
         ValueError: Arrays on several sparse axes but not on all.
 
-    Derivatives are with respect to the values. Where the pattern isn't known, entries outside become padding.
+    The result has derivatives in the values. If the pattern isn't known, the entries outside become padding.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -48,7 +49,7 @@ def getitem(a: Sparse, index: Any, /) -> Any:
     a = container("getitem", a)
     items = _items(a, index)
     batch, sparse = a.batch_ndim, a.sparse_ndim
-    inner = [_entry(a, item, batch + i) for i, item in enumerate(items[batch : batch + sparse])]
+    inner = [_sparse_item(a, item, batch + i) for i, item in enumerate(items[batch : batch + sparse])]
     a = _outer(a, items[:batch], items[batch + sparse :])
     are_chosen = [not isinstance(item, slice) for item in inner]
     arrays = [item for item in inner if not isinstance(item, (int, slice))]
@@ -68,7 +69,7 @@ def getitem(a: Sparse, index: Any, /) -> Any:
 
 
 def _items(a: Sparse, index: Any) -> list[Any]:
-    """Return one item an axis."""
+    """Return one item for each axis."""
     items = list(index) if isinstance(index, tuple) else [index]
     if any(item is None for item in items):
         raise TypeError("getitem: index holds None; new axes of sparse arrays are made by `sparse.reshape`")
@@ -84,12 +85,14 @@ def _items(a: Sparse, index: Any) -> list[Any]:
     return [*items[:position], *rest, *items[position + 1 :]]
 
 
-def _entry(a: Sparse, item: Any, axis: int) -> Any:
+def _sparse_item(a: Sparse, item: Any, axis: int) -> Any:
     """Check the index of a sparse axis: a slice, an integer counted from the front, or an array of integers."""
     size = a.shape[axis]
     if isinstance(item, slice):
         return item
-    if not checks.is_array(item) or (hasattr(item, "__index__") and getattr(item, "ndim", 1) == 0 and _plain(item)):
+    if not checks.is_array(item) or (
+        hasattr(item, "__index__") and getattr(item, "ndim", 1) == 0 and _is_concrete_integer(item)
+    ):
         if isinstance(item, bool) or not hasattr(item, "__index__"):
             raise TypeError(
                 f"getitem: index holds {describe(item)}; takes integers, slices, '...', and integer or boolean arrays; "
@@ -105,8 +108,8 @@ def _entry(a: Sparse, item: Any, axis: int) -> Any:
     return _mask(item, axis, size) if kind == "bool" else _integers(xp, item, axis, size)
 
 
-def _plain(item: Any) -> bool:
-    """Return whether an array of shape () is a known integer."""
+def _is_concrete_integer(item: Any) -> bool:
+    """Return whether the value of an array of shape () is a concrete integer."""
     xp = array_namespace(item)
     return are_concrete(item) and checks.kind(xp, item.dtype) in checks.INTEGERS
 
@@ -138,12 +141,12 @@ def _integers(xp: Any, index: Array, axis: int, size: int) -> Array:
 
 
 def _outer(a: Sparse, batch: list[Any], dense: list[Any]) -> Sparse:
-    """Index batch and dense axes, as those of arrays."""
+    """Index batch and dense axes like those of arrays."""
     if all(isinstance(item, slice) and item == _FULL for item in (*batch, *dense)):
         return a
     first = a.ndim - len(dense)
-    before = [_plainly(a, item, axis) for axis, item in enumerate(batch)]
-    after = [_plainly(a, item, first + i) for i, item in enumerate(dense)]
+    before = [_outer_item(a, item, axis) for axis, item in enumerate(batch)]
+    after = [_outer_item(a, item, first + i) for i, item in enumerate(dense)]
     values = _read(a.values, (*before, _FULL, *after))
     pattern = a.pattern
     if pattern[0].ndim > 1:
@@ -154,11 +157,11 @@ def _outer(a: Sparse, batch: list[Any], dense: list[Any]) -> Sparse:
     return COO._of(values, pattern, (a._sparse_shape, a.is_sorted, a.is_unique, dense_ndim))
 
 
-def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
+def _outer_item(a: Sparse, item: Any, axis: int) -> int | slice:
     """Check the index of a batch or dense axis: an integer counted from the front, or a slice within bounds."""
-    if checks.is_array(item) and not (item.ndim == 0 and _plain(item)):
+    if checks.is_array(item) and not (item.ndim == 0 and _is_concrete_integer(item)):
         raise TypeError(f"getitem: takes integers and slices for batch and dense axes, got {describe(item)}")
-    found: int | slice = _entry(a, item, axis)
+    found: int | slice = _sparse_item(a, item, axis)
     if isinstance(found, int):
         return found
     span = range(*found.indices(a.shape[axis]))
@@ -168,17 +171,17 @@ def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
 
 
 def _read(x: Array, items: tuple[int | slice, ...]) -> Array:
-    """Index an array. For negative steps, which some libraries refuse, the array is flipped."""
+    """Index an array. Negative steps become positive ones and a flip: some libraries refuse negative steps."""
     forward: list[int | slice] = []
-    turned: list[int] = []
+    flipped: list[int] = []
     for item in items:
         if isinstance(item, slice) and item != _FULL and item.step < 0:
             span = range(item.start, item.stop, item.step)
-            turned.append(len([each for each in forward if isinstance(each, slice)]))
+            flipped.append(len([each for each in forward if isinstance(each, slice)]))
             item = slice(span[-1], span[0] + 1, -item.step)
         forward.append(item)
     found = x[tuple(forward)]
-    return array_namespace(x).flip(found, axis=tuple(turned)) if turned else found
+    return array_namespace(x).flip(found, axis=tuple(flipped)) if flipped else found
 
 
 def _is_full(item: slice, size: int) -> bool:
@@ -233,7 +236,7 @@ def _sliced(a: COO, axis: int, item: slice) -> COO:
 
 
 def _at(a: COO, axis: int, number: int) -> COO:
-    """Select the entries at an index of an axis, and remove the axis."""
+    """Select the entries at one index of an axis, and remove the axis."""
     a = chosen(a, lambda *coords: coords[axis] == full(coords[axis], number))
     coords = [x for i, x in enumerate(a.coords) if i != axis]
     sizes = [size for i, size in enumerate(a._sparse_shape) if i != axis]
@@ -269,7 +272,7 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
 
 
 def _elements(a: Sparse, items: list[Any]) -> Array:
-    """Return elements by an integer or an array for each sparse axis, which broadcast."""
+    """Return the elements at an integer or an array for each sparse axis; these broadcast."""
     if all(isinstance(item, int) for item in items):
         return _element(tocoo(a), items)
     xp = namespace_of(a)

@@ -1,4 +1,4 @@
-"""Sparse arrays joined from others: concatenated, in blocks, stacked."""
+"""Joins of sparse arrays: concatenation, blocks, stacks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +18,11 @@ def concat(arrays: Sequence[Sparse], /, *, axis: int = 0) -> Any:
     """Join sparse arrays along a sparse axis.
 
     Args:
-        arrays: Containers, whose shapes are the same but for that axis; batch axes broadcast.
-        axis: Which one, counted with the batch axes of all: so negative ones mean the same for each array.
+        arrays: Containers whose shapes differ only along `axis`. Batch axes broadcast.
+        axis: The axis, counted after batch axes are broadcast, so that negative numbers mean the same for each array.
 
     Returns:
-        A container of their format, or COO where they have two.
+        A container of their format, or COO if the formats differ.
 
     Raises:
         TypeError: An argument is not sparse, of another library, or of a data type that doesn't promote.
@@ -55,14 +55,14 @@ def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
     """Build a sparse matrix from blocks.
 
     Args:
-        blocks: Rows of matrices, as lists; None where there is nothing. Each row and column has one that isn't None.
+        blocks: A list of rows, each a list of matrices, or None for zeros. Each row and column needs a matrix.
 
     Returns:
-        A container of the format of all blocks, or COO where they have several.
+        A container of the format of all blocks, or COO if the formats differ.
 
     Raises:
         TypeError: No lists, something that is not sparse, of another library, or of a data type that doesn't promote.
-        ValueError: Rows of different lengths, sizes that don't fit, or a row or column of nothing.
+        ValueError: Rows of different lengths, sizes that don't fit, or a row or column without a matrix.
 
     Source: `scipy.sparse.block_array`.
 
@@ -89,7 +89,7 @@ def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
 
 
 def block_diag(arrays: Sequence[Sparse], /) -> Any:
-    """Build a sparse matrix from blocks on the diagonal. Arguments and errors as of `block`.
+    """Build a sparse matrix from blocks on the diagonal. See `block`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import eye
@@ -107,16 +107,16 @@ def stack(arrays: Sequence[Sparse], /, *, as_batch: bool = True) -> Any:
 
     Args:
         arrays: Containers of one shape.
-        as_batch: Whether the new axis is one of a batch; otherwise it is sparse.
+        as_batch: Whether the new axis is a batch axis; otherwise it is sparse.
 
     Returns:
-        A batch: a container of the arrays' format, or COO where they have several; with one pattern for all where they
-        are known to have the same, otherwise with one each, and padding for those that have fewer entries. Otherwise a
-        COO with one sparse axis more.
+        With `as_batch`, a container of the arrays' format, or COO if the formats differ. It has one pattern if all
+        arrays are known to have the same, otherwise one for each array, with padding for arrays with fewer entries.
+        Without `as_batch`, a COO with one more sparse axis.
 
     Raises:
         TypeError: An argument is not sparse, of another library, or of a data type that doesn't promote.
-        ValueError: Nothing to stack, or shapes that differ; batch axes where the new axis is sparse.
+        ValueError: Nothing to stack, shapes that differ, or batch axes after a new sparse axis.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import eye
@@ -144,7 +144,7 @@ def _with_axis(a: COO) -> COO:
 
 
 def _together(function: str, arrays: Any) -> list[Any]:
-    """Check sparse arrays, and bring them to one data type and the same batch axes."""
+    """Check sparse arrays, and convert them to one data type and the same batch axes."""
     if not isinstance(arrays, (tuple, list)):
         raise TypeError(f"{function}: arrays must be a list of sparse arrays, got {describe(arrays)}")
     if not arrays:
@@ -161,7 +161,7 @@ def _together(function: str, arrays: Any) -> list[Any]:
 
 
 def _side_by_side(arrays: Sequence[Sparse], offsets: Sequence[Sequence[int]], sizes: Sequence[int]) -> COO:
-    """Put sparse arrays into a larger one, each at its own offset."""
+    """Place sparse arrays into a larger one, each at its own offset."""
     each = [tocoo(a) for a in arrays]
     if any(a.coords[0].ndim > 1 for a in each):
         each = [with_like_patterns(a, max(each, key=lambda a: a.coords[0].ndim))[0] for a in each]
@@ -214,7 +214,7 @@ def _batch(arrays: list[Any]) -> Any:
 
 
 def _padded(a: Any, nse: int) -> Any:
-    """Extend a container by padding: coordinates out of bounds, or entries behind the last row."""
+    """Extend a container by padding: coordinates out of bounds, or entries after the last row."""
     more = nse - a.nse
     if not more:
         return a

@@ -1,7 +1,7 @@
-"""Find the plug-in that knows a library's own sparse arrays, and the names of their formats.
+"""Find the plug-in for a library's own sparse arrays, and the names of their formats.
 
-A plug-in package says in `SPARSE` which modules the classes of its library's sparse arrays come from, and its module
-`sparse._native` has `format_of` and `from_native`.
+A plug-in package lists in `SPARSE` the root modules of its library's sparse arrays. Its module `sparse._native` has
+`format_of` and `from_native`.
 """
 
 from functools import cache
@@ -21,7 +21,7 @@ _MAX_TYPES: Final = 4096  # the table must stay bounded if a program keeps makin
 
 
 def native_format(x: Any) -> str | None:
-    """Name the format of a library's own sparse array; None for anything else."""
+    """Return the format of a library's own sparse array, or None for other objects."""
     cls = type(x)
     module = _found[cls] if cls in _found else module_of(cls)
     if module is None:
@@ -31,7 +31,7 @@ def native_format(x: Any) -> str | None:
 
 
 def container_of(x: Any) -> Sparse:
-    """Make a container of a library's own sparse array."""
+    """Make a container from a library's own sparse array."""
     module = module_of(type(x))
     assert module is not None, "it has a format"
     found: Sparse = module.from_native(x)
@@ -39,7 +39,7 @@ def container_of(x: Any) -> Sparse:
 
 
 def module_of(cls: type) -> ModuleType | None:
-    """Find the plug-in module that knows a class of sparse arrays; None where none does."""
+    """Return the plug-in module for a class of sparse arrays, or None if there is none."""
     if cls not in _found:
         if len(_found) > _MAX_TYPES:
             _found.clear()
@@ -56,7 +56,7 @@ def _module_name(cls: type) -> str | None:
 
 @cache
 def _packages() -> dict[str, str]:
-    """Map root modules of sparse arrays' classes to plug-in packages."""
+    """Map the root modules of sparse arrays to plug-in packages."""
     own = [f"{plugins.__name__}.{each.name}" for each in iter_modules(plugins.__path__)]
     found: dict[str, str] = {}
     for package in (*own, *third_party_plugins().values()):

@@ -17,20 +17,20 @@ from ._products import coo_matmul, coo_product, csr_matmul, csr_rmatmul
 
 
 def matmul(a: Any, b: Any, /) -> Any:
-    """Multiply matrices, of which one or both are sparse, as `a @ b`.
+    """Multiply matrices, at least one of them sparse: `a @ b`.
 
     Args:
         a: A container of shape (*batch, m, n), or an array of shape (n,) or (…, m, n).
         b: An array of shape (n,) or (…, n, k), or a container of shape (*batch, n, k).
 
     Returns:
-        An array as `xp.matmul` returns it. Of two containers one, sorted and unique, of their format, or COO where they
-        have two; their patterns must be known. Where batch elements have patterns of their own, those of the
-        product do too, with padding.
+        If one is an array, an array, as `xp.matmul` returns. For two containers, whose patterns must be known, a sorted
+        and unique container of their format, or COO if the formats differ. If lanes have different patterns, so has the
+        product, with padding.
 
     Raises:
-        TypeError: Neither is sparse, data types that don't promote, or two containers of patterns that aren't known:
-            under jit, and the vmap of JAX and PyTorch, where they are arguments, and lazy ones.
+        TypeError: Neither is sparse, data types that don't promote, or two containers with an unknown pattern: lazy
+            ones, and arguments of functions under jit or the vmap of JAX and PyTorch.
         ValueError: Shapes that don't fit.
 
     >>> import numpy as np
@@ -69,7 +69,7 @@ def _times_dense(a: Sparse, x: Array) -> Array:
 
 
 def _sparse_product(a: Sparse, b: Sparse) -> Any:
-    """Multiply sparse matrices, one of which has a known pattern. The product is sorted and has no duplicates.
+    """Multiply sparse matrices with known patterns. The product is sorted and has no duplicates.
 
     Raises:
         TypeError: A pattern isn't known, or data types that don't promote.

@@ -1,4 +1,4 @@
-"""Conversion between libraries' own sparse arrays and containers, and containers as nodes of libraries' trees."""
+"""Conversion between libraries' own sparse arrays and containers; registration of containers as trees."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,17 +19,16 @@ def from_native(x: Any, /) -> Sparse:
     """Convert a library's own sparse array to a container.
 
     Args:
-        x: A sparse array or matrix of `scipy.sparse`, `cupyx.scipy.sparse` or `jax.experimental.sparse`, a sparse
-            tensor of PyTorch; or a container, which is returned as it is.
+        x: A sparse array or matrix of `scipy.sparse`, `cupyx.scipy.sparse` or `jax.experimental.sparse`, or a sparse
+            tensor of PyTorch. A container is returned unchanged.
 
     Returns:
-        A COO, CSR or CSC, of the values and indices of `x` themselves, if it has such a format; other formats (by
-        diagonals, blocks, lists or dictionaries) are converted to CSR. If the order of the entries of `x` is known, the
-        container declares it.
+        A COO, CSR or CSC if `x` has such a format, without copying values and indices. Other formats (by diagonals,
+        blocks, lists or dictionaries) are converted to CSR. If `x` is known to be sorted, so is the container.
 
     Raises:
-        TypeError: `x` is something else.
-        ValueError: A batch of matrices in blocks (PyTorch), or an array without sparse axes (JAX).
+        TypeError: `x` is not a sparse array.
+        ValueError: `x` is a batch of matrices in blocks (PyTorch), or has no sparse axes (JAX).
 
     >>> import numpy as np, scipy.sparse
     >>> a = scipy.sparse.csr_array(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
@@ -50,20 +49,20 @@ def from_native(x: Any, /) -> Sparse:
 
 @pluggable
 def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
-    """Convert a container to the library's own sparse array: the reverse of `from_native`.
+    """Convert a container to the library's own sparse array: the inverse of `from_native`.
 
     Args:
         a: A container.
-        format: The format to convert it to first: "coo", "csr" or "csc". None: its own format.
+        format: The format of the result: "coo", "csr" or "csc". None: that of the container.
 
     Returns:
-        NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor, whose indices are copied
-        for "coo", and for batches over one pattern. JAX: a `BCOO` or `BCSR`, or a `CSC`, which has no batches. CuPy: a
-        matrix of `cupyx.scipy.sparse`. Values are not copied, unless entries without a position are dropped.
+        NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor; indices are copied for
+        "coo", and for batches with one pattern. JAX: a `BCOO`, a `BCSR`, or a `CSC`, which has no batches. CuPy: a
+        matrix of `cupyx.scipy.sparse`. Values are copied only if padding must be removed.
 
     Raises:
-        TypeError: `a` is not a container, or (`UnsupportedError`) of a library without sparse arrays.
-        ValueError: There is no such format, or the library's has no batches, or no dense axes, and the container has.
+        TypeError: `a` is not a container, or (`UnsupportedError`) its library has no sparse arrays.
+        ValueError: An unknown format, or batch or dense axes that the library's format lacks.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -79,7 +78,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
 
 
 def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
-    """Convert a container to a format, without padding: with it, libraries may write outside of memory."""
+    """Convert a container to a format and remove padding: given padding, libraries may write outside of memory."""
     if format is not None and format != a.format:
         a = conversions.convert(a, format)
     if not isinstance(a, COO):
@@ -92,7 +91,7 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
     """Check that a container has no batch axes, and dense axes only if the library supports them.
 
     Raises:
-        ValueError: It has.
+        ValueError: The container has such axes.
     """
     if a.batch_ndim or (a.dense_ndim and not dense):
         axes = "batch axes" if a.batch_ndim else "dense axes"
@@ -103,7 +102,7 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
 
 
 def _inside(a: COO) -> COO:
-    """Remove entries whose positions are known to be outside of the shape."""
+    """Remove the entries that are known to be padding."""
     if not all(x.ndim == 1 and is_concrete(x) for x in a.coords):
         return a
     return chosen(a, lambda *coords: used(array_namespace(*coords), coords, a._sparse_shape))
@@ -113,12 +112,12 @@ CLASSES: tuple[type[Sparse], ...] = (COO, CSR, CSC)
 
 
 def flatten(a: Sparse) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Take a container apart: its arrays, and the rest."""
+    """Return the arrays of a container, and its static data."""
     return (a._values, a.pattern, a._plan), a._static()
 
 
 def unflatten(cls: type[Sparse], static: tuple[Any, ...], children: Any) -> Sparse:
-    """Put a container together; its parts may be anything."""
+    """Make a container from its parts, which may be any objects."""
     values, pattern, plan = children
     return cls._of(values, pattern, static, plan)
 
@@ -127,15 +126,15 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
     """Split a tree of sparse arrays into dense arrays, and return the function that rebuilds the tree.
 
     Args:
-        tree: A tree of arrays, containers, sparse arrays of libraries' own, and anything else.
+        tree: A tree of arrays, containers, libraries' own sparse arrays, and other objects.
 
     Returns:
         A function, and the list of the arrays. The function takes as many arrays, of any library, and returns the tree
-        with these; sparse arrays of a library's own become those of the arrays' library, as `to_native` makes them.
-        Other objects are returned as they are.
+        with the new arrays. Libraries' own sparse arrays become those of the new library, as with `to_native`. Other
+        objects stay unchanged.
 
     Raises:
-        ValueError: By the function: the wrong number of arrays.
+        ValueError: Raised by the function for a wrong number of arrays.
 
     Source: PhiML's `disassemble`.
 

@@ -1,4 +1,4 @@
-"""Operands and results of functions of containers: shapes, data types, patterns and formats."""
+"""Operands and results of functions on containers: shapes, data types, patterns and formats."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -31,15 +31,15 @@ def _equal(x: Array, y: Array) -> bool:
     return bool(xp.all(x == y))
 
 
-def with_promise(a: Sparse, b: Sparse, values: Array) -> Any:
-    """Return a container with other values at the common positions of two containers, with the flags of either."""
+def with_promises(a: Sparse, b: Sparse, values: Array) -> Any:
+    """Return a container with new values at the common positions of two containers, and the promises of both."""
     found = type(a)._of(values, a.pattern, a._static(), a.plan)
     found._is_sorted, found._is_unique = a.is_sorted or b.is_sorted, a.is_unique or b.is_unique
     return found
 
 
 def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
-    """Bring two containers to one data type and one number of batch axes.
+    """Convert two containers to one data type and the same batch axes.
 
     Raises:
         TypeError: Two libraries, or data types that don't promote.
@@ -50,7 +50,7 @@ def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
     axes = (a.sparse_ndim, a.dense_ndim)
     if a._sparse_shape != b._sparse_shape or axes != (b.sparse_ndim, b.dense_ndim) or _dense(a) != _dense(b):
         raise ValueError(
-            f"{function}: takes sparse arrays of one shape, but for batch axes, got {a!r} and {b!r} with "
+            f"{function}: takes sparse arrays of one shape (batch axes may differ), got {a!r} and {b!r} with "
             f"{a.dense_ndim} and {b.dense_ndim} dense axes"
         )
     batch = checks.broadcast_shapes(function, a=batch_of(a), b=batch_of(b))
@@ -78,16 +78,16 @@ def spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
 
 
 def with_like_patterns(a: COO, b: COO) -> tuple[COO, COO]:
-    """Give each batch element its own pattern if one of two arrays has several."""
-    return _apart(a, b.coords[0].ndim), _apart(b, a.coords[0].ndim)
+    """Give each lane of both arrays its own pattern, if one array has several patterns."""
+    return _with_pattern_ndim(a, b.coords[0].ndim), _with_pattern_ndim(b, a.coords[0].ndim)
 
 
-def _apart(a: COO, ndim: int) -> COO:
+def _with_pattern_ndim(a: COO, ndim: int) -> COO:
     return a if a.coords[0].ndim >= ndim else with_own_patterns(a)
 
 
 def with_own_patterns(a: Any) -> Any:
-    """Give each batch element its own pattern."""
+    """Give each lane its own pattern."""
     batch = batch_of(a)
     if all(x.ndim == len(batch) + 1 for x in a.pattern):
         return a
@@ -99,10 +99,10 @@ def with_own_patterns(a: Any) -> Any:
 
 
 def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> Array:
-    """Return the elements of an array, which broadcasts to the shape of a container, at the container's positions.
+    """Return the elements of an array at a container's positions; the array broadcasts to the container's shape.
 
     Returns:
-        An array that broadcasts with the values; with more batch axes than these where `x` has them.
+        An array that broadcasts with the values. It has the additional batch axes of `x`, if any.
 
     Raises:
         ValueError: `x` doesn't broadcast to the sparse and dense axes.
@@ -140,7 +140,7 @@ def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) 
 
 
 def with_batch_of(function: str, a: Sparse, x: Array) -> Sparse:
-    """Broadcast a container with several patterns over the additional batch axes of an operand."""
+    """Broadcast a container with several patterns over additional batch axes of an operand."""
     inner = a.sparse_ndim + a.dense_ndim
     if a.pattern[0].ndim == 1 or x.ndim <= inner:
         return a
@@ -151,16 +151,15 @@ Shape = tuple[int, ...]
 
 
 def shared_format(containers: Sequence[Sparse]) -> Format:
-    """Name the format of a result: the common format of all containers, or "coo"."""
+    """Return the format of a result: the common format of all containers, or "coo"."""
     found = {a.format for a in containers}
     return found.pop() if len(found) == 1 else "coo"  # type: ignore[return-value]
 
 
 def by_coordinates(function: Callable[..., COO], *containers: Sparse) -> Any:
-    """Call a function of COO arrays, whose result has the format that all containers have, or COO.
+    """Call a function of COO arrays; return the result in the format that all containers have, or as COO.
 
-    The function must commute with transposition: matrices by columns are passed as their transposes by rows, so that
-    they stay sorted.
+    The function must commute with transposition: a CSC is passed as its transpose by rows, which is sorted.
     """
     name = shared_format(containers)
     if name == "csc":
@@ -182,16 +181,15 @@ def coo_of(
 
 
 def over_entries(a: Sparse, mask: Array) -> Array:
-    """Add axes to an array with one element for each entry, or for each entry of each lane, to match the values."""
+    """Add dense axes to an array of shape (nse,) or (*batch, nse), so that it broadcasts with the values."""
     xp = namespace_of(a)
     return xp.reshape(mask, (*mask.shape, *(1 for _ in range(a.dense_ndim))))
 
 
 def chosen(a: COO, mask: Callable[..., Array]) -> COO:
-    """Keep the entries for which a function of the coordinates is true; unknown ones become padding.
+    """Keep the entries for which a function of the coordinates is true, in their order.
 
-    Entries stay in their order. In a batch of several patterns, lanes may keep different numbers: the others' positions
-    become padding.
+    If the pattern is unknown, or lanes have different patterns, the other entries become padding.
     """
     if are_concrete(*a.coords) and a.coords[0].ndim == 1:
 

@@ -1,4 +1,4 @@
-"""Operators and methods of containers; the functions themselves are those of `sparse`."""
+"""Operators and methods of containers, which call the functions of `sparse`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -23,7 +23,7 @@ def _functions() -> "ModuleType":
 
 
 def _operator(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """Make the operator that calls a function of `sparse`, and the one with its operands exchanged."""
+    """Make an operator that calls a function of `sparse`, and its reflected operator."""
 
     def operator(self: Any, other: Any) -> Any:
         return getattr(_functions(), name)(self, other)
@@ -46,7 +46,7 @@ class Operators:
             raise missing(f"{type(self).__name__}: a sparse array", "Sparse", name)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise: `np.asarray` would make an array of one object."""
+        """Raise an error: `np.asarray` would make an array of one object."""
         name = type(self).__name__
         raise TypeError(
             f"asarray: obj must be an array, a number or a nested sequence of numbers, got a sparse {name}; write "
@@ -54,7 +54,7 @@ class Operators:
         )
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Raise: functions of NumPy would take a container for an object."""
+        """Raise an error: NumPy's functions would treat a container as an object."""
         name = function.__name__
         has_own = name != "sort" and name in _functions().__all__  # `sparse.sort` sorts entries by their positions
         own = f"`sparse.{name}(a)`, or `np.{name}(a.todense())`" if has_own else f"`np.{name}(a.todense())`"
@@ -97,7 +97,7 @@ class Operators:
         return cast("Sparse", _functions().astype(self, dtype))
 
     def to_device(self, device: Device) -> "Sparse":
-        """Return the container with its arrays on another device, in the library's own terms."""
+        """Return the container with its arrays on another device, as the library names it."""
         return cast("Sparse", trees.map(lambda x: move(x, device), self))
 
     def todense(self) -> Array:

@@ -1,4 +1,4 @@
-"""Checks of the parts of sparse matrices, for functions of parts. The values of indices are not looked at."""
+"""Checks of the parts of sparse matrices, for functions that take parts. The values of indices are not checked."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Shape = tuple[int, int]
 
 
 def operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:
-    """Check the parts of a matrix and what it is multiplied with along an axis; return all as kernels take them.
+    """Check the parts of a matrix and its factor `x`; return them as kernels take them. `axis` is the one summed over.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that don't promote.
@@ -31,7 +31,7 @@ def operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, *
 
 
 def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Namespace:
-    """Check the parts of a matrix, `others` being its two index arrays, and `x` perhaps; return their namespace.
+    """Check the parts of a matrix and return their namespace. `others` has its two index arrays, and optionally `x`.
 
     Raises:
         TypeError: No array, arrays of two libraries, or indices that are not integers.
@@ -66,11 +66,11 @@ def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Names
 
 
 def indices(function: str, xp: Namespace, /, **arrays: Array) -> None:
-    """Check index arrays of one axis, of equal length.
+    """Check index arrays, which must have one axis and the same length.
 
     Raises:
-        TypeError: They are not integers.
-        ValueError: They have another shape.
+        TypeError: An array does not have integers.
+        ValueError: Arrays have other shapes.
     """
     for name, given in arrays.items():
         checks.dtype(function, name, xp, given, checks.INTEGERS)
@@ -80,7 +80,7 @@ def indices(function: str, xp: Namespace, /, **arrays: Array) -> None:
 
 
 def usual_indices(*given: Array) -> tuple[Array, ...]:
-    """Bring index arrays to int32 or int64, so that sums of indices and numbers of rows fit; and all to the same."""
+    """Convert index arrays to int32 or all to int64, so that sums of indices and numbers of rows fit."""
     xp = array_namespace(*given)
     dtype = given[0].dtype
     if (dtype == xp.int32 or dtype == xp.int64) and all(each.dtype == dtype for each in given):

@@ -1,7 +1,7 @@
-"""Work on the patterns of sparse arrays: find duplicates, match the entries of two arrays, select entries.
+"""Computations with the patterns of sparse arrays: find duplicates, match the entries of two arrays, select entries.
 
-The work on values is separate and uses these results. So values have derivatives, and the work on a known pattern is
-done once, outside of compiled functions.
+Their results are then applied to the values. So values have derivatives, and a known pattern is processed once, outside
+of compiled functions.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ from .._dispatch import pluggable
 
 
 def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
-    """Return keys that order entries: one integer array if one can hold the position, otherwise the coordinates."""
+    """Return sort keys: one integer array if integers are wide enough to number the positions, else the coordinates."""
     if len(coords) == 1 or prod(sizes) > checks.integer_range(xp, index_dtype(xp))[1]:
         return list(coords)
     return [joined_index([xp.astype(x, index_dtype(xp)) for x in coords], sizes)]
 
 
 def joined_index(coords: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """Return one number for each position, in the order of elements with the last axis fastest."""
+    """Number positions in row-major order."""
     index = coords[0]
     for x, size in zip(coords[1:], sizes[1:]):
         index = index * size + x
@@ -34,7 +34,7 @@ def joined_index(coords: Sequence[Array], sizes: Sequence[int]) -> Array:
 
 
 def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """Return the indices that sort entries by their positions, stably."""
+    """Return the indices that sort entries by position, with a stable sort."""
     order: Array | None = None
     for key in reversed(keys(xp, coords, sizes)):
         given = key if order is None else xp.take_along_axis(key, order, axis=-1)
@@ -45,7 +45,7 @@ def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Arr
 
 
 def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
-    """Return whether an entry has a position before that of the entry before it."""
+    """Return whether entries are not sorted by position."""
     same: Array | None = None
     fallen: Array | None = None
     for x in coords:
@@ -58,7 +58,7 @@ def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
 
 
 def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
-    """Return for each entry except the first whether it has the position of the one before."""
+    """Return, for each entry after the first, whether it has the same position as its predecessor."""
     return reduce(and_, [x[..., 1:] == x[..., :-1] for x in coords])
 
 
@@ -79,11 +79,11 @@ Coords = tuple[Array, ...]
 
 @pluggable
 def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
-    """Call a function of arrays whose values are known, also inside compiled functions, where JAX would put it off.
+    """Call a function of concrete arrays now, even inside compiled functions, where JAX would only record the call.
 
     Args:
         function: Takes arrays of any library, and returns a tree of arrays and numbers.
-        *arrays: Arrays whose values are known, one at least.
+        *arrays: One or more concrete arrays.
 
     >>> import numpy as np
     >>> eagerly(lambda x: int(x[-1]), np.asarray([1, 2]))
@@ -94,7 +94,7 @@ def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 @pluggable
 def are_concrete(*arrays: Array) -> bool:
-    """Return whether the values of all arrays, one at least, can be read by `eagerly`.
+    """Return whether `eagerly` can read the values of all arrays (one or more).
 
     >>> import numpy as np
     >>> are_concrete(np.asarray([1, 2]))
@@ -104,27 +104,27 @@ def are_concrete(*arrays: Array) -> bool:
 
 
 def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
-    """Call a function of a pattern's arrays: eagerly where they are concrete."""
+    """Call a function of a pattern's arrays: eagerly if they are concrete."""
     return eagerly(function, *arrays) if are_concrete(*arrays) else function(*arrays)
 
 
 def full(like: Array, value: Any) -> Array:
-    """Make an array of one number, of the data type and on the device of another."""
+    """Make a 0-d array of a number, with the data type and on the device of another array."""
     return array_namespace(like).full((), value, dtype=like.dtype, device=checks.device_of(like))
 
 
 def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
-    """Return for each entry whether it is within bounds; others are padding."""
+    """Return, for each entry, whether it is within bounds and so no padding."""
     return reduce(and_, [x < size for x, size in zip(coords, sizes)])
 
 
 def bounded(xp: Namespace, x: Array, size: int) -> Array:
-    """Replace the index of padding by a valid one, for reading values that will not be used."""
+    """Replace indices of padding by a valid index. The values read there must not be used."""
     return xp.minimum(x, full(x, size - 1)) if size else xp.zeros_like(x)
 
 
 def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
-    """Return the position of each entry as one number; for padding, the number of positions."""
+    """Number the position of each entry; padding gets the number of positions."""
     dtype, count = index_dtype(xp), prod(sizes)
     if count > checks.integer_range(xp, dtype)[1]:
         raise ValueError(
@@ -136,7 +136,7 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
-    """Return the coordinates for positions as one number, the inverse of `flat`."""
+    """Return the coordinates of numbered positions: the inverse of `flat`."""
     found: list[Array] = []
     padding = positions >= prod(sizes)
     for size in reversed(sizes):
@@ -147,9 +147,9 @@ def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any)
 
 
 def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> tuple[list[Array], int]:
-    """Give each position one number, in order and equal in all groups.
+    """Number the positions in order, with the same numbers in all groups.
 
-    Padding gets the greatest, which is returned too.
+    Padding gets the greatest number, which is the second result.
     """
     if prod(sizes) < 2**63 - 1:
         return [flat(xp, coords, sizes) for coords in groups], prod(sizes)
@@ -167,20 +167,20 @@ def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> t
 
 
 class Merge(NamedTuple):
-    """The merging of entries at the same position."""
+    """A plan that merges entries at the same position."""
 
     order: Array
-    """The order of the entries: of shape (…, entries)."""
+    """The indices that sort the entries, of shape (…, entries)."""
     ids: Array
-    """For each entry in that order, the merged entry that it belongs to; `size` for padding."""
+    """The merged entry of each sorted entry; `size` for padding."""
     coords: Coords
-    """The coordinates of the merged entries, in order; out of bounds for padding."""
+    """The sorted coordinates of the merged entries; out of bounds for padding."""
     size: int
     """The number of merged entries."""
 
 
 def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
-    """Find duplicates. If the pattern is unknown, or `nse` gives the number of merged entries, pad."""
+    """Find duplicates. Merged entries are padded to `nse`, or if the pattern is unknown, to their number before."""
     if are_concrete(*coords):
         return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)
     return _merge(coords, sizes, nse, False)
@@ -227,14 +227,14 @@ def merged_values(values: Array, plan: Merge, batch: int) -> Array:
 
 
 def summed(values: Array, ids: Array, size: int, batch: int, *, is_sorted: bool = False) -> Array:
-    """Sum values (*batch, entries, *dense) by ids of shape (entries,) or (*batch, entries); `size`: drop."""
+    """Sum values (*batch, entries, *dense) by ids of shape (entries,) or (*batch, entries); drop the id `size`."""
     return reduced(scatter.segment_sum, values, ids, size, batch, is_sorted=is_sorted)
 
 
 def reduced(
     reduce: Callable[..., Array], values: Array, ids: Array, size: int, batch: int, *, is_sorted: bool = False
 ) -> Array:
-    """Reduce values (*batch, entries, *dense) by ids of shape (entries,) or (*batch, entries); `size`: drop."""
+    """Reduce values (*batch, entries, *dense) by ids of shape (entries,) or (*batch, entries); drop the id `size`."""
     if ids.ndim == 1:
         return reduce(values, ids, num_segments=size, axis=batch, indices_are_sorted=is_sorted, mode="drop")
     xp = array_namespace(values)
@@ -249,7 +249,7 @@ def reduced(
 
 
 def along(values: Array, index: Array, batch: int) -> Array:
-    """Take entries of values (*batch, entries, *dense), by one index for the batch or one for each lane."""
+    """Take entries of values (*batch, entries, *dense), with one index array for all lanes or one for each lane."""
     xp = array_namespace(values)
     if index.ndim == 1:
         return xp.take(values, index, axis=batch)
@@ -258,7 +258,7 @@ def along(values: Array, index: Array, batch: int) -> Array:
 
 
 def joined(left: Array, right: Array) -> tuple[Array, Array]:
-    """Return all pairs of left and right entries with equal numbers, in the order of the left ones."""
+    """Return the indices of all pairs of equal numbers in `left` and `right`, in the order of `left`."""
     xp = array_namespace(left, right)
     positions = xp.argsort(right, stable=True)
     arranged = xp.take(right, positions)
@@ -271,7 +271,7 @@ def joined(left: Array, right: Array) -> tuple[Array, Array]:
 
 
 def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
-    """Return the position of each number among sorted ones, or the last position if it is greater than all."""
+    """Return the position of each number among sorted numbers; the last position if it is greater than all."""
     if numbers.ndim > 1:
         lanes = [positions(xp, x, y) for x, y in zip(_lanes(xp, sorted_numbers), _lanes(xp, numbers), strict=True)]
         if not lanes:

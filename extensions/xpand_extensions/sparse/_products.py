@@ -1,8 +1,8 @@
 """Products of sparse matrices, given by their parts, with dense ones: the basis of the containers' products.
 
-Patterns are not checked: with an index out of bounds the behaviour is undefined, and the process may crash. Padding is
-allowed and ignored: entries of a COO whose row is the number of rows, or whose column is the number of columns, and
-entries of a CSR from `indptr[-1]` on.
+Patterns are not checked: for an index out of bounds the behaviour is undefined, and the process may crash. Padding is
+ignored: entries of a COO whose row is the number of rows or whose column is the number of columns, and entries of a CSR
+from `indptr[-1]` on.
 """
 
 from typing import NamedTuple
@@ -22,9 +22,9 @@ class CSRPlan(NamedTuple):
     rows: Array
     """The row of each entry."""
     slots: Array
-    """0, 1, … up to the length of the longest row, if all rows are about equally long; otherwise empty."""
+    """0, 1, … below the length of the longest row, if all rows are about equally long; otherwise empty."""
     diagonals: tuple[Array, ...] = ()
-    """Arrays of shape (0, column + m), one for each diagonal if entries fill a few, with its column in row 0."""
+    """If the entries fill a few diagonals: an array of shape (0, column + m) for each, `column` being that in row 0."""
 
 
 @pluggable
@@ -35,7 +35,7 @@ def csr_matmul(
 
     Args:
         values: The values of A, of shape `(*batch, nse)`, of a numeric data type.
-        indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        indices: The column of each value: integers of shape `(nse,)`, for all lanes, or `(*batch, nse)`.
         indptr: The start of each row, and the end of the last: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
         x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
         shape: The shape of A, `(m, n)`.
@@ -49,10 +49,10 @@ def csr_matmul(
         TypeError: No array, arrays of two libraries, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
-    Derivatives keep the pattern: that in `values` is `sampled_matmul` of the cotangent and `x`. Takes time in
-    proportion to the entries times `k`. The values of indices are trusted.
+    Derivatives have the same pattern: the gradient in `values` is `sampled_matmul` of the cotangent and `x`. The time
+    is proportional to `nse * k`. The values of indices are not checked.
 
-    Source: SciPy's `csr_array @ x`; for rows in step, on JAX: N. Bell and M. Garland, *Implementing sparse
+    Source: SciPy's `csr_array @ x`; on JAX, for rows of similar length: N. Bell and M. Garland, *Implementing sparse
     matrix-vector multiplication on throughput-oriented processors*, SC 2009.
 
     >>> import numpy as np
@@ -73,9 +73,9 @@ def csr_rmatmul(
 ) -> Array:
     """Multiply the transpose of a sparse matrix by rows (CSR) with a vector or with dense matrices: `A.T @ x`.
 
-    Arguments, result and errors are those of `csr_matmul`, with `m` in place of `n` in the shape of `x`, and `n` in
-    place of `m` in that of the result. The transpose is neither built nor conjugated. A matrix by columns (CSC) has the
-    parts of its transpose by rows, so this is also its product.
+    Arguments, result and errors are those of `csr_matmul`, with `m` and `n` exchanged in the shapes of `x` and of the
+    result. The transpose is neither built nor conjugated. A matrix by columns (CSC) has the same parts as its transpose
+    by rows, so this function also multiplies CSC matrices.
 
     >>> import numpy as np
     >>> values, indices, indptr = np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3])
@@ -97,7 +97,7 @@ def coo_matmul(
 
     Args:
         values: The values of A, of shape `(*batch, nse)`, of a numeric data type. Those at one position are summed.
-        rows: The row of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        rows: The row of each value: integers of shape `(nse,)`, for all lanes, or `(*batch, nse)`.
         columns: The column of each value, of the shape of `rows`.
         x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
         shape: The shape of A, `(m, n)`.
@@ -111,7 +111,7 @@ def coo_matmul(
         TypeError: No array, arrays of two libraries, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
-    To multiply with the transpose, exchange rows and columns. The values of indices are trusted.
+    To multiply with the transpose, exchange rows and columns. The values of indices are not checked.
 
     >>> import numpy as np
     >>> values, rows, columns = np.asarray([1.0, 2.0, 3.0]), np.asarray([1, 0, 1]), np.asarray([0, 2, 0])
@@ -128,7 +128,7 @@ def coo_matmul(
 
 @pluggable
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
-    """Multiply dense matrices, and keep the product at some positions only: `(x @ y)[..., rows, columns]`.
+    """Compute the product of dense matrices at some positions only: `(x @ y)[..., rows, columns]`.
 
     Args:
         x: Matrices of shape `(..., m, k)`, of a numeric data type.
@@ -137,13 +137,13 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
         columns: The column of each position, of the shape of `rows`.
 
     Returns:
-        An array of shape `(..., nse)`, of the promoted data type; 0 where a row or column is padding.
+        An array of shape `(..., nse)`, of the promoted data type; 0 for padding.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
-    It is the derivative of a sparse product in the values. Takes time in proportion to `nse * k`.
+    This is the gradient of a sparse product in its values. The time is proportional to `nse * k`.
 
     Source: `torch.sparse.sampled_addmm`.
 
@@ -177,8 +177,8 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
         nse: The number of entries.
 
     Returns:
-        Integers of shape `(..., nse)`, `m` for entries from the last end on; of the data type of `indptr` if that is
-        int32 or int64, else of the library's for indices.
+        Integers of shape `(..., nse)`, with `m` for entries from `indptr[..., -1]` on; of the data type of `indptr` if
+        that is int32 or int64, else of the library's data type for indices.
 
     Raises:
         TypeError: No array, or no integers.
@@ -207,13 +207,13 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
         shape: The shape of the matrix, `(m, n)`.
 
     Returns:
-        A plan for `csr_matmul` and `csr_rmatmul`, or None where the library has no use for one, or the pattern isn't
-        known: under jit.
+        A plan for `csr_matmul` and `csr_rmatmul`; None if the library uses no plans, or the pattern isn't known (under
+        jit).
 
     Raises:
         TypeError: No array, or no integers.
 
-    On JAX, under jit, a product takes a seventh of the time with a plan: without one it is JAX's own of BCSR.
+    On JAX, under jit, a product with a plan is seven times as fast. Without a plan it is JAX's own product of a BCSR.
 
     >>> import numpy as np
     >>> csr_plan(np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3)) is None
@@ -240,20 +240,20 @@ def coo_product(
     *,
     shape: Shape,
 ) -> tuple[Array, Array, Array] | None:
-    """Multiply two sparse matrices by coordinates, each of one pattern.
+    """Multiply two sparse matrices by coordinates (COO), each with one pattern.
 
     Args:
-        values: The values of the first, `(nse,)`; `rows` and `columns` are their positions.
-        rows: Integers, `(nse,)`.
-        columns: Integers, `(nse,)`.
-        other: The values of the second, of the same data type; `other_rows` and `other_columns` are their positions.
-        other_rows: Integers.
-        other_columns: Integers.
+        values: The values of the first matrix, of shape `(nse,)`.
+        rows: Their rows: integers of shape `(nse,)`.
+        columns: Their columns.
+        other: The values of the second matrix, of the same data type.
+        other_rows: Their rows.
+        other_columns: Their columns.
         shape: The shape of the product.
 
     Returns:
-        The values, rows and columns of the product, sorted and unique, with entries that are zero; None where the
-        library has no kernel for it.
+        The values, rows and columns of the product, sorted and unique, possibly with zeros; None if the library has no
+        kernel for it.
 
     >>> import numpy as np
     >>> one = np.asarray([0])
@@ -266,12 +266,12 @@ def coo_product(
 
 @pluggable
 def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
-    """Build dense matrices from the parts of sparse ones by coordinates (COO).
+    """Build dense matrices from the parts of sparse matrices by coordinates (COO).
 
     Args:
         values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those at one position are
-            summed; booleans are joined by "or".
-        rows: The row of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+            summed; booleans are combined by "or".
+        rows: The row of each value: integers of shape `(nse,)`, for all lanes, or `(*batch, nse)`.
         columns: The column of each value, of the shape of `rows`.
         shape: The shape of a matrix, `(m, n)`.
 
@@ -298,9 +298,9 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
 
 
 def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape) -> Array:
-    """Build dense matrices from the parts of sparse ones by rows (CSR).
+    """Build dense matrices from the parts of sparse matrices by rows (CSR).
 
-    The parts are those of `csr_matmul`, also booleans; result and errors are those of `coo_todense`.
+    The parts are those of `csr_matmul`; values may be booleans. Result and errors are those of `coo_todense`.
 
     >>> import numpy as np
     >>> csr_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3))

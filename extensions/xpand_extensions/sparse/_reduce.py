@@ -1,4 +1,4 @@
-"""Reductions of sparse arrays, and their diagonals: results are dense."""
+"""Reductions and diagonals of sparse arrays; the results are dense."""
 
 import builtins
 import math
@@ -28,7 +28,7 @@ def sum(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     Args:
         a: A container of a numeric data type.
         axis: One axis or several, of any kind; None: all.
-        keepdims: Whether axes that are summed over stay, of size one.
+        keepdims: Whether the summed axes remain, with size one.
 
     Returns:
         An array, of the data type that `xp.sum` returns.
@@ -37,7 +37,7 @@ def sum(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
         TypeError: `a` is not sparse, or boolean.
         ValueError: There is no such axis, or one is named twice.
 
-    Takes time in proportion to the entries and the size of the result.
+    The time is proportional to the number of entries and the size of the result.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -55,8 +55,9 @@ def sum(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Average over axes; elements that are not stored count as zeros. Arguments and errors are those of `sum`, with
-    floating-point data types.
+    """Compute the mean over axes; elements that are not stored count as zeros.
+
+    Arguments and errors are those of `sum`; the data type must be floating-point.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -70,15 +71,15 @@ def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def max(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the largest element along axes; elements that are not stored are zero.
+    """Return the largest element along axes; elements that are not stored count as zeros.
 
     Args:
         a: A container of a real-valued data type.
         axis: One axis or several, of any kind; None: all.
-        keepdims: Whether these axes stay, of size one.
+        keepdims: Whether these axes remain, with size one.
 
     Returns:
-        An array; NaN where there is one.
+        An array; NaN if one of the elements is NaN.
 
     Raises:
         TypeError: `a` is not sparse, boolean or complex.
@@ -93,7 +94,7 @@ def max(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def min(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the smallest element along axes. Otherwise as `max`.
+    """Return the smallest element along axes. See `max`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -108,12 +109,12 @@ def norm(a: Sparse, /, *, ord: Literal["fro", 1] | float = "fro") -> Array:
 
     Args:
         a: A matrix or a batch of matrices of a floating-point data type.
-        ord: "fro": the root of the sum of squares. 1: the greatest sum of absolute values of a column; `math.inf`: of a
+        ord: "fro": the root of the sum of squares. 1: the largest sum of absolute values of a column; `math.inf`: of a
             row.
 
     Raises:
-        TypeError: `a` is not sparse, or no floating-point.
-        ValueError: `a` is not a matrix, or there is no such norm here.
+        TypeError: `a` is not sparse, or not of a floating-point data type.
+        ValueError: `a` is not a matrix, or `ord` is another norm.
 
     Source: `xp.linalg.matrix_norm`.
 
@@ -135,7 +136,7 @@ def norm(a: Sparse, /, *, ord: Literal["fro", 1] | float = "fro") -> Array:
 
 
 def count_nonzero(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Count the elements that aren't zero, as `xp.count_nonzero`: stored zeros are not counted.
+    """Count the elements that aren't zero, as `xp.count_nonzero`. Stored zeros are not counted.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -156,7 +157,7 @@ def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
         offset: The number of the diagonal: 0 is the main one, positive ones are above it, negative ones below.
 
     Returns:
-        An array of shape (*batch, length); of length 0 if the diagonal lies outside.
+        An array of shape (*batch, length); of length 0 if the diagonal lies outside of the matrix.
 
     Raises:
         TypeError: `a` is not sparse, or `offset` is not an integer.
@@ -186,7 +187,7 @@ def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
 
 
 def trace(a: Sparse, /, *, offset: int = 0) -> Array:
-    """Sum a diagonal of a matrix, or of each batch element. Arguments and errors as of `diagonal`.
+    """Sum a diagonal of a matrix, or of each batch element. See `diagonal`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -198,7 +199,7 @@ def trace(a: Sparse, /, *, offset: int = 0) -> Array:
 
 
 Entries = Callable[[Any, Array, int], Array]
-"""Reduces the values of a COO by ids, given the number of ids."""
+"""Reduces the values of a COO by ids; the last argument is the number of ids."""
 
 
 def _arguments_of(
@@ -212,7 +213,7 @@ def _arguments_of(
 
 
 def _without_axes(a: COO, axes: tuple[int, ...], reduce: Entries) -> tuple[Array, tuple[int, ...]]:
-    """Reduce the sparse axes among `axes`; return the dense array of the others, and the axes still to be reduced."""
+    """Reduce the sparse axes among `axes`; return a dense array, and those of its axes that are still to be reduced."""
     batch, sparse = a.batch_ndim, a.sparse_ndim
     gone = [i - batch for i in axes if batch <= i < batch + sparse]
     rest = [i for i in axes if i < batch] + [i - len(gone) for i in axes if i >= batch + sparse]
@@ -254,7 +255,7 @@ def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable
         ones = xp.ones_like(ids, dtype=index_dtype(xp))
         counts = reduced(scatter.segment_sum, ones, ids, size, ids.ndim - 1)
         has_zero = over_entries(a, counts < full(counts, reduced_size))
-        # Empty sums are set to zero before they are compared: some data types have no number for an empty minimum.
+        # Set empty segments to zero before comparing: some data types have no value for an empty minimum.
         found = xp.where(over_entries(a, counts > full(counts, 0)), found, full(found, 0))
         return xp.where(has_zero, better(found, xp.zeros_like(found)), found)
 

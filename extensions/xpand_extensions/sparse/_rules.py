@@ -1,7 +1,7 @@
-"""Transposes and batches of sparse products, for each library's system of derivatives.
+"""Transposes and batches of sparse products, for each library's differentiation and `vmap`.
 
-The products are linear in the values and in the other factor; their transposes are the product at positions, and the
-transposed product. So all derivatives stay on the pattern. The batches of patterns become blocks of one matrix.
+The products are linear in the values and in the dense factor. Their transposes are the product at the stored positions,
+and the transposed product. So all derivatives have the same pattern. A batch of patterns becomes one matrix of blocks.
 """
 
 from typing import Any, Final
@@ -11,7 +11,7 @@ from . import _blocks as blocks, _products as products
 
 
 class _Product:
-    """The rules of one product, whose two index arrays are `first` and `second`."""
+    """The rules of one product."""
 
     def __init__(self, name: str) -> None:
         self.name, self.facade = name, getattr(products, name)
@@ -65,7 +65,7 @@ class _Product:
 
 
 def summed(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
-    """Sum over the axes along which an array of a shape was broadcast."""
+    """Sum over the axes along which an array of a given shape was broadcast."""
     extra = tuple(range(x.ndim - len(shape)))
     x = plain_sum(xp, x, axis=extra) if extra else x
     stretched = tuple(i for i, (have, want) in enumerate(zip(x.shape, shape)) if have != want)
@@ -100,9 +100,9 @@ TRANSPOSES: Final[dict[str, dict[str, Any]]] = {
     **{name: {"values": rules.of_values, "x": rules.of_x} for name, rules in PRODUCTS.items()},
     "sampled_matmul": {"x": _sampled_of_x, "y": _sampled_of_y},
 }
-"""Functions of a namespace, the cotangent, and the arguments by name."""
+"""Functions of the namespace, the cotangent, and the arguments by name."""
 BATCHES: Final[dict[str, Any]] = {
     **{name: rules.batched for name, rules in PRODUCTS.items()},
     "sampled_matmul": _sampled_batched,
 }
-"""Functions of a namespace, booleans by name that tell which arrays have the axis of lanes first, and the arguments."""
+"""Functions of the namespace, a dictionary with the arrays that have the axis of lanes first, and the arguments."""

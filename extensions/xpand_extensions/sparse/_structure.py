@@ -18,21 +18,20 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
     """Sum entries at one position, and sort.
 
     Args:
-        a: A container of any format and data type. Of booleans at one position, one must be true.
-        nse: The number of entries of the result; surplus ones are padding. None: the number of positions; if the
-            pattern is abstract, the number of entries before.
-        format: The format of the result; None: that of `a`. To assemble a matrix, `sum_duplicates(coo, format="csr")`
-            is one pass.
+        a: A container of any format and data type. Booleans at one position are combined by "or".
+        nse: The number of entries of the result; surplus ones are padding. None: the number of positions, or the number
+            of entries of `a` if the pattern is abstract.
+        format: The format of the result; None: that of `a`. To assemble a matrix in one pass, write
+            `sum_duplicates(coo, format="csr")`.
 
     Returns:
-        A container, sorted and unique. Batch elements with a pattern each get padding where
-        they have fewer positions than others.
+        A sorted and unique container. If lanes have different patterns, those with fewer positions are padded.
 
     Raises:
         TypeError: `a` is not sparse.
-        ValueError: There are more positions than `nse`, or no such format.
+        ValueError: There are more positions than `nse`, or an unknown format.
 
-    The pattern is computed apart from the values, whose sums have derivatives. Takes the time of sorting.
+    The pattern is computed first, then the sums of the values, which have derivatives. Takes as long as a sort.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -56,7 +55,7 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
 
 
 def _is_plain_matrix(a: Sparse) -> bool:
-    """Return whether a matrix has one known pattern, and values that can be added."""
+    """Return whether an array is a matrix with one known pattern, no dense axes, and values that are not booleans."""
     if a.sparse_ndim != 2 or a.dense_ndim or any(x.ndim > 1 for x in a.pattern):
         return False
     xp = array_namespace(a.values)
@@ -73,10 +72,10 @@ def sort(a: Sparse, /) -> Any:
     """Sort entries by position, the last axis fastest; for a CSC, within columns.
 
     Args:
-        a: A container of any format and data type. The order of entries at one position stays the same.
+        a: A container of any format and data type. Entries at one position keep their order.
 
     Returns:
-        A container of the same format, sorted; `a` itself where it is declared to be.
+        A sorted container of the same format; `a` itself if it is declared to be sorted.
 
     Raises:
         TypeError: `a` is not sparse.
@@ -104,7 +103,7 @@ def _sorted(a: COO) -> COO:
 
 
 def eliminate_zeros(a: Sparse, /) -> Any:
-    """Remove the entries whose value is zero, in all batch elements that share a pattern.
+    """Remove the entries whose value is zero, in all lanes that share a pattern.
 
     Args:
         a: A container whose values are known. Entries at one position are summed first.
@@ -149,7 +148,7 @@ def tril(a: Sparse, /, *, k: int = 0) -> Any:
         k: The number of the diagonal: 0 is the main one, positive ones are above it, negative ones below.
 
     Returns:
-        A container of the same format. Where the pattern isn't known, the others become padding.
+        A container of the same format. If the pattern isn't known, the other entries become padding.
 
     Raises:
         TypeError: `a` is not sparse, or `k` is not an integer.
@@ -165,7 +164,7 @@ def tril(a: Sparse, /, *, k: int = 0) -> Any:
 
 
 def triu(a: Sparse, /, *, k: int = 0) -> Any:
-    """Keep the entries on and above a diagonal. Otherwise as `tril`.
+    """Keep the entries on and above a diagonal. See `tril`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -193,16 +192,16 @@ def _triangle(function: str, a: Any, k: Any) -> Any:
 
 
 def transpose(a: Sparse, /, axes: tuple[int, ...] | None = None) -> Sparse:
-    """Permute axes: batch, sparse and dense axes each among themselves.
+    """Permute the axes of each kind (batch, sparse, dense) among themselves.
 
     Args:
         a: A container of any format.
-        axes: For each axis of the result, which one of `a` it is. By default: in reverse order, for containers without
-            batch and dense axes; otherwise see `matrix_transpose`.
+        axes: The axis of `a` for each axis of the result. By default in reverse order, for containers without batch and
+            dense axes; for others, see `matrix_transpose`.
 
     Returns:
-        A container. CSR becomes CSC and the other way round where rows and columns are exchanged. Only batch and dense
-        axes copy anything.
+        A container. If rows and columns are exchanged, CSR becomes CSC, and CSC becomes CSR. Data is copied only if
+        batch or dense axes move.
 
     Raises:
         TypeError: `a` is not sparse, or `axes` aren't integers.
@@ -252,15 +251,14 @@ def _with_batch_permuted(a: Sparse, batch: tuple[int, ...], dense: tuple[int, ..
 
 
 def reshape(a: Sparse, /, shape: tuple[int, ...]) -> COO:
-    """Reshape the sparse axes, with elements in row-major order.
+    """Reshape the sparse axes, in row-major order.
 
     Args:
         a: A container of any format.
-        shape: The sizes of the new axes, batch and dense ones included, which stay as they are; one of the sparse ones
-            may be -1.
+        shape: The sizes of all axes. Those of batch and dense axes must not change; one sparse size may be -1.
 
     Returns:
-        A COO, with as many entries in the same order.
+        A COO with the same entries, in the same order.
 
     Raises:
         TypeError: `a` is not sparse, or sizes are not integers.
@@ -282,11 +280,11 @@ def reshape(a: Sparse, /, shape: tuple[int, ...]) -> COO:
     if inner.count(-1) == 1 and rest and total % rest == 0:
         inner = [total // rest if size < 0 else size for size in inner]
     outer = (*sizes[:batch], *sizes[len(sizes) - dense :])
-    is_nonzero = (*a.shape[:batch], *a.shape[a.ndim - dense :])
-    if not inner or -1 in inner or prod(inner) != total or outer != is_nonzero or total >= 2**63:
+    unchanged = (*a.shape[:batch], *a.shape[a.ndim - dense :])
+    if not inner or -1 in inner or prod(inner) != total or outer != unchanged or total >= 2**63:
         raise ValueError(
             f"reshape: shape {tuple(given)} must have the {batch} batch axes and {dense} dense ones of {a.shape}, and "
-            f"as many places, {total}, at most 2**63 - 1, on the axes between"
+            f"{total} positions, at most 2**63 - 1, on the sparse axes between"
         )
     coo = tocoo(a)
 
@@ -299,5 +297,5 @@ def reshape(a: Sparse, /, shape: tuple[int, ...]) -> COO:
 
 
 def _index_dtype(xp: Any, coords: Array, sizes: list[int]) -> Any:
-    """Return the data type of coordinates, or int64 where it is too narrow for sizes."""
+    """Return the data type of coordinates; the one for indices if the sizes don't fit in it."""
     return coords.dtype if max(sizes) <= _arguments.integer_range(xp, coords.dtype)[1] else index_dtype(xp)
