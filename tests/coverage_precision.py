@@ -89,7 +89,7 @@ def nn_library(library: Library) -> None:
             network = networks.nn_library().Linear(2, 3)
             assert networks.is_module(network, xp="torch")
         elif name != "jax":  # which depends on what is installed
-            with pytest.raises(UnsupportedError, match=f"nn_library: {name} has no neural networks; take those of"):
+            with pytest.raises(UnsupportedError, match=f"nn_library: {name} has no neural networks; use those of"):
                 networks.nn_library()
 
 

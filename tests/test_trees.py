@@ -113,9 +113,11 @@ def test_bad_input(library: Library) -> None:
             function([[1], [2]])
         with pytest.raises(ValueError, match=f"{name}: axis=5 is out of range"):
             function([[x], [x]], axis=5)
-    with pytest.raises(ValueError, match=r"stack: the arrays at one place must have one shape, got \[\(2, 3\), \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"stack: the arrays at the same position must have the same shape, got \[\(2, 3\), \(3,\)"
+    ):
         trees.stack([x, x[0, :]])
-    with pytest.raises(ValueError, match="concat: the arrays at one place must have one shape"):
+    with pytest.raises(ValueError, match="concat: the arrays at the same position must have the same shape"):
         trees.concat([x, x[:, :2]])
     for integers in ("int64", "uint64"):
         with pytest.raises(TypeError, match=r"stack: takes data types that .* trees\[1\] of .*int64"):

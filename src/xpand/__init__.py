@@ -1,7 +1,7 @@
 """xpand: the array API standard on every library, with functions that the standard lacks.
 
-`array_namespace(x)` gives the conforming namespace of an array's library. Every public name of `array_api_compat` is
-here under the same name; the capabilities beyond the standard are in `xpand_extensions`.
+`array_namespace(x)` returns the conforming namespace of an array's library. This package also has all public names of
+`array_api_compat`. Capabilities beyond the standard are in `xpand_extensions`.
 """
 
 from . import common

@@ -1,9 +1,9 @@
 """Checks of arguments, for the core and the facades.
 
-Each error names the function, the argument, the value given and the values accepted.
+Each error names the function, the argument, the given value and the accepted values.
 
-An argument is checked once, in the facade; implementations trust their arguments. A wrong type is a `TypeError`, a
-wrong value a `ValueError`, with the same message on every library.
+The facade checks an argument once; implementations trust their arguments. A wrong type raises `TypeError`, a wrong
+value `ValueError`, with the same message on every library.
 """
 
 import operator
@@ -40,8 +40,8 @@ _NAMES: Final[dict[frozenset[Kind], str]] = {
     BITS: "a boolean or integer data type",
 }
 
-# For each kind of Python scalar: the kinds of arrays that it may be combined with. For each kind of array: the kinds
-# that may be written into it.
+# `_SCALARS`: the kinds of arrays that a Python scalar may be combined with. `_ACCEPTS`: the kinds of values that may be
+# written into an array.
 _SCALARS: Final[dict[type, frozenset[Kind]]] = {
     bool: frozenset({"bool"}),
     int: NUMERIC,
@@ -58,9 +58,9 @@ _ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
 
 
 def device_of(x: object) -> Any:
-    """Return the device of an array; None if it is unknown, as for tracers and Dask arrays.
+    """Return the device of an array, or None if it is unknown, as for tracers and Dask arrays.
 
-    `xpand.device` finds more of them, but on JAX and Dask takes longer than a small operation.
+    `xpand.device` knows more devices, but takes longer than a small operation on JAX and Dask.
     """
     return getattr(x, "device", None)
 
@@ -68,21 +68,21 @@ def device_of(x: object) -> Any:
 def is_array(x: object) -> TypeGuard[Array]:
     """Return whether an object is an array of any library. A class such as `np.float32` is not.
 
-    Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
+    torch.compile can trace this function, but not array-api-compat's `is_array_api_obj`.
     """
     cls = type(x)
-    # Answered early: checking each library takes longer than a small operation, and numbers that torch.compile lets
-    # vary have no attributes.
+    # Return early: checking each library takes longer than a small operation. Also, the symbolic numbers of
+    # torch.compile have no attributes.
     if cls is float or cls is int:
         return False
     return library_of(cls) is not None or (hasattr(x, "__array_namespace__") and not isinstance(x, type))
 
 
 def namespace_of(function: str, **arrays: Any) -> Namespace:
-    """Return the namespace that named arguments share; each must be an array.
+    """Return the namespace that named arrays share.
 
     Raises:
-        TypeError: An argument is not an array, or they belong to two libraries.
+        TypeError: An argument is not an array, or the arrays belong to two libraries.
     """
     found: Namespace | None = None
     for name, x in arrays.items():
@@ -98,7 +98,7 @@ def namespace_of(function: str, **arrays: Any) -> Namespace:
             except TypeError:
                 pass
             else:
-                return found  # one of them takes the arrays of the other
+                return found  # one namespace accepts the arrays of the other
             listed = ", ".join(f"{key} of {describe(value)}" for key, value in arrays.items())
             number = next((key for key, value in arrays.items() if isinstance(value, Number)), None)
             advice = ADVICE if number is None else f"make {number} a Python number: `{number}.item()`"
@@ -117,12 +117,12 @@ def one_device(function: str, **arrays: Any) -> None:
     """Check that named arrays lie on one device.
 
     Raises:
-        ValueError: They lie on two.
+        ValueError: The arrays lie on several devices.
     """
     first: Any = None
     for x in arrays.values():
         device = device_of(x)
-        # Arrays spread over many devices (JAX) are for their library to combine: `device` is then their layout.
+        # The `device` of a JAX array on many devices is a sharding. JAX checks itself whether two of them fit.
         if device is None or hasattr(device, "device_set"):
             continue
         if first is None:
@@ -135,10 +135,10 @@ def one_device(function: str, **arrays: Any) -> None:
 
 
 def dtype(function: str, name: str, xp: Namespace, x: Array, kinds: frozenset[Kind]) -> Kind:
-    """Check the kind of an array's data type, and return it.
+    """Check the kind of an array's data type, and return the kind.
 
     Raises:
-        TypeError: It isn't among `kinds`.
+        TypeError: The kind is not in `kinds`.
     """
     found = kind(xp, x.dtype)
     if found is None or found not in kinds:
@@ -149,13 +149,13 @@ def dtype(function: str, name: str, xp: Namespace, x: Array, kinds: frozenset[Ki
 
 
 def castable(function: str, name: str, xp: Namespace, value: Any, target: Array, target_name: str) -> None:
-    """Check that a Python scalar or an array can be written into `target`: its kind promotes to that of `target`.
+    """Check that a Python scalar or an array may be written into `target`.
 
-    Within a kind any width may be written; the value is then rounded, or wrapped, to the width of `target`.
+    Its kind must promote to the kind of `target`. The width may differ: the value is then rounded or wrapped.
 
     Raises:
-        TypeError: The standard promotes the two kinds to another one, or not at all.
-        OverflowError: A Python integer that the data type of `target` can't hold.
+        TypeError: The kind of `value` does not promote to the kind of `target`.
+        OverflowError: A Python integer is out of the range of `target`'s data type.
     """
     into = kind(xp, target.dtype)
     scalars = _SCALARS.get(type(value))
@@ -180,7 +180,7 @@ def castable(function: str, name: str, xp: Namespace, value: Any, target: Array,
         )
     found = kind(xp, value.dtype)
     accepted = _ACCEPTS.get(into, frozenset())
-    # The standard promotes uint64 with no signed type.
+    # The standard does not promote uint64 and signed integers.
     if found not in accepted or (into == "signed" and integer_range(xp, value.dtype)[1] >= 2**64 - 1):
         raise TypeError(
             f"{function}: {name} has {value.dtype}, which does not promote to {target_name}'s {target.dtype}; convert "
@@ -192,8 +192,8 @@ def integer(function: str, name: str, value: Any, *, minimum: int | None = None)
     """Check an integer option, and return it as a Python int.
 
     Raises:
-        TypeError: It is not an integer (a bool isn't one).
-        ValueError: It is below `minimum`.
+        TypeError: `value` is not an integer. A bool is not accepted.
+        ValueError: `value` is below `minimum`.
     """
     try:
         if isinstance(value, bool):
@@ -207,7 +207,7 @@ def integer(function: str, name: str, value: Any, *, minimum: int | None = None)
 
 
 def plain_integer(value: Any) -> Any:
-    """Return an integer of NumPy, which arrays of any library accept as an index, as a Python int; else the value."""
+    """Convert a NumPy integer to a Python int, which is an index on every library. Return other values unchanged."""
     if isinstance(value, Integral) and not isinstance(value, (int, bool)):
         return operator.index(value)
     return value
@@ -217,7 +217,7 @@ def axis(function: str, value: Any, ndim: int, name: str = "axis") -> int:
     """Check an axis of an array with `ndim` axes, and return it counted from the front.
 
     Raises:
-        TypeError: It is not an integer.
+        TypeError: `value` is not an integer.
         ValueError: The array has no such axis.
     """
     result = integer(function, name, value)
@@ -230,10 +230,10 @@ def axis(function: str, value: Any, ndim: int, name: str = "axis") -> int:
 
 
 def boolean(function: str, name: str, value: Any) -> bool:
-    """Check a switch.
+    """Check that an option is True or False.
 
     Raises:
-        TypeError: It is neither True nor False.
+        TypeError: `value` is neither True nor False.
     """
     if value is not True and value is not False:
         raise TypeError(f"{function}: {name} must be True or False, got {value!r} of {describe(value)}")
@@ -241,21 +241,21 @@ def boolean(function: str, name: str, value: Any) -> bool:
 
 
 def function(caller: str, value: Any, name: str = "") -> None:
-    """Check that an argument is a function; without its name, the error says what the caller takes.
+    """Check that an argument is a function. Without `name`, the error says that the caller takes a function.
 
     Raises:
-        TypeError: It is not a function.
+        TypeError: `value` is not a function.
     """
     if not callable(value):
         raise TypeError(f"{caller}: {f'{name} must be' if name else 'takes'} a function, got {describe(value)}")
 
 
 def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) -> Any:
-    """Check an option that is one of a few words.
+    """Check an option with a fixed list of choices.
 
     Raises:
-        TypeError: It is not a string (nor None, where that is a choice).
-        ValueError: It is none of the choices; the message suggests a similar one.
+        TypeError: `value` is not a string, nor None if None is a choice.
+        ValueError: `value` is not one of the choices. The message suggests a similar one.
     """
     if value in choices and (value is None or isinstance(value, str)):
         return value
@@ -271,10 +271,10 @@ def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) 
 
 
 def known_shape(function: str, name: str, x: Array) -> tuple[int, ...]:
-    """Return the shape of an array; all its sizes must be known.
+    """Return the shape of an array, and check that all its sizes are known.
 
     Raises:
-        ValueError: A lazy array whose sizes depend on values not computed yet.
+        ValueError: A size of a lazy array depends on values that are not computed yet.
     """
     shape: tuple[Any, ...] = tuple(x.shape)
     for size in shape:
@@ -287,11 +287,11 @@ def known_shape(function: str, name: str, x: Array) -> tuple[int, ...]:
 
 
 def axes(function: str, value: Any, ndim: int, name: str = "axes") -> tuple[int, ...]:
-    """Check one axis or several, each named once, and return them counted from the front, in the order given.
+    """Check one axis or several different ones, and return them counted from the front, in the given order.
 
     Raises:
-        TypeError: An argument is not an integer.
-        ValueError: The array has no such axis, or one is named twice.
+        TypeError: An axis is not an integer.
+        ValueError: The array has no such axis, or an axis is named twice.
     """
     given = value if isinstance(value, (tuple, list)) else (value,)
     found = tuple(axis(function, each, ndim, name) for each in given)
@@ -304,7 +304,7 @@ def shape(function: str, name: str, value: Any) -> tuple[int, ...]:
     """Check a shape, or one size, and return it as a tuple of Python ints.
 
     Raises:
-        TypeError: An argument is not an integer.
+        TypeError: A size is not an integer.
         ValueError: A size is negative.
     """
     given = value if isinstance(value, (tuple, list)) else (value,)
@@ -318,13 +318,13 @@ def common_dtype(function: str, xp: Namespace, **arrays: Array) -> DType:
     """Return the data type that named arrays promote to by the standard.
 
     Raises:
-        TypeError: The standard does not promote them.
+        TypeError: The standard does not promote the data types.
     """
     dtypes = [x.dtype for x in arrays.values()]
     if all(each == dtypes[0] for each in dtypes[1:]):
         return dtypes[0]
     kinds = frozenset(kind(xp, each) for each in dtypes)
-    # The standard promotes uint64 with no signed type.
+    # The standard does not promote uint64 and signed integers.
     unpromoted = "signed" in kinds and any(
         kind(xp, each) == "unsigned" and integer_range(xp, each)[1] >= 2**64 - 1 for each in dtypes
     )
@@ -338,10 +338,10 @@ def common_dtype(function: str, xp: Namespace, **arrays: Array) -> DType:
 
 
 def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Any, ...]:
-    """Bring named arrays to the data type that they promote to by the standard.
+    """Convert named arrays to the data type that they promote to by the standard.
 
     Raises:
-        TypeError: The standard does not promote them.
+        TypeError: The standard does not promote the data types.
     """
     target = common_dtype(function, xp, **arrays)
     return tuple(x if x.dtype == target else xp.astype(x, target) for x in arrays.values())
@@ -351,7 +351,7 @@ def broadcast_shapes(function: str, **shapes: tuple[Any, ...]) -> tuple[Any, ...
     """Broadcast the shapes of named arrays.
 
     Raises:
-        ValueError: They don't broadcast.
+        ValueError: The shapes do not broadcast.
     """
     try:
         return broadcast(*shapes.values())
@@ -361,15 +361,15 @@ def broadcast_shapes(function: str, **shapes: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Broadcast shapes as the standard says; a size not known yet (None, or NaN in Dask) goes with any.
+    """Broadcast shapes by the standard's rules. An unknown size (None, or NaN in Dask) broadcasts with any size.
 
     Raises:
-        ValueError: They don't broadcast.
+        ValueError: The shapes do not broadcast.
     """
     first = shapes[0]
     if all(each == first for each in shapes[1:]):
         return tuple(first)
-    ndim = max([len(each) for each in shapes])  # torch.compile accepts no generator here
+    ndim = max([len(each) for each in shapes])  # torch.compile does not accept a generator here
     result: list[Any] = [1] * ndim
     for each in shapes:
         for i, size in enumerate(each, ndim - len(each)):

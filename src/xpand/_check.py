@@ -1,4 +1,4 @@
-"""Conditions on values, stated where they may not be known yet."""
+"""Checks of values that may not be known yet."""
 
 from ._namespace import array_namespace, describe, eager, is_concrete
 from .typing import Array
@@ -7,12 +7,12 @@ from .typing import Array
 def check(condition: Array | bool, message: str, /, *, error: type[Exception] = ValueError) -> None:
     """Raise an error if a condition on concrete values fails; do nothing if the values are abstract.
 
-    So a function can state conditions on its input and still be traced: under `jax.jit`, `jax.vmap`, `torch.func` and
-    `torch.compile`, and for lazy arrays (Dask), nothing is raised, and nothing is computed. (Under `jax.grad` alone, a
-    comparison is a concrete array, and is checked.)
+    A function with such checks can still be traced. Under `jax.jit`, `jax.vmap`, `torch.func` and `torch.compile`, and
+    for lazy arrays (Dask), nothing is raised and nothing is computed. Under `jax.grad` alone, comparisons are concrete,
+    so they are checked.
 
     Args:
-        condition: A bool, or a boolean array of any shape whose elements must all hold. An empty array holds.
+        condition: A bool, or a boolean array of any shape, whose elements must all be True. An empty array passes.
         message: The text of the error.
         error: The exception type, `ValueError` by default.
 

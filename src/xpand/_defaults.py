@@ -1,7 +1,7 @@
-"""The namespace to use if no array determines it: a default, and the choice among values.
+"""The default namespace, for calls without arrays, and the choice of a namespace for given values.
 
-The default is one per process, and `use` overrides it for a block of code. The override is a context variable, so a
-thread or an asynchronous task that sets it leaves the others alone.
+There is one default per process. `use` overrides it for a block of code. The override is a context variable, so it
+does not affect other threads or asynchronous tasks.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from typing import Any
 from ._namespace import LIBRARIES, array_namespace, describe, library_name, namespace
 from .typing import Namespace
 
-_process_default: Namespace | None = None  # None: NumPy, imported when first asked for
+_process_default: Namespace | None = None  # None: NumPy, imported at first use
 _override: ContextVar[Namespace | None] = ContextVar("xpand_default_namespace", default=None)
 
 
 def default_namespace() -> Namespace:
-    """Return the namespace for calls with no array to infer one from.
+    """Return the namespace for calls without arrays.
 
-    It is the one of the innermost `use` block, else the one of `set_default_namespace`, else `xpand.numpy`.
+    This is the namespace of the innermost `use` block, else that of `set_default_namespace`, else `xpand.numpy`.
 
     >>> default_namespace().__name__
     'xpand.numpy'
@@ -35,7 +35,7 @@ def set_default_namespace(xp: Namespace | str | None) -> None:
         xp: A namespace, a library's name such as "torch", or None for NumPy again.
 
     Raises:
-        TypeError: Neither a name nor a namespace.
+        TypeError: `xp` is neither a name nor a namespace.
         ValueError: No library of this name is known.
         ModuleNotFoundError: The library is not installed.
 
@@ -46,9 +46,9 @@ def set_default_namespace(xp: Namespace | str | None) -> None:
 
 
 def use(xp: Namespace | str) -> AbstractContextManager[Namespace]:
-    """Make a namespace the default inside a `with` block, in this thread and task alone.
+    """Make a namespace the default inside a `with` block, for this thread or task only.
 
-    Without `with` the call has no effect; `set_default_namespace` sets the default of the process.
+    The call has no effect without `with`. To set the default of the process, use `set_default_namespace`.
 
     Args:
         xp: A namespace, or a library's name such as "torch".
@@ -75,12 +75,11 @@ def _using(chosen: Namespace) -> Iterator[Namespace]:
 def choose_namespace(*values: Any) -> Namespace:
     """Choose the namespace to compute with, given arrays and plain values.
 
-    Where the values are all Python scalars, (nested) lists and tuples of them, None, or NumPy arrays, every library can
-    take them, and the default namespace is chosen. Arrays of another library choose that library, also next to NumPy
-    arrays and plain values.
+    If there are arrays of a library other than NumPy, that library is chosen. Otherwise, the default namespace is
+    chosen: every library accepts Python scalars, (nested) lists and tuples of them, None, and NumPy arrays.
 
     Raises:
-        TypeError: Arrays of two libraries other than NumPy, or a value that no library takes.
+        TypeError: There are arrays of two libraries other than NumPy, or a value that no library accepts.
 
     Source: PhiML's `choose_backend`.
 
@@ -112,7 +111,7 @@ def choose_namespace(*values: Any) -> Namespace:
     if chosen is not None:
         return chosen
     default = default_namespace()
-    # Any wrapped library takes NumPy arrays; other libraries may not.
+    # Every wrapped library accepts NumPy arrays. Other libraries may not.
     return default if numpy is None or library_name(default) in LIBRARIES else numpy
 
 
@@ -125,7 +124,7 @@ def _leaves(values: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
 
 
 def namespace_or_default(xp: Namespace | str | None, function: str) -> Namespace:
-    """Return the namespace that an option `xp=` stands for: itself, one by a library's name, or the default one.
+    """Return the namespace for the option `xp=`: a namespace, a library's name, or None for the default.
 
     Raises:
         TypeError, ValueError, ModuleNotFoundError: As `set_default_namespace`.

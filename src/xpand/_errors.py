@@ -2,4 +2,4 @@
 
 
 class UnsupportedError(TypeError):
-    """A capability that a library can't have: the message names it, the library, and an alternative."""
+    """A library cannot have this capability. The message names both, and an alternative."""

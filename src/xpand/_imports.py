@@ -10,17 +10,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def untraced(function: F) -> F:
-    """Have torch.compile call a function while it compiles, and not trace it: imports can't be traced.
+    """Make torch.compile call a function at compile time instead of tracing it. Imports cannot be traced.
 
-    Its arguments and its result must be strings and the like. It is `torch.compiler.assume_constant_result`, for which
-    torch would have to be imported.
+    The arguments and the result must be plain values such as strings. This is `torch.compiler.assume_constant_result`
+    without importing torch.
     """
     function._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return function
 
 
 def trace_instead(function: Callable[..., Any], other: Callable[..., Any]) -> None:
-    """Have torch.compile trace another function in place of one that it can't trace. Public: none."""
+    """Make torch.compile trace another function in place of one that it cannot trace. There is no public API for it."""
     function._torchdynamo_inline = other  # type: ignore[attr-defined]
 
 
@@ -31,9 +31,9 @@ def _load(name: str) -> bool:
 
 
 def import_module(name: str) -> ModuleType:
-    """Import a module, inside torch.compile too: the first call with a tensor may be there."""
+    """Import a module, also inside torch.compile: the first call with a tensor may be compiled."""
     _load(name)
-    # Not from `sys.modules`: torch.compile sees its state before the import.
+    # `sys.modules[name]` would fail: torch.compile sees `sys.modules` as it was before the import.
     root, *rest = name.split(".")
     module: Any = sys.modules[root]
     for part in rest:

@@ -1,4 +1,4 @@
-"""Data types by kind: what their numbers are, as far as promotion goes."""
+"""The kinds of data types, such as "signed" or "complex", and their limits."""
 
 from typing import Any, Final, Literal, TypeAlias
 
@@ -7,7 +7,7 @@ from ._namespace import array_namespace
 from .typing import Array, DType, Namespace
 
 Kind: TypeAlias = Literal["bool", "unsigned", "signed", "real", "complex"]
-"""The kinds of data types, as far as promotion goes."""
+"""The kinds of data types that promotion distinguishes."""
 
 _ISDTYPE: Final[dict[Kind, str]] = {
     "bool": "bool",
@@ -25,9 +25,9 @@ REAL_VALUED: Final[frozenset[Kind]] = frozenset({"unsigned", "signed", "real"})
 REAL: Final[frozenset[Kind]] = frozenset({"real"})
 BITS: Final[frozenset[Kind]] = frozenset({"bool", "unsigned", "signed"})
 
-# Dictionaries, because torch.compile warns of functools.cache. One for each type of data types: array-api-strict warns
-# if its data types are compared with NumPy's, and PyTorch 2.11 can't compile through a dictionary that holds one of
-# NumPy's.
+# Dictionaries, because torch.compile warns about functools.cache. There is one dictionary for each type of data types:
+# array-api-strict warns if its data types are compared with NumPy's, and PyTorch 2.11 cannot compile code that reads a
+# dictionary with NumPy's data types.
 _kinds: dict[type, dict[DType, Kind | None]] = {}
 _ranges: dict[type, dict[DType, tuple[int, int]]] = {}
 
@@ -36,16 +36,16 @@ def _store(table: dict[type, dict[DType, Any]], dtype: DType, value: Any) -> Non
     table.setdefault(type(dtype), {})[dtype] = value
 
 
-# torch.compile would write the whole table again, with the data types of other libraries
+# torch.compile would write the whole table again, including the data types of other libraries.
 trace_instead(_store, lambda table, dtype, value: None)
 
 
 def kind(xp: Namespace, dtype: DType) -> Kind | None:
-    """Name the kind of a data type; None for one outside the standard."""
+    """Return the kind of a data type, or None if the standard does not have it."""
     known = _kinds.get(type(dtype))
     if known is not None and dtype in known:
         return known[dtype]
-    if dtype is None:  # which JAX and Dask take for float64
+    if dtype is None:  # JAX and Dask take None for float64
         return None
     found = next((name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)), None)
     _store(_kinds, dtype, found)
@@ -53,13 +53,13 @@ def kind(xp: Namespace, dtype: DType) -> Kind | None:
 
 
 def knows_dtype(value: Any) -> bool:
-    """Return whether a value is a data type that has been checked before: one that cannot change and has a hash."""
+    """Return whether a value is a data type that has been checked before. Such values are immutable and hashable."""
     known = _kinds.get(type(value))
     return known is not None and value in known
 
 
 def kind_of(x: Array) -> Kind | None:
-    """Name the kind of an array's data type, without finding its namespace if the type is known."""
+    """Return the kind of an array's data type, without looking for the namespace if the kind is stored."""
     dtype = x.dtype
     known = _kinds.get(type(dtype))
     return known[dtype] if known is not None and dtype in known else kind(array_namespace(x), dtype)
@@ -77,10 +77,10 @@ def is_dtype_name(name: str) -> bool:
 
 
 def named_dtype(function: str, xp: Namespace, dtype: DType) -> DType:
-    """Return the library's data type for a name such as "float32"; return a data type unchanged.
+    """Return the library's data type for a name such as "float32", and any other value unchanged.
 
     Raises:
-        TypeError: The library has none of this name.
+        TypeError: The library has no data type of this name.
     """
     if not isinstance(dtype, str):
         return dtype

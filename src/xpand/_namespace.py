@@ -1,8 +1,8 @@
-"""Find the library of an array: the only module that knows the libraries' names.
+"""Find the library of an array. No other module of the core names libraries.
 
-`array_namespace` is the entry point: every function that is written against the standard calls it, so it is one
-dictionary look-up by type. The table `LIBRARIES` holds the name of each library, its namespace, and the test
-for arrays without values. Other code knows namespaces only.
+`array_namespace` is the entry point. Every function that is written against the standard calls it, so it has to be
+fast: one dictionary look-up by type. The table `LIBRARIES` has each library's name, its namespace, and the test whether
+an array has values.
 """
 
 import sys
@@ -47,10 +47,10 @@ def _jax_eager() -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """A library that xpand wraps: how to recognise its arrays, and functions of these."""
+    """A library that xpand wraps: how to recognize its arrays, and where its functions are."""
 
     name: str
-    """The name users give: `use("torch")`, `plugins/torch`."""
+    """The name of the library for users, as in `use("torch")`."""
     array_types: tuple[tuple[str, str], ...]
     """(module, attribute) of each base class of its arrays."""
     namespace: str
@@ -58,11 +58,11 @@ class _Library:
     native: str
     """The library's own namespace."""
     is_concrete: Callable[[Array], bool] | str
-    """Tells whether an array's values can be read now, without computing them; or the module that tells, relative."""
+    """Returns whether an array's values can be read now; or a module with this function, relative to this package."""
     networks: tuple[tuple[str, str], ...] = ()
-    """(module, attribute) of each base class of neural networks over its arrays, its own first."""
+    """(module, attribute) of each base class of neural networks that use its arrays, the library's own class first."""
     eager: Callable[[], AbstractContextManager[None]] = nullcontext
-    """Returns a context in which operations on concrete values run at once, also while a function is traced."""
+    """Returns a context in which operations on concrete values are eager, also while a function is traced."""
 
 
 LIBRARIES: Final = {
@@ -72,7 +72,7 @@ LIBRARIES: Final = {
         _Library(
             "torch", (("torch", "Tensor"),), ".torch", "torch", ".torch._concrete", networks=(("torch.nn", "Module"),)
         ),
-        # From JAX 0.8.2 on, tracers are no subclass of jax.Array.
+        # Since JAX 0.8.2, tracers are not instances of jax.Array.
         _Library(
             "jax",
             (("jax", "Array"), ("jax.core", "Tracer")),
@@ -87,12 +87,12 @@ LIBRARIES: Final = {
     )
 }
 
-# The hot path: array type -> namespace. Only types of the libraries above are kept here. Another library's arrays are
-# asked each time, because their namespace may depend on the array (a wrapper around arrays of several libraries).
+# The hot path: array type -> namespace, for the libraries above only. In other libraries, the namespace may depend on
+# the array (a wrapper around arrays of several libraries), so `__array_namespace__` is called each time.
 _BY_TYPE: dict[type, Namespace] = {}
-_MAX_TYPES: Final = 4096  # the cache must stay bounded if a program keeps making array classes
+_MAX_TYPES: Final = 4096  # limits the cache in programs that keep making array classes
 
-# Classes of arrays whose namespace also accepts another namespace's arrays, as constants.
+# Classes of arrays whose namespace also accepts arrays of another namespace, as constants.
 _WRAPPERS: dict[type, Namespace] = {}
 
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
@@ -101,7 +101,7 @@ _NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
 
 
 def library_of(cls: type) -> str | None:
-    """Name the wrapped library whose arrays are of type `cls`, without importing any library."""
+    """Return the name of the wrapped library whose arrays have the type `cls`, without importing any library."""
     for library in LIBRARIES.values():
         for module_name, attribute in library.array_types:
             module = sys.modules.get(module_name)
@@ -113,9 +113,9 @@ def library_of(cls: type) -> str | None:
 
 
 def register_wrapper(cls: type, xp: Namespace) -> None:
-    """Register a class of arrays whose namespace also accepts arrays of another library.
+    """Register a class of arrays whose namespace `xp` also accepts arrays of other namespaces.
 
-    `xp.wraps(other)` tells which library. Arrays of both together belong to this namespace.
+    `xp.wraps(other)` returns whether it accepts those of `other`. Then `xp` is the namespace of arrays of both.
     """
     _WRAPPERS[cls] = _BY_TYPE[cls] = xp
 
@@ -136,20 +136,20 @@ def array_namespace(
     """Return the array API namespace that the given arrays share.
 
     Args:
-        *arrays: Arrays of one library: NumPy, PyTorch, JAX, CuPy, Dask, or any with `__array_namespace__`; tracers and
-            subclasses too. Python scalars and None are ignored.
+        *arrays: Arrays of one library: NumPy, PyTorch, JAX, CuPy, Dask, or any with `__array_namespace__`. Tracers and
+            subclasses are arrays, too. Python scalars and None are ignored.
         api_version: The version of the standard that the caller needs, such as "2024.12". The wrapped namespaces follow
-            2025.12; for an older one, they are returned with a warning.
+            2025.12. For an older version, they are returned with a warning.
         use_compat: None or True for xpand's conforming namespace, False for the library's own (`torch` itself).
 
     Returns:
-        A module such as `xpand.torch`, or the namespace that another conforming library names for its arrays.
+        A module such as `xpand.torch`; for a library that xpand does not wrap, the result of `__array_namespace__`.
 
     Raises:
         TypeError: Arrays of two libraries, no array at all, or an object that is not an array.
         ValueError: An unknown `api_version`, or `use_compat=True` for a library that xpand does not wrap.
 
-    Source: `array_api_compat.array_namespace`, whose arguments these are.
+    Source: `array_api_compat.array_namespace`, with the same arguments.
 
     >>> import numpy as np
     >>> array_namespace(np.ones(3), 2.0, None).__name__
@@ -165,7 +165,7 @@ def array_namespace(
                 or (len(arrays) == 2 and _BY_TYPE.get(type(arrays[1])) is xp)
                 or (len(arrays) > 2 and all(_BY_TYPE.get(type(y)) is xp for y in arrays))
             )
-            # JAX's gradients of integers are NumPy arrays of a void type (`float0`): the one type with two namespaces.
+            # JAX's gradients of integers are NumPy arrays of a void type (`float0`), but belong to JAX.
             and (xp is not _NUMPY or (x.dtype.char != "V" and (len(arrays) == 1 or _none_void(arrays))))
         ):
             return xp
@@ -176,12 +176,12 @@ def _none_void(arrays: tuple[Any, ...]) -> bool:
     return arrays[1].dtype.char != "V" and (len(arrays) == 2 or all(x.dtype.char != "V" for x in arrays))
 
 
-# Kept for code that knows array-api-compat's older name.
+# The older name in array-api-compat.
 get_namespace = array_namespace
 
 
 def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bool | None) -> Namespace:
-    """Return the namespace as `array_namespace` does, for any number of arrays and of any type."""
+    """Return the namespace as `array_namespace` does, for all arguments that its fast path does not handle."""
     if use_compat is not None and not isinstance(use_compat, bool):
         raise ValueError(f"array_namespace: use_compat must be None, True or False, got {use_compat!r}")
     found: Namespace | None = None
@@ -194,7 +194,8 @@ def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bo
             found, first = xp, x
         elif xp is not found and not _wraps(found, xp):
             raise TypeError(
-                # "Multiple namespaces" and "array_namespace requires" are array-api-compat's, which tests look for.
+                # "Multiple namespaces" and "array_namespace requires" are array-api-compat's words. Packages' tests
+                # look for them.
                 f"array_namespace: arrays of two libraries: {describe(first)} and {describe(x)} (Multiple namespaces); "
                 + (f"make {x!r} a Python number: `x.item()`" if isinstance(x, Number) else ADVICE)
             )
@@ -208,14 +209,14 @@ def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bo
 
 
 def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -> Namespace | None:
-    """Return the namespace of one argument; None for a scalar or None."""
+    """Return the namespace of one argument, or None for a Python scalar or None."""
     cls = type(x)
     wrapper = _WRAPPERS.get(cls)
     if wrapper is not None and not use_compat:
         return wrapper
     name = library_of(cls)
     if name is None:
-        # Checked after the libraries: np.float64 is a float, but also an array.
+        # Checked after the libraries, because np.float64 is an array and a float.
         if x is None or isinstance(x, (int, float, complex)):
             return None
         method = getattr(x, "__array_namespace__", None)
@@ -227,7 +228,7 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
         if use_compat:
             raise ValueError(
                 f"array_namespace: use_compat=True, but xpand wraps no namespace for {describe(x)}; "
-                "leave use_compat out to get the library's own"
+                "omit use_compat to get the library's own"
             )
         xp = method(api_version=api_version)
         spec = getattr(x, "spec", None)
@@ -252,7 +253,7 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
 
 
 def _is_jax_zero_gradient(x: Any) -> bool:
-    """Return whether a NumPy array is a gradient of an integer in JAX: `float0`, a void type that only JAX gives."""
+    """Return whether a NumPy array is JAX's gradient of an integer, which has the void type `float0`."""
     return "jax" in sys.modules and x.dtype.char == "V" and x.dtype == sys.modules["jax"].float0
 
 
@@ -265,7 +266,7 @@ def _check_api_version(api_version: str | None) -> None:
             f"{', '.join(sorted(_OLDER_API_VERSIONS))}"
         )
     warnings.warn(
-        f"array_namespace: version {api_version} of the standard was asked for; the namespace follows {API_VERSION}",
+        f"array_namespace: version {api_version} of the standard was requested; the namespace follows {API_VERSION}",
         stacklevel=5,
     )
 
@@ -280,7 +281,7 @@ def describe(x: object) -> str:
 def namespace(name: str) -> Namespace:
     """Import the conforming namespace of a library by its name, such as "torch".
 
-    Besides the wrapped libraries, the name of any installed module that is a namespace of the standard serves.
+    The name of any other installed module that is a namespace of the standard is accepted, too.
 
     Raises:
         ValueError: No library of this name is known.
@@ -293,12 +294,12 @@ def namespace(name: str) -> Namespace:
         raise TypeError(f"namespace: name must be a string such as 'numpy', got {describe(name)}")
     library = LIBRARIES.get(name.partition(".")[0])
     if library is not None and name in (library.name, library.native, _PACKAGE + library.namespace):
-        try:  # without a check first: not every version of PyTorch compiles through `find_spec`
+        try:  # without `find_spec` first, which some versions of PyTorch cannot compile
             return import_module(_PACKAGE + library.namespace)
         except ModuleNotFoundError as error:
             if error.name != library.name:
                 raise
-            # NumPy has no extra: xpand depends on it. A vendored copy may lack it.
+            # There is no extra for NumPy, because xpand depends on it. NumPy may be missing for a vendored copy.
             package = "numpy" if library.name == "numpy" else f"'xpand[{library.name}]'"
             raise ModuleNotFoundError(
                 f"namespace: {library.name!r} is not installed; `pip install {package}` adds it", name=library.name
@@ -318,12 +319,12 @@ def namespace(name: str) -> Namespace:
 
 
 def library_name(xp: Namespace, *, underlying: bool = False) -> str:
-    """Name the library behind a namespace, wrapped or its own: "torch" for `xpand.torch` and for `torch`.
+    """Return the name of a namespace's library: "torch" for `xpand.torch` and for `torch` itself.
 
     Args:
         xp: A namespace.
-        underlying: The name for namespaces of traced arrays, which functions get under transformations of NumPy, CuPy
-            and Dask. False: "traced"; True: the library whose arrays are traced.
+        underlying: The result for the namespace of traced arrays, which transformations use on NumPy, CuPy and Dask.
+            False: "traced". True: the library whose arrays are traced.
 
     Raises:
         TypeError: `xp` is not a namespace. For an array, call `array_namespace` first.
@@ -336,7 +337,7 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
     if name is None:
         if not hasattr(xp, "asarray"):
             raise TypeError(
-                f"library_name: xp must be a namespace, got {describe(xp)}; of an array, take `array_namespace(x)`"
+                f"library_name: xp must be a namespace, got {describe(xp)}; for an array, pass `array_namespace(x)`"
             )
         name = type(xp).__module__
     if underlying and xp in _WRAPPERS.values():
@@ -345,13 +346,13 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
 
 
 def is_lazy(xp: Namespace) -> bool:
-    """Return whether a wrapped library is lazy: it computes values only on request."""
+    """Return whether a wrapped library is lazy, which means that it computes values only on request."""
     library = LIBRARIES.get(library_name(xp))
     return library is not None and library.is_concrete is _never
 
 
 def wrapped_libraries() -> tuple[str, ...]:
-    """Name the libraries that xpand wraps, installed or not.
+    """Return the names of the libraries that xpand wraps, installed or not.
 
     >>> wrapped_libraries()
     ('numpy', 'torch', 'jax', 'cupy', 'dask')
@@ -361,7 +362,7 @@ def wrapped_libraries() -> tuple[str, ...]:
 
 @untraced
 def imported_libraries() -> tuple[str, ...]:
-    """Name the wrapped libraries that this process has imported."""
+    """Return the names of the wrapped libraries that this process has imported."""
     return tuple(
         library.name
         for library in LIBRARIES.values()
@@ -370,10 +371,10 @@ def imported_libraries() -> tuple[str, ...]:
 
 
 def is_concrete(x: Array) -> bool:
-    """Return whether the values of an array can be read now: not traced, not lazy, not without data.
+    """Return whether the values of an array can be read now. Nothing is computed.
 
-    False for tracers of JAX, for tensors inside `torch.func` and `torch.compile`, for tensors on the meta device, and
-    for Dask arrays, whose values would have to be computed. True for Python scalars. Nothing is computed.
+    Return False for JAX's tracers, tensors inside `torch.func` and `torch.compile`, tensors on the meta device, and
+    Dask arrays, whose values would have to be computed. Return True for Python scalars.
 
     >>> import numpy as np
     >>> is_concrete(np.ones(3))
@@ -390,14 +391,14 @@ def is_concrete(x: Array) -> bool:
         if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
             _CONCRETE_BY_TYPE[type(x)] = check
         return check(x)
-    # Other libraries may have an attribute for this. Calling bool(x) instead would compute a lazy array.
+    # xpand's traced arrays have this attribute. `bool(x)` would compute lazy arrays of other libraries.
     return not getattr(x, "is_traced", False)
 
 
 def eager(xp: Namespace) -> AbstractContextManager[None]:
-    """Enter a context in which operations of a namespace on concrete values run immediately.
+    """Return a context in which operations on concrete values are eager, also while JAX traces a function.
 
-    While JAX traces a function for compilation, it would otherwise stage them, and a check could not read their values.
+    Without it, JAX would stage the operations, and a check could not read their results.
 
     >>> import numpy as np
     >>> with eager(np):
@@ -408,8 +409,8 @@ def eager(xp: Namespace) -> AbstractContextManager[None]:
     return nullcontext() if library is None else library.eager()
 
 
-def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:
-    """Make the test for `is_<library>_namespace`: the library's own module or the wrapped one."""
+def _namespace_test(name: str) -> Callable[[Any], bool]:
+    """Make the function `is_<library>_namespace`."""
     library = LIBRARIES[name]
     names = {library.native, _PACKAGE + library.namespace, "array_api_compat" + library.namespace}
 
@@ -423,8 +424,8 @@ def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:
     return is_namespace
 
 
-is_numpy_namespace = _names_a_namespace_of("numpy")
-is_torch_namespace = _names_a_namespace_of("torch")
-is_jax_namespace = _names_a_namespace_of("jax")
-is_cupy_namespace = _names_a_namespace_of("cupy")
-is_dask_namespace = _names_a_namespace_of("dask")
+is_numpy_namespace = _namespace_test("numpy")
+is_torch_namespace = _namespace_test("torch")
+is_jax_namespace = _namespace_test("jax")
+is_cupy_namespace = _namespace_test("cupy")
+is_dask_namespace = _namespace_test("dask")

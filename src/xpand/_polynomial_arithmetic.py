@@ -1,6 +1,6 @@
 """Arithmetic of polynomials, their derivatives and integrals."""
 
-# Functions of the namespace in place of operators: PyTorch has none for its larger unsigned integers.
+# `xp.add` and the like in place of operators, which PyTorch lacks for uint16 to uint64.
 
 import math
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class Division(NamedTuple):
     quotient: Array
     """Shape `(..., max(m - n + 1, 1))` for polynomials of m and n coefficients."""
     remainder: Array
-    """Shape `(..., max(n - 1, 1))`, zeros in front where its degree is lower."""
+    """Shape `(..., max(n - 1, 1))`, with leading zeros if the degree is lower."""
 
 
 def polyadd(p1: Array, p2: Array, /) -> Array:
@@ -30,7 +30,7 @@ def polyadd(p1: Array, p2: Array, /) -> Array:
 
     Raises:
         TypeError: An argument is not an array, isn't numeric, or belongs to another library.
-        ValueError: No axis, or leading axes that don't broadcast.
+        ValueError: An argument has no axis, or the leading axes don't broadcast.
 
     >>> import numpy as np
     >>> polyadd(np.asarray([1, 2]), np.asarray([3, 0, 1]))
@@ -41,7 +41,7 @@ def polyadd(p1: Array, p2: Array, /) -> Array:
 
 
 def polysub(p1: Array, p2: Array, /) -> Array:
-    """Subtract polynomials. Arguments, result and errors are those of `polyadd`.
+    """Subtract polynomials. Arguments, result and errors are the same as for `polyadd`.
 
     >>> import numpy as np
     >>> polysub(np.asarray([1, 2]), np.asarray([3, 0, 1]))
@@ -54,10 +54,10 @@ def polysub(p1: Array, p2: Array, /) -> Array:
 def polymul(p1: Array, p2: Array, /) -> Array:
     """Multiply polynomials.
 
-    Arguments and errors are those of `polyadd`.
+    Arguments and errors are the same as for `polyadd`.
 
     Returns:
-        Coefficients, shape `(..., m + n - 1)`; of no coefficients at all if one has none.
+        Coefficients, shape `(..., m + n - 1)`, or `(..., 0)` if an argument has no coefficients.
 
     >>> import numpy as np
     >>> polymul(np.asarray([1, 1]), np.asarray([1, -1]))
@@ -72,22 +72,22 @@ def polydiv(u: Array, v: Array, /) -> Division:
 
     Args:
         u: Coefficients, shape `(..., m)`, of a floating-point data type.
-        v: Coefficients, shape `(..., n)`, the first of them not zero: a quotient by it is infinite or NaN.
+        v: Coefficients, shape `(..., n)`. If the first one is zero, results are infinite or NaN.
 
     Returns:
-        The quotient and the remainder, whose shapes don't depend on values: leading zeros stay.
+        The quotient and the remainder. Leading zeros are not removed, so the shapes do not depend on values.
 
     Raises:
         TypeError: An argument is not an array, isn't floating-point, or belongs to another library.
-        ValueError: No coefficients, or leading axes that don't broadcast.
+        ValueError: An argument has no coefficients, or the leading axes don't broadcast.
 
     >>> import numpy as np
     >>> polydiv(np.asarray([3.0, 5.0, 2.0]), np.asarray([2.0, 1.0]))
     Division(quotient=array([1.5 , 1.75]), remainder=array([0.25]))
     """
     xp, u, v = checks.pair("polydiv", u, v, _arguments.FLOATING)
-    checks.some("polydiv", "u", u)
-    checks.some("polydiv", "v", v)
+    checks.nonempty("polydiv", "u", u)
+    checks.nonempty("polydiv", "v", v)
     batch = checks.batch("polydiv", u, v)
     rest = xp.broadcast_to(u, (*batch, u.shape[-1]))
     v = xp.broadcast_to(v, (*batch, v.shape[-1]))
@@ -110,14 +110,14 @@ def polyder(p: Array, /, m: int = 1) -> Array:
 
     Args:
         p: Coefficients, shape `(..., n)`, of a numeric data type.
-        m: How often, 0 or more.
+        m: The number of derivatives, 0 or more.
 
     Returns:
-        Coefficients, shape `(..., max(n - m, 0))`, of the data type of `p`. Integers that it can't hold wrap around.
+        Coefficients, shape `(..., max(n - m, 0))`, of the data type of `p`. Integers that overflow wrap around.
 
     Raises:
         TypeError: `p` is not a numeric array, or `m` is not an integer.
-        ValueError: No axis, or `m` is negative.
+        ValueError: `p` has no axis, or `m` is negative.
 
     >>> import numpy as np
     >>> polyder(np.asarray([1, 1, 1, 1]))
@@ -135,9 +135,8 @@ def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Arr
 
     Args:
         p: Coefficients, shape `(..., n)`, of a floating-point data type.
-        m: How often, 0 or more.
-        k: The constants of integration, in the order of the integrations: a Python number for all of them, or an array
-            of shape `(m,)`.
+        m: The number of integrations, 0 or more.
+        k: The constants of integration, in order: a Python number for all of them, or an array of shape `(m,)`.
 
     Returns:
         Coefficients, shape `(..., n + m)`, of the data type of `p`.
@@ -145,7 +144,7 @@ def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Arr
     Raises:
         TypeError: `p` is not a floating-point array, `k` doesn't promote to its data type or is of another library, or
             `m` is not an integer.
-        ValueError: No axis, `m` is negative, or `k` has another shape or lies on another device.
+        ValueError: `p` has no axis, `m` is negative, or `k` has another shape or lies on another device.
 
     >>> import numpy as np
     >>> polyint(np.asarray([3.0, 2.0, 1.0]))
@@ -174,7 +173,7 @@ def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Arr
 
 
 def _vector(xp: Namespace, values: list[int], like: Array) -> Array:
-    """Make an array of factors, which grow fast: beyond the data type, integers wrap around and others are infinite."""
+    """Make an array of factors. Integers that overflow the data type wrap around; other factors become infinite."""
     within: list[int] | list[float]
     if _arguments.kind(xp, like.dtype) in _arguments.INTEGERS:
         low, high = _arguments.integer_range(xp, like.dtype)
@@ -205,7 +204,7 @@ def _product(xp: Namespace, p1: Array, p2: Array) -> Array:
         return xp.zeros((*batch, 0), dtype=dtype, device=device)
     if m < n:
         p1, p2, m, n = p2, p1, n, m
-    # Shift the longer polynomial by each power of the shorter: one pass for each coefficient of the shorter.
+    # Shift the longer polynomial once for each coefficient of the shorter one.
     total: Any = None
     for i in range(n):
         term = xp.multiply(p1, p2[..., i : i + 1])

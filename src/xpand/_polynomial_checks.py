@@ -1,4 +1,4 @@
-"""Checks of the arguments of polynomials."""
+"""Checks of the arguments of polynomial functions."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from .typing import Array, Namespace
 
 
 def one(function: str, p: Array, name: str = "p", kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC) -> Namespace:
-    """Check that an array holds polynomials, or has such an axis; return its namespace."""
+    """Check the data type of coefficients or points, and that they have an axis; return their namespace."""
     xp = _arguments.namespace_of(function, **{name: p})
     _arguments.dtype(function, name, xp, p, kinds)
     if not p.ndim:
@@ -16,8 +16,8 @@ def one(function: str, p: Array, name: str = "p", kinds: frozenset[_arguments.Ki
     return xp
 
 
-def some(function: str, name: str, p: Array) -> int:
-    """Check that the last axis isn't empty; return its size."""
+def nonempty(function: str, name: str, p: Array) -> int:
+    """Check that the last axis is not empty; return its size."""
     size: int = p.shape[-1] if p.ndim else 0
     if not size:
         raise ValueError(f"{function}: {name} must have one element or more along its last axis, got shape {p.shape}")
@@ -27,7 +27,7 @@ def some(function: str, name: str, p: Array) -> int:
 def pair(
     function: str, p1: Array, p2: Array, kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC
 ) -> tuple[Namespace, Array, Array]:
-    """Check two arrays of polynomials; return their namespace, and both in one data type."""
+    """Check two arrays of polynomials; return their namespace, and both arrays in their common data type."""
     arrays = _names(function, p1, p2)
     xp = _arguments.namespace_of(function, **arrays)
     _arguments.one_device(function, **arrays)

@@ -1,6 +1,6 @@
 """Polynomials and points: values, roots, fits."""
 
-# Functions of the namespace in place of operators: PyTorch has none for its larger unsigned integers.
+# `xp.add` and the like in place of operators, which PyTorch lacks for uint16 to uint64.
 
 from typing import Any, Literal
 
@@ -15,14 +15,14 @@ def polyval(p: Array, x: Array, /) -> Array:
 
     Args:
         p: Coefficients, shape `(..., n)`, of a numeric data type.
-        x: Where, of any shape; where `p` has leading axes, of a shape that broadcasts with them.
+        x: Points, of any shape that broadcasts with the leading axes of `p`.
 
     Returns:
-        The values: of the shape of `x` broadcast with the leading axes of `p`, of the data type that both promote to.
+        The values. `x` and the leading axes of `p` broadcast to their shape, and both data types promote to their type.
 
     Raises:
         TypeError: An argument is not a numeric array, or they belong to two libraries.
-        ValueError: No axis, or shapes that don't broadcast.
+        ValueError: `p` has no axis, or the shapes don't broadcast.
 
     >>> import numpy as np
     >>> polyval(np.asarray([3, 0, 1]), np.asarray([5, 2]))
@@ -41,18 +41,17 @@ def polyval(p: Array, x: Array, /) -> Array:
 
 
 def poly(roots: Array, /) -> Array:
-    """Return the coefficients of the polynomial with given roots, whose first coefficient is one.
+    """Return the coefficients of the polynomial with given roots. The first coefficient is one.
 
     Args:
-        roots: Shape `(..., n)`, of a numeric data type.
+        roots: Shape `(..., n)`, of a numeric data type. The eigenvalues of a matrix give its characteristic polynomial.
 
     Returns:
-        Coefficients, shape `(..., n + 1)`, of the data type of `roots`. (For the characteristic polynomial of a matrix
-        give its eigenvalues.)
+        Coefficients, shape `(..., n + 1)`, of the data type of `roots`.
 
     Raises:
         TypeError: `roots` is not a numeric array.
-        ValueError: No axis.
+        ValueError: `roots` has no axis.
 
     >>> import numpy as np
     >>> poly(np.asarray([1.0, 2.0]))
@@ -69,25 +68,25 @@ def poly(roots: Array, /) -> Array:
 
 
 def roots(p: Array, /) -> Array:
-    """Find the roots of a polynomial: the eigenvalues of its companion matrix.
+    """Compute the roots of a polynomial, as the eigenvalues of its companion matrix.
 
     Args:
-        p: Coefficients, shape `(..., n)`, of a floating-point data type, the first not zero: else roots are NaN, or an
-            error of the library's (use `trim_zeros`).
+        p: Coefficients, shape `(..., n)`, of a floating-point data type, all finite. The first must not be zero: use
+            `trim_zeros`. Abstract values are not checked; the roots are then NaN, or the library raises an error.
 
     Returns:
-        The roots, complex, shape `(..., n - 1)`, in no order.
+        The roots, complex, shape `(..., n - 1)`, in any order.
 
     Raises:
         TypeError: `p` is not a floating-point array.
-        ValueError: No coefficients, or a first one that is known to be zero or not finite.
+        ValueError: There are no coefficients, one is not finite, or the first is zero.
 
     >>> import numpy as np
     >>> np.sort(roots(np.asarray([1.0, -3.0, 2.0])).real)
     array([1., 2.])
     """
     xp = checks.one("roots", p, kinds=_arguments.FLOATING)
-    n = checks.some("roots", "p", p)
+    n = checks.nonempty("roots", "p", p)
     if is_concrete(p):
         with eager(xp):
             first = p[..., :1]
@@ -108,19 +107,19 @@ def roots(p: Array, /) -> Array:
 
 
 def vander(x: Array, /, n: int | None = None, *, increasing: bool = False) -> Array:
-    """Make the Vandermonde matrix of points: their powers, a row a point.
+    """Make the Vandermonde matrix of points: each row contains the powers of one point.
 
     Args:
         x: Points, shape `(..., m)`, of a numeric data type.
-        n: The number of powers; m if omitted.
-        increasing: Whether powers increase along a row. Otherwise they decrease, as coefficients do.
+        n: The number of powers; m by default.
+        increasing: Whether the powers increase along a row. By default they decrease, as in coefficients.
 
     Returns:
         Shape `(..., m, n)`, of the data type of `x`.
 
     Raises:
-        TypeError: `x` is not a numeric array, or an option of the wrong type.
-        ValueError: No axis, or `n` is negative.
+        TypeError: `x` is not a numeric array, or an option has the wrong type.
+        ValueError: `x` has no axis, or `n` is negative.
 
     >>> import numpy as np
     >>> vander(np.asarray([2, 3]), 3)
@@ -139,18 +138,18 @@ def vander(x: Array, /, n: int | None = None, *, increasing: bool = False) -> Ar
 
 
 def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol: float | None = None) -> Array:
-    """Fit a polynomial to points, by least squares.
+    """Fit a polynomial to points by least squares.
 
     Args:
         x: Points, shape `(m,)`, of a real floating-point data type.
         y: Values, shape `(m,)`, or `(m, k)` for k polynomials; real or complex.
         degree: The degree of the polynomials.
         w: Weights of the residuals (not of their squares), shape `(m,)`.
-        rtol: Singular values below `rtol` times the largest count as zero; m times the precision if omitted.
+        rtol: Singular values up to `rtol` times the largest count as zero. The default is m times the precision.
 
     Returns:
-        Coefficients, shape `(degree + 1,)`, or `(k, degree + 1)`. Where the points don't determine them, those of the
-        smallest norm, after the powers are scaled to one length.
+        Coefficients, shape `(degree + 1,)` or `(k, degree + 1)`. If the points do not determine them, those of the
+        smallest norm, after the powers are scaled to the same length.
 
     Raises:
         TypeError: An argument is not a floating-point array, or they belong to two libraries.
@@ -167,7 +166,7 @@ def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol:
     for name, each in named.items():
         _arguments.dtype("polyfit", name, xp, each, _arguments.FLOATING)
     degree = _arguments.integer("polyfit", "degree", degree, minimum=0)
-    m = checks.some("polyfit", "x", x)
+    m = checks.nonempty("polyfit", "x", x)
     if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[0] != m or (w is not None and tuple(w.shape) != (m,)):
         raise ValueError(
             "polyfit: takes x of shape (m,), y of shape (m,) or (m, k), w of shape (m,), got "
@@ -187,15 +186,15 @@ def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol:
 
 
 def trim_zeros(p: Array, /, *, trim: Literal["f", "b", "fb"] = "fb") -> Array:
-    """Take zeros away from the ends of an array.
+    """Remove zeros from the ends of an array.
 
     Args:
-        p: An array of one axis.
-        trim: From which ends: "f" the front, "b" the back, "fb" both.
+        p: An array with one axis, with concrete values.
+        trim: Where to remove zeros: "f" at the front, "b" at the back, "fb" at both ends.
 
     Raises:
-        TypeError: `p` is not an array; or (`UnsupportedError`) its values aren't known, on which the shape depends.
-        ValueError: Another number of axes than one, or an unknown word.
+        TypeError: `p` is not an array; or (`UnsupportedError`) its values, on which the shape depends, are abstract.
+        ValueError: `p` has no axis or several, or `trim` is not one of the words.
 
     >>> import numpy as np
     >>> trim_zeros(np.asarray([0, 0, 1, 2, 0]))

@@ -1,8 +1,8 @@
-"""The data types that arrays get where none is named: the one place that holds them.
+"""The default data types of new arrays.
 
-With nothing set they are each library's own. A precision sets them for all libraries alike; the creation functions of
-the namespaces, random numbers, and all other functions that make arrays ask here. Existing arrays, and promotion,
-have no part in it.
+By default, each library has its own. A precision sets them for all libraries. All functions that make arrays read them
+here, such as the creation functions of the namespaces and random numbers. A precision does not affect existing arrays
+or promotion.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ DefaultKind: TypeAlias = Literal["real floating", "complex floating", "integral"
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """The default data types that are set, by name: libraries have types of their own under the same names."""
+    """The names of the default data types. Each library has its own types of these names."""
 
     bits: int
     real: str
@@ -28,7 +28,7 @@ class Precision:
 
     @property
     def is_wide(self) -> bool:
-        """Whether one of them has parts of 64 bits, which JAX has to be told."""
+        """Whether a data type has parts of 64 bits, which JAX needs a switch for."""
         return self.real == "float64" or self.integral == "int64"
 
 
@@ -37,9 +37,9 @@ _REAL_OF_BITS: Final = {16: "float16", 32: "float32", 64: "float64"}
 
 
 def precision_of(real: str | int, integral: str | None = None) -> Precision:
-    """Make the setting of a real data type's name, or of a number of bits: 16, 32 or 64.
+    """Return the precision for the name of a real data type, or for a number of bits: 16, 32 or 64.
 
-    Integers have 64 bits with float64, and else 32. There are no complex numbers of half precision.
+    Integers have 64 bits with float64, otherwise 32. Complex numbers have at least 64 bits: none have half precision.
     """
     name = _REAL_OF_BITS[real] if isinstance(real, int) else real
     wide = name == "float64"
@@ -51,11 +51,11 @@ def precision_of(real: str | int, integral: str | None = None) -> Precision:
 PRECISION: Final[Setting[Precision]] = Setting("xpand_precision")
 
 MATMUL: Final[Setting[str]] = Setting("xpand_matmul_precision")
-"""How exact products of float32 matrices are: "highest", "high" or "medium"; libraries with a switch for it follow."""
+"""The precision of products of float32 matrices: "highest", "high" or "medium". Libraries with a switch follow it."""
 
 
 def current() -> Precision | None:
-    """Return the precision that is set here; None where each library has its own defaults."""
+    """Return the precision that is set here, or None if each library has its own defaults."""
     return PRECISION.current()
 
 
@@ -65,19 +65,19 @@ def _current_while_compiling() -> Precision | None:
 
 
 def compiled_for() -> Any:
-    """Return the settings that compiled code depends on, where one is active: `active` of either."""
+    """Return the settings that compiled code depends on. Call this only if `active` is True for one of them."""
     return PRECISION.current(), MATMUL.current()
 
 
-# torch.compile reads this instead. It can't trace a context variable; it guards the variables that it reads.
+# torch.compile cannot trace a context variable. It can read plain variables, and compiles again when they change.
 trace_instead(current, _current_while_compiling)
 
 
 def default_dtype(xp: Namespace, kind: DefaultKind = "real floating", device: Device | None = None) -> DType:
-    """Return the data type of new arrays of a kind: that of the precision set, else the library's own.
+    """Return the data type of new arrays of a kind: that of the current precision, else the library's default.
 
     Raises:
-        UnsupportedError: The library, or the device, lacks the data type of the precision.
+        UnsupportedError: The library or the device lacks the data type of the precision.
     """
     setting = current() if PRECISION.active else None
     if setting is None or kind == "indexing":
@@ -92,13 +92,13 @@ def _name(setting: Precision, kind: str) -> str:
 
 
 def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType:
-    """Return the data type of a name.
+    """Return the data type with a given name.
 
     Raises:
-        UnsupportedError: The library, or the device, has none.
+        UnsupportedError: The library or the device lacks this data type.
     """
     dtype = getattr(xp, name, None)
-    # The standard's types may be missing on a device; types beyond the standard, such as bfloat16, aren't listed.
+    # A device may lack data types of the standard. Other types, such as bfloat16, are not listed by device.
     if dtype is None or (
         device is not None and name != "float16" and name != "bfloat16" and name not in dtypes_of(xp, device)
     ):
@@ -107,17 +107,18 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
             f"precision: the current precision gives new arrays {name}, which {target} does not have; set another "
             "with `precision(32)`, or pass dtype="
         )
-    # NumPy's name is a class of scalars, and Dask has no function that makes a data type of it.
+    # In NumPy the name is a class of scalars, not a data type. Dask has no function `dtype` to convert it.
     return getattr(xp, "dtype", xp.result_type)(dtype) if isinstance(dtype, type) else dtype
 
 
 def dtypes_of(xp: Namespace, device: Device | None = None) -> dict[str, DType]:
-    """Return the data types of a library by name. `kind` is stated: not every library has the standard's default."""
+    """Return the data types of a library by name."""
+    # Not every library has the standard's default for `kind`.
     found: dict[str, DType] = xp.__array_namespace_info__().dtypes(device=device, kind=None)
     return found
 
 
 def dtype_for(xp: Namespace, kind: DefaultKind, device: Device | None = None) -> DType | None:
-    """Return the data type that a creation function is to use; None for the library's default."""
+    """Return the data type that a creation function should use, or None for the library's default."""
     setting = current()
     return None if setting is None else named_dtype(xp, _name(setting, kind), device)

@@ -33,17 +33,17 @@ _RENAMED: Final = {
     **dict.fromkeys(("norm", "linalg.norm"), "linalg.vector_norm(x)` or `xp.linalg.matrix_norm(x)"),
     **{name: f"linalg.{name}" for name in ("cholesky", "det", "inv", "outer", "pinv", "qr", "svd", "trace")},
 }
-"""By name: what to write after `xp.`."""
+"""Maps other names to the code to write after `xp.`."""
 
 
 def renamed(name: str) -> str | None:
-    """Return what to write in place of a function that the standard lacks, or None if it has no such function."""
+    """Return the standard's replacement of a function, as code, or None if there is none."""
     found = _RENAMED.get(name)
     return None if found is None else f"`xp.{found}`"
 
 
 def missing_from(namespace: str) -> Callable[[str], NoReturn]:
-    """Make the `__getattr__` of a namespace: the error of a missing name says what the standard calls it."""
+    """Make the `__getattr__` of a namespace, whose error suggests the standard's name for a missing function."""
 
     def __getattr__(name: str) -> NoReturn:
         found = renamed(name)

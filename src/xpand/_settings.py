@@ -1,7 +1,7 @@
-"""Settings that hold for the process, or for a block of code, and that libraries with switches of their own follow.
+"""Settings for the process or for a block of code.
 
-A block sets a context variable: a thread or an asynchronous task that sets it leaves the others alone. A
-library whose own switches have to be turned too registers a follower when its namespace is loaded.
+A block sets a context variable, so it does not affect other threads or asynchronous tasks. If a library has a switch
+of its own, its namespace registers a follower, which changes the switch together with the setting.
 """
 
 import sys
@@ -19,16 +19,16 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Follower(Protocol[T_contra]):
-    """Turn the switches of a library as a setting changes. None stands for the library's default."""
+    """Change the switches of a library when a setting changes. The value None means the library's default."""
 
     def entered(self, value: T_contra | None) -> None:
-        """Turn the library's switches for a block that this thread has entered."""
+        """Change the switches for a block that this thread has entered."""
 
     def left(self, value: T_contra | None) -> None:
-        """Turn them back: tasks of a thread may leave their blocks in any order, and some were never entered here."""
+        """Change the switches back. Tasks may leave their blocks in any order, also blocks entered in other threads."""
 
     def process(self, value: T_contra | None) -> None:
-        """Turn the library's switches for the process; None: back to their earlier values."""
+        """Change the switches for the process. None restores their earlier values."""
 
 
 class Block(Generic[T]):
@@ -37,40 +37,40 @@ class Block(Generic[T]):
     __slots__ = ("around", "value")
 
     def __init__(self, value: T | None, around: "Block[T] | None") -> None:
-        """Keep the value of a block."""
+        """Store the value of a block."""
         self.value, self.around = value, around
 
 
 class _Thread(threading.local, Generic[T]):
     def __init__(self) -> None:
-        # Set on the thread, not on the class: torch.compile takes class attributes for equal in all threads.
+        # Not a class attribute: torch.compile would assume that it is equal in all threads.
         self.block: Block[T] | None = None
 
 
 class Setting(Generic[T]):
-    """A value for the process, and for the blocks of code that are open."""
+    """A value for the process, and values for the open blocks of code."""
 
     def __init__(self, name: str) -> None:
-        """Make a setting that is not set."""
+        """Create a setting without a value."""
         self.active = False
-        """Whether a block is open in any thread, or the process has a value: quick to ask, where mostly nothing is."""
+        """Whether a block is open in any thread, or the process has a value. Usually False, which is quick to check."""
         self._count = 0
         self.value: T | None = None
         """The value of the process."""
         self.thread: _Thread[T] = _Thread()
-        """The block that this thread has entered last: for torch.compile, which can't ask a context variable."""
+        """The block that this thread entered last, for torch.compile, which cannot read a context variable."""
         self._block: ContextVar[Block[T] | None] = ContextVar(name, default=None)
         self._followers: list[Follower[T]] = []
         self._lock = threading.RLock()
 
     def current(self) -> T | None:
-        """Return the value of the innermost block, else that of the process, None where there is neither."""
+        """Return the value of the innermost block, else the value of the process, else None."""
         block = self._block.get()
         return self.value if block is None else block.value
 
     @contextmanager
     def block(self, value: T | None) -> Iterator[None]:
-        """Set the value inside a `with` block; None: as if nothing were set."""
+        """Set the value inside a `with` block. Inside a block of None, no value is set."""
         load_namespaces()
         block = Block(value, self._block.get())
         token = self._block.set(block)
@@ -88,7 +88,7 @@ class Setting(Generic[T]):
             self._block.reset(token)
 
     def set(self, value: T | None) -> None:
-        """Set the value of the process; None: nothing."""
+        """Set the value of the process. None removes it."""
         load_namespaces()
         with self._lock:
             self._add((value is not None) - (self.value is not None))
@@ -97,7 +97,7 @@ class Setting(Generic[T]):
                 follower.process(value)
 
     def follow(self, follower: Follower[T]) -> None:
-        """Have a library follow from now on, settings that are already active included."""
+        """Add a follower, and tell it the values that are already set."""
         with self._lock:
             self._followers.append(follower)
             if self.value is not None:
@@ -116,14 +116,13 @@ class Setting(Generic[T]):
 
 
 class ProcessSwitch(Generic[T, S]):
-    """A follower whose library has one switch for all threads: it stands as the block entered last asks.
+    """A follower whose library has one switch for all threads. The open block that was entered last determines it.
 
-    Of several blocks that are open, in one thread or in many, that is the last one that has not been left. One of None
-    asks for what holds for the process.
+    This block may belong to any thread. If its value is None, the switch follows the value of the process.
     """
 
     def __init__(self, read: Callable[[], S], turn: Callable[[T], None], restore: Callable[[S], None]) -> None:
-        """Keep how the switch is read, turned to a value, and put back to what was read."""
+        """Store functions that read the switch, change it to a value, and restore a state that was read."""
         self._read, self._turn, self._restore = read, turn, restore
         self._open: list[T | None] = []
         self._value: T | None = None
@@ -160,15 +159,15 @@ class ProcessSwitch(Generic[T, S]):
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
-        # The value of each open block, and the library's contexts that stand for it.
+        # The value of each open block, and the library's contexts entered for it.
         self.open: list[tuple[Any, ExitStack]] = []
 
 
 class ThreadSwitch(Generic[T]):
-    """A follower whose library has switches that belong to a thread, turned by contexts.
+    """A follower whose library has a switch for each thread, which is changed by context managers.
 
-    Tasks of one thread, and generators, may leave their blocks in any order; contexts may not. Where they do, all
-    contexts are left, and entered again for the blocks that are still open.
+    Tasks and generators of one thread may leave their blocks in any order, but contexts must be left in reverse order.
+    If a block is left too early, all contexts are left, and entered again for the blocks that are still open.
     """
 
     def __init__(
@@ -176,12 +175,12 @@ class ThreadSwitch(Generic[T]):
         contexts: Callable[[Sequence[Any]], Sequence[AbstractContextManager[Any]] | None],
         process: Callable[[T | None], None] = lambda value: None,
     ) -> None:
-        """Keep how the library's switches are turned.
+        """Store functions that change the library's switches.
 
         Args:
-            contexts: Makes the contexts for the innermost of the blocks that are open, given the values of all, its own
-                last. None: those of the blocks around it are to hold no more.
-            process: Turns the switches of the process.
+            contexts: Takes the values of all open blocks, the innermost last, and returns the contexts for the
+                innermost. None means: leave the contexts of the other blocks.
+            process: Changes the switches of the process.
         """
         self._contexts, self.process = contexts, process
         self._thread = _OfThread()
@@ -213,7 +212,7 @@ class ThreadSwitch(Generic[T]):
 
     @contextmanager
     def block(self, value: T) -> Iterator[T]:
-        """Return the block in which a value holds."""
+        """Set a value inside a `with` block."""
         self.entered(value)
         try:
             yield value
@@ -222,7 +221,7 @@ class ThreadSwitch(Generic[T]):
 
 
 def _last_position(values: list[Any], value: Any) -> int | None:
-    """Return the position of the last of the equal values."""
+    """Return the last position of a value in a list, or None."""
     return next((i for i in range(len(values) - 1, -1, -1) if values[i] == value), None)
 
 
@@ -230,7 +229,7 @@ _loaded: set[str] = set()
 
 
 def load_namespaces() -> None:
-    """Load the namespaces of the libraries that are in use, so that they follow."""
+    """Load the namespaces of the imported libraries, so that they register their followers."""
     for library in LIBRARIES.values():
         module, attribute = library.array_types[0]
         if library.name not in _loaded and hasattr(sys.modules.get(module), attribute):

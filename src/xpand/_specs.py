@@ -1,4 +1,4 @@
-"""Namespaces of libraries whose arrays say by a spec where they are computed, as Cubed's do."""
+"""Namespaces of libraries whose arrays have a spec, which says where to compute them, such as Cubed."""
 
 from functools import partial
 from inspect import signature
@@ -10,10 +10,7 @@ _CREATION: Final = ("arange", "asarray", "empty", "eye", "full", "linspace", "on
 
 
 class _Namespace:
-    """A namespace whose creation functions make arrays of one spec.
-
-    Cubed's arrays say by a spec where they are computed, and those of two specs don't go together.
-    """
+    """A namespace whose creation functions make arrays of one spec. Arrays of two specs cannot be combined."""
 
     def __init__(self, xp: Namespace, spec: Any) -> None:
         self.__name__, self.base, self.spec = xp.__name__, xp, spec
@@ -31,12 +28,12 @@ _MADE: Final[list[_Namespace]] = []
 
 
 def with_spec(xp: Namespace, spec: Any) -> Namespace:
-    """Return the namespace for arrays of a spec: the library's own where it is the spec of new arrays."""
+    """Return the namespace for arrays of a spec. If new arrays have this spec anyway, return `xp` itself."""
     if "spec" not in signature(xp.asarray).parameters or xp.asarray(0).spec == spec:
         return xp
     found = next((each for each in _MADE if each.base is xp and each.spec == spec), None)
     if found is None:
         found = _Namespace(xp, spec)
         _MADE.append(found)
-    itself: Any = found  # type checkers expect a module
-    return itself
+    result: Any = found  # type checkers expect a module
+    return result

@@ -1,12 +1,13 @@
-"""Compare structures of trees, also in code that PyTorch compiles."""
+"""Compare structures of trees, also inside torch.compile."""
 
 from typing import Any
 
 
 def same_structure(one: Any, other: Any) -> bool:
-    """Return whether two structures of optree's are equal.
+    """Return whether two structures of optree are equal.
 
-    torch.compile has structures of its own, and PyTorch 2.11 can't compare two that are nested: these are taken apart.
+    torch.compile replaces them by its own structures, and PyTorch 2.11 cannot compare nested ones. These are compared
+    part by part.
     """
     if type(one) is not type(other) or not hasattr(one, "_metadata"):
         return bool(one == other)

@@ -1,6 +1,6 @@
-"""The helpers of array-api-compat, with its names and meanings, where it has them too: `array_api_compat.common`.
+"""The helpers of `array_api_compat.common`, with the same names and meanings.
 
-The functions for arrays are array-api-compat's. Those for namespaces also know xpand's, and come from `_namespace`.
+The functions for arrays are array-api-compat's. The functions for namespaces also know xpand's namespaces.
 """
 
 from typing import Any
@@ -44,12 +44,12 @@ from .typing import Array, Device
 def device(x: Array, /) -> Device:
     """Return the device on which an array lies.
 
-    Array-api-compat's own, except that arrays of NumPy and PyTorch know theirs: that is faster, and `torch.compile` can
-    trace it.
+    NumPy and PyTorch arrays have an attribute for it, which is faster and can be traced by `torch.compile`. For other
+    arrays this is array-api-compat's `device`.
     """
     cls: Any = type(x)
-    is_own = cls.__module__ == "numpy" or cls.__module__ == "torch" or library_of(cls) == "torch"
-    found: Any = x.device if is_own else _device(x)
+    has_device = cls.__module__ == "numpy" or cls.__module__ == "torch" or library_of(cls) == "torch"
+    found: Any = x.device if has_device else _device(x)
     return found
 
 

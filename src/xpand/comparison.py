@@ -1,4 +1,4 @@
-"""Comparisons of numbers up to rounding, and of whole arrays."""
+"""Comparisons of numbers with a tolerance, and of whole arrays."""
 
 from typing import Any
 
@@ -16,18 +16,18 @@ def isclose(a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 
 
     Args:
         a: An array of any data type, or a number.
-        b: Another; the shapes broadcast. At least one of the two is an array.
+        b: An array or a number, of a shape that broadcasts with that of `a`. At least one of the two is an array.
         rtol: The relative tolerance, not negative.
         atol: The absolute tolerance, not negative.
         equal_nan: Whether NaN is close to NaN.
 
     Returns:
-        Booleans of the common shape. Infinities are close to equal ones alone; booleans are compared with `==`;
-        integers are compared with integers as they are, and as floating-point numbers where they differ.
+        Booleans of the common shape. Infinities are only close to equal infinities. Booleans are compared with `==`.
+        Integers are close if they are equal; otherwise they are compared as floating-point numbers.
 
     Raises:
-        TypeError: Neither is an array, arrays of two libraries, or tolerances that are not numbers.
-        ValueError: A negative tolerance, shapes that don't broadcast, or arrays on two devices.
+        TypeError: Neither argument is an array, or there are arrays of two libraries, or a tolerance is not a number.
+        ValueError: A tolerance is negative, the shapes don't broadcast, or the arrays lie on two devices.
 
     Source: `numpy.isclose`, `array_api_extra.isclose`.
 
@@ -41,9 +41,9 @@ def isclose(a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 
 def allclose(
     a: ArrayLike, b: ArrayLike, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Array:
-    """Return whether all elements of two arrays are close, as `isclose` says: one boolean, an array of shape ().
+    """Return whether all elements of two arrays are close in the sense of `isclose`, as an array of shape ().
 
-    Arguments and errors are those of `isclose`. Source: `numpy.allclose`.
+    Arguments and errors are the same as for `isclose`. Source: `numpy.allclose`.
 
     >>> import numpy as np
     >>> bool(allclose(np.asarray([1.0, 2.0]), 1.0, atol=1.0))
@@ -54,16 +54,16 @@ def allclose(
 
 
 def array_equal(a: Array, b: Array, /, *, equal_nan: bool = False) -> Array:
-    """Return whether two arrays have the same shape and equal elements: one boolean, an array of shape ().
+    """Return whether two arrays have the same shape and equal elements, as an array of shape ().
 
     Args:
         a: An array of any data type.
-        b: Another. Nothing is broadcast; data types may differ where they promote to one another.
+        b: An array. It is not broadcast; its data type may differ if the standard promotes both.
         equal_nan: Whether NaN equals NaN.
 
     Raises:
-        TypeError: An argument is not an array, or arrays of two libraries.
-        ValueError: Arrays on two devices.
+        TypeError: An argument is not an array, or the arrays belong to two libraries.
+        ValueError: The arrays lie on two devices.
 
     Source: `numpy.array_equal`.
 
@@ -110,7 +110,7 @@ def _close(function: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: b
         a, b = xp.astype(a, real), xp.astype(b, real)
     finite = xp.isfinite(a) & xp.isfinite(b)
     zero = xp.zeros((), dtype=a.dtype, device=device_of(like))
-    # Infinities are excluded from the difference: NumPy warns of inf - inf.
+    # The difference excludes infinities: NumPy warns about inf - inf.
     distance = xp.abs(xp.where(finite, a, zero) - xp.where(finite, b, zero))
     size = xp.abs(xp.where(finite, b, zero))
     found = equal | (finite & (distance <= atol + rtol * size))
@@ -118,10 +118,11 @@ def _close(function: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: b
 
 
 def _number(function: str, xp: Namespace, value: Scalar, like: Array) -> Array:
-    """Make a number an array of the data type of the other array.
+    """Convert a number to an array of the data type of the other array.
 
     Raises:
-        TypeError: It is not a number, or the data type can't hold it.
+        TypeError: `value` is not a number, or does not promote to the data type.
+        OverflowError: An integer is out of the range of the data type.
     """
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"{function}: takes arrays and numbers, got {describe(value)}")

@@ -22,21 +22,21 @@ def iota(
     device: Device | None = None,
     xp: Namespace | None = None,
 ) -> Array:
-    """Return consecutive integers: along one axis, or through the whole array in row-major order.
+    """Return consecutive integers, along one axis or through the whole array in row-major order.
 
     Args:
         shape: The shape of the result; a number for one axis.
         axis: The axis to count along. By default, every element has its own number.
-        dtype: An integer or real floating-point data type; the library's default integer if omitted.
-        device: Where the result lies; the library's default device if omitted.
-        xp: The namespace; the default one if omitted.
+        dtype: An integer or real floating-point data type; the library's default integer by default.
+        device: The device of the result; the library's default device by default.
+        xp: The namespace; by default, `default_namespace()`.
 
     Returns:
-        An array of the given shape. Along an axis it may be a view that repeats the numbers, not to be written into.
+        An array of the given shape. With `axis`, it may be a view that repeats numbers: do not write into it.
 
     Raises:
-        TypeError: Sizes or an axis that are not integers, or a data type that isn't real-valued.
-        ValueError: A negative size, or no such axis.
+        TypeError: A size or the axis is not an integer, or the data type is not real-valued.
+        ValueError: A size is negative, or there is no such axis.
 
     Source: Nx's `iota`, `jax.lax.broadcasted_iota`.
 
@@ -68,7 +68,7 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
     Args:
         x: The diagonals: an array of shape `(*batch, n)`, of any data type.
-        offset: Which diagonal: above the main one where positive, below it where negative.
+        offset: The diagonal: above the main one if positive, below it if negative.
 
     Returns:
         An array of shape `(*batch, n + abs(offset), n + abs(offset))`, of the data type of `x`.
@@ -93,24 +93,24 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
     size = x.shape[-1] + abs(offset)
     beyond = xp.zeros((*x.shape[:-1], abs(offset)), dtype=x.dtype, device=device)
     padded = xp.concat([x, beyond], axis=-1) if offset else x
-    # Diagonals above the main one are filled by row, those below by column.
+    # Diagonals above the main one are filled by row, diagonals below it by column.
     numbers = xp.expand_dims(padded, axis=-1 if offset >= 0 else -2)
     mask = xp.astype(xp.eye(size, k=offset, dtype=xp.int8, device=device), xp.bool)
     return xp.where(mask, numbers, xp.zeros((), dtype=x.dtype, device=device))
 
 
 def one_hot(x: Array, /, num_classes: int, *, dtype: DType | None = None, axis: int = -1) -> Array:
-    """Return one-hot vectors: one at the position of each integer, and zero elsewhere.
+    """Return one-hot vectors: one at the position given by each integer, zero elsewhere.
 
     Args:
-        x: An array of integers. Those out of `0 <= x < num_classes` become vectors of zeros.
+        x: An array of integers. Integers outside `0 <= x < num_classes` become vectors of zeros.
         num_classes: The number of elements of each vector.
-        dtype: The data type of the result; the default real one where omitted.
-        axis: Which axis of the result the vectors lie along.
+        dtype: The data type of the result; the default real data type by default.
+        axis: The axis of the result that the vectors lie along.
 
     Raises:
         TypeError: `x` is not an array of integers, or an option is not an integer.
-        ValueError: A negative number of classes, or no such axis.
+        ValueError: The number of classes is negative, or there is no such axis.
 
     Source: `jax.nn.one_hot`, `array_api_extra.one_hot`.
 
@@ -126,7 +126,7 @@ def one_hot(x: Array, /, num_classes: int, *, dtype: DType | None = None, axis: 
     axis = _arguments.axis("one_hot", axis, x.ndim + 1)
     device = _arguments.device_of(x)
     dtype = default_dtype(xp, device=device) if dtype is None else dtype
-    # Compared in a data type that holds both the integers and the numbers of classes.
+    # Compare in a data type that can hold both the integers and the class numbers.
     wide = x if _arguments.kind(xp, x.dtype) == "unsigned" else xp.astype(x, xp.int64)
     if _arguments.integer_range(xp, wide.dtype)[1] < count:
         wide = xp.astype(wide, xp.int64)
@@ -141,7 +141,7 @@ def diag_indices(
 
     Raises:
         TypeError: An argument is not an integer.
-        ValueError: A negative size or number of axes.
+        ValueError: The size or the number of axes is negative.
 
     Source: `numpy.diag_indices`, `array_api_extra.diag_indices`.
 
@@ -161,17 +161,17 @@ def tril_indices(
 
     Args:
         n: The number of rows.
-        offset: The diagonal up to which the triangle goes: above the main one where positive.
-        m: The number of columns; that of rows where omitted.
-        device: Where the result lies; the library's default device where omitted.
-        xp: The namespace; the default one where omitted.
+        offset: The last diagonal of the triangle: above the main one if positive, below it if negative.
+        m: The number of columns; `n` by default.
+        device: The device of the result; the library's default device by default.
+        xp: The namespace; by default, `default_namespace()`.
 
     Returns:
-        The rows and the columns, of the default data type of indices.
+        The indices of the rows and of the columns, of the default data type of indices.
 
     Raises:
         TypeError: An argument is not an integer.
-        ValueError: A negative size.
+        ValueError: A size is negative.
 
     Source: `numpy.tril_indices`, `array_api_extra.tril_indices`.
 
@@ -187,7 +187,7 @@ def triu_indices(
 ) -> tuple[Array, Array]:
     """Return the indices of the upper triangle of a matrix, row by row.
 
-    Arguments, result and errors are those of `tril_indices`; the triangle begins at the diagonal `offset`.
+    Arguments, result and errors are the same as for `tril_indices`. The first diagonal of the triangle is `offset`.
 
     Source: `numpy.triu_indices`, `array_api_extra.triu_indices`.
 
@@ -207,7 +207,7 @@ def _sizes(function: str, n: int, m: int | None, offset: int) -> tuple[int, int,
 def _triangle(
     n: int, m: int, xp: Namespace | None, device: Device | None, columns: list[tuple[int, int]]
 ) -> tuple[Array, Array]:
-    """List the positions of all rows, of each from one column to before another. No shape depends on values."""
+    """Return the positions of a triangle; `columns` has the start and the stop of each row."""
     xp = default_namespace() if xp is None else xp
     options = {"dtype": _index_dtype(xp, device), "device": device}
     starts = [0]

@@ -15,14 +15,14 @@ __dir__ = __all__.copy
 
 
 def angle(z: Array, /, *, deg: bool = False) -> Array:
-    """Compute the argument of complex numbers, from -pi to pi; of real ones 0, or pi where the sign bit is set.
+    """Compute the angle of complex numbers, from -pi to pi. For real numbers it is 0, or pi if the sign bit is set.
 
     Args:
         z: An array of a floating-point data type, real or complex.
         deg: Whether the result is in degrees.
 
     Returns:
-        Real numbers of the same shape and precision; NaN where a part is NaN.
+        Real numbers of the same shape and precision; NaN if a part is NaN.
 
     Raises:
         TypeError: An unsupported data type.
@@ -81,9 +81,9 @@ def nan_to_num(x: Array, /, *, fill_value: float = 0.0) -> Array:
     """Replace NaN by a number, and infinities by the largest and the smallest finite numbers.
 
     Args:
-        x: An array of a numeric or boolean data type. Integers and booleans are returned as they are.
-        fill_value: The replacement for NaN; in complex numbers the real and the imaginary part are replaced each by
-            itself.
+        x: An array of a numeric or boolean data type. Integers and booleans are returned unchanged. Real and imaginary
+            parts are replaced separately.
+        fill_value: The replacement for NaN.
 
     Returns:
         An array of the shape and data type of `x`.
@@ -125,27 +125,27 @@ def apply_where(
     fill_value: ArrayLike | None = None,
     kwargs: Mapping[str, Any] | None = None,
 ) -> Array:
-    """Apply one elementwise function where a condition holds, and another, or a value, elsewhere.
+    """Apply one elementwise function where a condition holds, and another one (or a value) elsewhere.
 
     Args:
         cond: Booleans.
-        args: An array or several; their shapes broadcast with that of `cond`.
-        f1: Takes the arguments where `cond` holds, and returns an array of the same shape.
-        f2: Takes them elsewhere. Either `f2` or `fill_value` must be given.
-        fill_value: A number or an array of shape ().
-        kwargs: More arguments of `f1` and `f2`, by name, which are given as they are.
+        args: An array or several, of shapes that broadcast with `cond`.
+        f1: The function for elements where `cond` holds. It returns an array of the shape of its arguments.
+        f2: The function for the other elements. Either `f2` or `fill_value` must be given.
+        fill_value: The value for the other elements: a number or an array of shape ().
+        kwargs: More keyword arguments for `f1` and `f2`, passed unchanged.
 
     Returns:
         An array of the common shape, and of the data type that the results promote to.
 
     Raises:
-        TypeError: An argument is not an array or not a function, `cond` is not boolean, or both or neither of `f2`,
-            `fill_value`.
-        ValueError: Shapes don't broadcast, or a function changes the shape.
+        TypeError: An argument is not an array or not a function, `cond` is not boolean, or both or neither of `f2` and
+            `fill_value` are given.
+        ValueError: The shapes don't broadcast, or a function changes the shape.
 
-    Where values are known and arrays can be written into, each function gets the elements that it is for, as an array
-    of one axis. Elsewhere (under `jit`, `vmap` and derivatives, on JAX and Dask) both get all elements, and what they
-    return for others is dropped; a derivative there that is not finite makes the result's derivative NaN.
+    If values are concrete and arrays can be written into, each function gets only its own elements, as an array with
+    one axis. Otherwise (under `jit`, `vmap` and derivatives, on JAX and Dask), both functions get all elements, and the
+    unused results are dropped. If their derivative is not finite, the derivative of the result is NaN.
 
     Source: `array_api_extra.apply_where`.
 

@@ -1,16 +1,16 @@
-"""The public interface for packages that extend xpand: types, checks of arguments, and questions about arrays.
+"""The public interface for packages that extend xpand: types, checks of arguments, and functions about arrays.
 
-The package `xpand_extensions` is built on these names, and others can be: what is listed here stays as it is. How to
-define operations, derivatives and plug-ins is in `xpand_extensions.extend`.
+`xpand_extensions` uses these names, and other packages can, too: they are stable. `xpand_extensions.extend` has the
+functions to define operations, derivatives and plug-ins.
 
-- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`; in plug-ins `LibraryArray`, for
-  arrays of one known library. `Kind` names the kinds of data types.
-- `checks`: a module of checks. Each takes the name of the function first, and raises an error that says which
-  argument, what was given and what is accepted.
-- Questions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
-- Namespaces: `namespace_or_default` for an option `xp=`, `default_dtype` for new arrays, `imported_libraries`,
-  `eager` to compute at once while JAX traces, `knows_namespace` and `register_wrapper` for arrays that wrap others.
-- Code that torch.compile meets: `import_module`, `untraced`, `trace_instead`, `same_structure`.
+- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`; in plug-ins, `LibraryArray` for
+  arrays of one known library. `Kind` is the kind of a data type.
+- `checks`: a module of checks. Each takes the name of the calling function first. Its error names the argument, the
+  given value and the accepted values.
+- Functions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
+- Namespaces: `namespace_or_default` for an option `xp=`, `default_dtype` for new arrays, `imported_libraries`, `eager`
+  for eager operations while JAX traces, `knows_namespace` and `register_wrapper` for arrays that wrap others.
+- Code inside torch.compile: `import_module`, `untraced`, `trace_instead`, `same_structure`.
 
 >>> import numpy as np
 >>> from xpand import array_namespace

@@ -1,4 +1,4 @@
-"""Descriptions of arrays in one line, for logs and messages."""
+"""Short descriptions of arrays, for logs and messages."""
 
 import math
 from typing import Any, cast
@@ -12,15 +12,15 @@ __dir__ = __all__.copy
 
 
 def inspect(x: Array, /, *, limit: int = 8) -> str:
-    """Describe an array in a short form that is the same on every library.
+    """Describe an array in one line, in the same form on every library.
 
     Args:
         x: An array of any library, concrete, traced or lazy.
-        limit: The largest number of elements shown: those of the first rows.
+        limit: The largest number of elements to show, from the first rows.
 
     Returns:
-        The library, data type, shape, device, and the first elements, floating-point ones with six digits. Where the
-        values aren't known, traced or lazy, it says so in their place, and computes nothing. No more than `limit`
+        The library, data type, shape, device, and the first elements. Floating-point numbers have six digits. For
+        traced and lazy arrays, "values not known yet" replaces the elements, and nothing is computed. At most `limit`
         elements leave the array's device.
 
     Raises:
@@ -47,11 +47,11 @@ def inspect(x: Array, /, *, limit: int = 8) -> str:
 
 
 def nbytes(x: Array, /) -> int:
-    """Return the number of bytes that the elements of an array take, whether or not it is computed or shares memory.
+    """Return the number of bytes of an array's elements, also for lazy arrays and for views.
 
     Raises:
-        TypeError: `x` is not an array, or of a data type that is not the standard's.
-        ValueError: A lazy array whose sizes are not known.
+        TypeError: `x` is not an array, or its data type is not in the standard.
+        ValueError: The sizes of a lazy array are unknown.
 
     Source: `numpy.ndarray.nbytes`; PhiML's `sizeof`.
 
@@ -67,7 +67,7 @@ def nbytes(x: Array, /) -> int:
             bits = xp.iinfo(x.dtype).bits
         case "real":
             bits = xp.finfo(x.dtype).bits
-        case "complex":  # of one part
+        case "complex":  # `bits` is the size of one part
             bits = 2 * xp.finfo(x.dtype).bits
         case _:
             raise TypeError(f"nbytes: x must have a data type of the standard, got {x.dtype}")
@@ -75,7 +75,7 @@ def nbytes(x: Array, /) -> int:
 
 
 def _corner(x: Array, limit: int) -> Array:
-    """Take the first elements: whole rows as long as there is room, then the start of one."""
+    """Return the first elements: whole rows up to the limit, then the start of the next row."""
     counts: list[int] = []
     room = limit
     for size in reversed(x.shape):
@@ -96,14 +96,14 @@ def _elements(x: Array, whole: tuple[int, ...]) -> str:
 def _number(x: Array) -> str:
     try:
         kind = _arguments.kind_of(x)
-    except TypeError:  # JAX's keys for random numbers
+    except TypeError:  # keys of JAX's random numbers
         kind = None
     match kind:
         case "bool":
             return str(bool(x))
         case "signed":
             return str(int(x))
-        case "unsigned":  # in two halves: PyTorch reads no number beyond the signed ones
+        case "unsigned":  # in two halves: PyTorch cannot read numbers above the range of int64
             xp = array_namespace(x)
             half = xp.full((), 2 ** (8 * xp.iinfo(x.dtype).bits // 16), dtype=x.dtype, device=_arguments.device_of(x))
             return str(int(xp.floor_divide(x, half)) * int(half) + int(xp.remainder(x, half)))

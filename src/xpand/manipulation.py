@@ -1,4 +1,4 @@
-"""Shapes: sizes brought to a given number, axes placed by position, batches."""
+"""Changes of shape: padding and tiling to a size, broadcasting by position, batches."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -12,15 +12,15 @@ __dir__ = __all__.copy
 
 
 def atleast_nd(x: Array, /, *, ndim: int) -> Array:
-    """Add leading axes of size one, until an array has at least `ndim` axes.
+    """Add leading axes of size one until an array has at least `ndim` axes.
 
     Args:
         x: An array.
-        ndim: The number of axes.
+        ndim: The smallest number of axes of the result.
 
     Raises:
         TypeError: `x` is not an array, or `ndim` is not an integer.
-        ValueError: A negative number of axes.
+        ValueError: `ndim` is negative.
 
     Source: `numpy.atleast_1d`, `array_api_extra.atleast_nd`.
 
@@ -34,22 +34,23 @@ def atleast_nd(x: Array, /, *, ndim: int) -> Array:
 
 
 def pad_to(x: Array, /, size: int, *, axis: int = -1, fill_value: ArrayLike = 0) -> Array:
-    """Change the size of an axis: fill missing elements at its end, or cut off excess ones.
+    """Change the size of an axis: add elements at the end of the axis, or cut elements off.
 
     Args:
-        x: An array of one or more axes.
+        x: An array with one or more axes.
         size: The size of the result along `axis`.
         axis: The axis.
-        fill_value: A number or an array of shape `()`, which promotes to the data type of `x`.
+        fill_value: The value of added elements: a number or an array of shape `()` that promotes to the data type of
+            `x`.
 
     Returns:
-        An array of the data type of `x`; `x` itself where nothing is missing. Whether one that is cut off shares memory
-        with `x` depends on the library.
+        An array of the data type of `x`. This is `x` itself if the size does not change. If elements are cut off,
+        whether the result shares memory with `x` depends on the library.
 
     Raises:
-        TypeError: `x` is not an array, or `fill_value` doesn't promote to its data type, or is of another library.
-        ValueError: A negative size, no such axis, or a `fill_value` of another shape or on another device.
-        OverflowError: A Python integer that the data type of `x` can't hold.
+        TypeError: `x` is not an array, or `fill_value` doesn't promote to its data type or is of another library.
+        ValueError: `size` is negative, there is no such axis, or `fill_value` has another shape or device.
+        OverflowError: `fill_value` is an integer out of the range of the data type of `x`.
 
     Source: PhiML's `pad_to`.
 
@@ -83,11 +84,11 @@ def pad_to(x: Array, /, size: int, *, axis: int = -1, fill_value: ArrayLike = 0)
 
 
 def tile_to(x: Array, /, size: int, *, axis: int = -1) -> Array:
-    """Repeat an array along an axis, a whole number of times, up to a given size.
+    """Repeat an array along an axis up to a given size.
 
     Args:
-        x: An array of one or more axes.
-        size: The size of the result along `axis`, a multiple of that of `x`.
+        x: An array with one or more axes.
+        size: The size of the result along `axis`, a multiple of the size of `x`.
         axis: The axis.
 
     Raises:
@@ -119,15 +120,15 @@ def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Seq
     Args:
         x: An array of any shape.
         shape: The shape of the result.
-        axes: For each axis of `x` in order, where it is in the result: increasing. An axis has the size that the result
-            has there, or 1.
+        axes: The position in the result of each axis of `x`, in increasing order. An axis of `x` must have the same
+            size as the axis of the result, or 1.
 
     Returns:
-        An array of the given shape; whether it shares memory with `x` depends on the library.
+        An array of the given shape. Whether it shares memory with `x` depends on the library.
 
     Raises:
-        TypeError: `x` is not an array, or sizes and axes are not integers.
-        ValueError: A number of axes other than that of `x`, axes that don't increase, or a size that doesn't broadcast.
+        TypeError: `x` is not an array, or a size or an axis is not an integer.
+        ValueError: The number of axes is wrong, the axes don't increase, or a size doesn't broadcast.
 
     Source: `jax.lax.broadcast_in_dim`, Nx's `broadcast`.
 
@@ -164,20 +165,20 @@ def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Seq
 def to_batched(
     x: Array, /, batch_size: int, *, axis: int = 0, leftover: Literal["repeat", "discard", "keep"] = "repeat"
 ) -> Iterator[Array]:
-    """Split an array into batches of one size along an axis.
+    """Split an array along an axis into batches of equal size.
 
     Args:
-        x: An array of one or more axes.
-        batch_size: The size of each batch along `axis`, at most that of `x`.
+        x: An array with one or more axes.
+        batch_size: The size of each batch along `axis`, at most the size of `x`.
         axis: The axis.
-        leftover: The treatment of a last batch that isn't full: "repeat" fills it from the start of `x`, "discard"
-            leaves it out, "keep" yields it as it is.
+        leftover: The treatment of a last batch that is not full: "repeat" fills it with the start of `x`, "discard"
+            drops it, "keep" yields it unchanged.
 
     Returns:
-        An iterator; each batch is sliced when it is needed.
+        An iterator. Each batch is sliced when it is needed.
 
     Raises:
-        TypeError: `x` is not an array, or an option of the wrong type.
+        TypeError: `x` is not an array, or an option has the wrong type.
         ValueError: `batch_size` below 1 or above the size of the axis, no such axis, or an unknown `leftover`.
 
     Source: Nx's `to_batched`.

@@ -1,4 +1,4 @@
-"""Neural networks of other libraries: recognize a module, and find the package of a library."""
+"""Neural networks of other libraries: recognize them, and find the package for a library."""
 
 import sys
 from importlib.util import find_spec
@@ -19,11 +19,11 @@ def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:
 
     Args:
         x: Anything.
-        xp: The namespace, or the name, of the library that it is to compute with; any library if omitted.
+        xp: The namespace or name of the library that the network uses. By default, any library is accepted.
 
     Returns:
-        True for instances of `torch.nn.Module`, and for those of Flax (`nnx` and `linen`) and Equinox over JAX. Nothing
-        is imported.
+        True for modules of PyTorch (`torch.nn`), and for modules of Flax (`nnx`, `linen`) and Equinox, which use JAX.
+        Nothing is imported.
 
     Raises:
         TypeError, ValueError, ModuleNotFoundError: `xp` is neither a namespace nor the name of a library.
@@ -44,18 +44,18 @@ def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:
 
 
 def nn_library(xp: Namespace | str | None = None, /) -> ModuleType:
-    """Return the module of a library's neural networks.
+    """Return the Python module with a library's neural networks.
 
     Args:
-        xp: The namespace of the library, or its name; the default one if omitted.
+        xp: The namespace or name of the library; by default, `default_namespace()`.
 
     Returns:
-        `torch.nn`; for JAX `flax.nnx`, or `equinox` where Flax isn't installed.
+        `torch.nn` for PyTorch; for JAX, `flax.nnx`, or `equinox` if Flax is not installed.
 
     Raises:
         UnsupportedError: The library has no neural networks.
-        ModuleNotFoundError: None that are known are installed.
-        TypeError, ValueError: No namespace, and no library of that name.
+        ModuleNotFoundError: No known package with neural networks is installed.
+        TypeError, ValueError: `xp` is neither a namespace nor the name of a library.
 
     Source: PhiML's `nn_library`.
 
@@ -65,7 +65,7 @@ def nn_library(xp: Namespace | str | None = None, /) -> ModuleType:
     name = library_name(default_namespace() if xp is None else as_namespace(xp, "nn_library"))
     known = [module for module, _ in LIBRARIES[name].networks] if name in LIBRARIES else []
     if not known:
-        raise UnsupportedError(f"nn_library: {name} has no neural networks; take those of 'torch' or 'jax'")
+        raise UnsupportedError(f"nn_library: {name} has no neural networks; use those of 'torch' or 'jax'")
     for module in known:
         if find_spec(module.partition(".")[0]) is not None:
             return import_module(module)

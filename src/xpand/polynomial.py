@@ -1,7 +1,8 @@
 """Polynomials as arrays of coefficients, the highest power first: `[a, b, c]` is a x² + b x + c.
 
-The functions are those of NumPy's of the same names, on the last axis: leading axes hold several polynomials, and
-broadcast. Only `trim_zeros` removes zero coefficients, so shapes never depend on values.
+The functions do the same as NumPy's functions of these names, but on the last axis: leading axes are for several
+polynomials, and broadcast. Only `trim_zeros` removes zero coefficients, so the shapes of other results do not depend on
+values.
 """
 
 from ._polynomial_arithmetic import Division, polyadd, polyder, polydiv, polyint, polymul, polysub

@@ -9,9 +9,9 @@ __dir__ = __all__.copy
 
 
 def nunique(x: Array, /) -> Array:
-    """Count the different elements of an array: an integer array of shape (). Each NaN counts.
+    """Count the different elements of an array, as an integer array of shape (). Each NaN counts as different.
 
-    Its shape does not depend on values, so that it works under `jit`, but for complex numbers, which can't be sorted.
+    The function works under `jit`, except for complex numbers, which cannot be sorted.
 
     Raises:
         TypeError: `x` is not an array.
@@ -37,12 +37,12 @@ def nunique(x: Array, /) -> Array:
 
 
 def union1d(a: Array, b: Array, /) -> Array:
-    """Return the values that are in one of two arrays or in both, each once, in ascending order.
+    """Return the values that are in at least one of two arrays, each once, in ascending order.
 
-    The shape of the result depends on values, which must be known.
+    The shape of the result depends on values, which must be concrete.
 
     Raises:
-        TypeError: An argument is not an array, or arrays of two libraries.
+        TypeError: An argument is not an array, or the arrays belong to two libraries.
 
     Source: `numpy.union1d`, `array_api_extra.union1d`.
 
@@ -60,15 +60,15 @@ def setdiff1d(x1: Array, x2: Array, /, *, assume_unique: bool = False) -> Array:
     """Return the values of one array that are not in another.
 
     Args:
-        x1: An array; its axes don't matter.
-        x2: Another.
-        assume_unique: A promise: no value of `x1` occurs twice. They are then returned in their own order, else in
-            ascending order.
+        x1: The values to select from, of any shape.
+        x2: The values to exclude, of any shape.
+        assume_unique: A promise that no value of `x1` occurs twice. The result then has the order of `x1`; by default,
+            it has ascending order.
 
-    The shape of the result depends on values, which must be known.
+    The shape of the result depends on values, which must be concrete.
 
     Raises:
-        TypeError: An argument is not an array, or arrays of two libraries.
+        TypeError: An argument is not an array, or the arrays belong to two libraries.
 
     Source: `numpy.setdiff1d`, `array_api_extra.setdiff1d`.
 

@@ -1,7 +1,7 @@
 """Trees of arrays: lists, tuples, dictionaries, and classes registered with optree, nested to any depth.
 
-optree decides which objects are nodes and which are leaves, as in `optree.tree_map`: None is a node without children,
-dictionaries are ordered by their keys, classes are registered with `register` or with optree itself.
+optree decides which objects are nodes and which are leaves. None is a node without children. Dictionaries are ordered
+by their keys. Classes are registered with `register` or with optree itself.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -37,17 +37,16 @@ Structure: TypeAlias = optree.PyTreeSpec
 def register(
     cls: type, flatten: Callable[[Any], tuple[Iterable[Tree], Any]], unflatten: Callable[[Any, Iterable[Tree]], Any], /
 ) -> None:
-    """Make the instances of a class nodes of trees, here and in optree.
+    """Register a class whose instances are nodes of trees, here and in optree.
 
     Args:
         cls: The class. Subclasses must be registered separately.
-        flatten: Takes an instance and returns its children and the rest: static data that can be
-            compared.
-        unflatten: Takes the static data and the children, and returns an instance. In transformations the children may
-            be anything, so it must not check them.
+        flatten: Takes an instance, and returns its children and its static data, which must support `==`.
+        unflatten: Takes the static data and the children, and returns an instance. It must not check the children,
+            which can be any objects in transformations.
 
     Raises:
-        ValueError: The class is registered already.
+        ValueError: The class is already registered.
 
     Source: `jax.tree_util.register_pytree_node`.
 
@@ -60,23 +59,23 @@ def register(
     """
     optree.register_pytree_node(
         cls,
-        lambda node: (*flatten(node), None),  # None: children have their positions for names
+        lambda node: (*flatten(node), None),  # None: children are named by position
         unflatten,
         namespace=optree.registry.__GLOBAL_NAMESPACE,
     )
 
 
 def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Callable[[Any], bool] | None = None) -> Tree:
-    """Call a function with each leaf of a tree, and those at the same positions of others; return the tree of results.
+    """Call a function on the leaves at each position of one or more trees, and return the tree of results.
 
     Args:
-        function: Takes a leaf of each tree. Its result replaces the leaf.
+        function: Takes a leaf of each tree, and returns a leaf of the result.
         tree: A tree.
-        *rest: Trees that go at least as deep as the first.
+        *rest: More trees with the same structure. Where the first tree has a leaf, they may have a subtree.
         is_leaf: Returns whether to treat an object as a leaf.
 
     Raises:
-        ValueError: The trees don't fit together.
+        ValueError: The structures of the trees differ.
 
     Source: `jax.tree.map`.
 
@@ -87,7 +86,7 @@ def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Calla
 
 
 def leaves(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
-    """List the leaves of a tree, in the tree's order.
+    """Return the leaves of a tree, in order.
 
     >>> leaves({"b": (2, 3), "a": 1})
     [1, 2, 3]
@@ -96,7 +95,7 @@ def leaves(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> li
 
 
 def structure(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> Structure:
-    """Return the structure of a tree: two trees that fit together have equal ones.
+    """Return the structure of a tree. Structures can be compared with `==`.
 
     >>> structure((1, [2])) == structure((3, [4]))
     True
@@ -105,7 +104,7 @@ def structure(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) ->
 
 
 def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
-    """Split a tree into its leaves and its structure; `unflatten` is the reverse.
+    """Split a tree into its leaves and its structure. `unflatten` is the inverse.
 
     >>> flatten((1, [2]))[0]
     [1, 2]
@@ -118,7 +117,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Tree:
     """Rebuild a tree from its structure and its leaves.
 
     Raises:
-        ValueError: Too few leaves, or too many.
+        ValueError: There are too few or too many leaves.
 
     >>> leaves, structure = flatten((1, [2]))
     >>> unflatten(structure, [x * 10 for x in leaves])
@@ -131,13 +130,13 @@ def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
     """Stack the arrays at the same position of several trees along a new axis.
 
     Args:
-        trees: One or more trees of one structure, whose leaves are arrays.
-        axis: Where the new axis is in the results.
+        trees: One or more trees of arrays with the same structure.
+        axis: The position of the new axis in the results.
 
     Raises:
-        TypeError: A leaf is not an array, or the arrays at a place belong to two libraries, or have data types that the
-            standard doesn't promote.
-        ValueError: No trees, trees of several structures, arrays of several shapes or on two devices, or no such axis.
+        TypeError: A leaf is not an array, or the arrays at a position belong to two libraries, or have data types that
+            the standard doesn't promote.
+        ValueError: There are no trees or no such axis, or structures, shapes or devices differ.
 
     Source: PhiML's `stack_leaves`.
 
@@ -149,9 +148,9 @@ def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
 
 
 def concat(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
-    """Join the arrays at the same position of several trees along an axis they have.
+    """Join the arrays at the same position of several trees along an existing axis.
 
-    Arguments and errors are those of `stack`.
+    Arguments and errors are the same as for `stack`.
 
     >>> import numpy as np
     >>> concat([[np.asarray([1, 2])], [np.asarray([3])]])
@@ -161,11 +160,11 @@ def concat(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
 
 
 def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
-    """Split the arrays of a tree along an axis into a list of trees, one for each position: the reverse of `stack`.
+    """Split the arrays of a tree along an axis, into a list of trees. This is the inverse of `stack`.
 
     Raises:
         TypeError: A leaf is not an array.
-        ValueError: No leaves, an array without such an axis, or arrays of several sizes along it.
+        ValueError: There are no leaves, an array has no such axis, or the sizes along it differ.
 
     >>> import numpy as np
     >>> unstack({"x": np.asarray([[1, 2], [3, 4]])})[1]
@@ -173,7 +172,7 @@ def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
     """
     found, spec = flatten(tree)
     if not found:
-        raise ValueError("unstack: the tree has no leaves, so that the number of results isn't known")
+        raise ValueError("unstack: the tree has no leaves, so the number of results is unknown")
     parts = []
     for leaf in found:
         xp = _arguments.namespace_of("unstack", leaf=leaf)
@@ -186,11 +185,11 @@ def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
 
 
 def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
-    """Copy the arrays of a tree; leaves that are not arrays stay the same objects.
+    """Copy the arrays of a tree. Other leaves are not copied.
 
     Args:
         tree: A tree.
-        only_writeable: Leave arrays that can't be written into as they are: those of JAX, and read-only ones.
+        only_writeable: Whether to copy only arrays that can be written into, unlike JAX's and read-only arrays.
 
     Raises:
         TypeError: `only_writeable` is not a bool.
@@ -214,7 +213,7 @@ def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
 
 
 def _leaves_at(spec: Structure, tree: Tree) -> list[Any] | None:
-    """Return the leaves of a tree of this structure, None of another. PyTorch 2.11 compiles no comparison of two."""
+    """Return the leaves of a tree, or None if it has another structure. PyTorch 2.11 cannot compare two structures."""
     try:
         found = spec.flatten_up_to(tree)
     except ValueError:
@@ -246,7 +245,7 @@ def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
         shapes = [tuple(leaf.shape) for leaf in leaves]
         compared = shapes if new else [shape[:where] + shape[where + 1 :] for shape in shapes]
         if len(set(compared)) > 1:
-            raise ValueError(f"{function}: the arrays at one place must have one shape, got {shapes}")
+            raise ValueError(f"{function}: the arrays at the same position must have the same shape, got {shapes}")
         return xp.stack(leaves, axis=where) if new else xp.concat(leaves, axis=where)
 
     return unflatten(spec, [joined(*leaves) for leaves in zip(*columns)])

@@ -1,7 +1,7 @@
-"""The types of arguments and results, for annotations.
+"""Types for annotations.
 
-`Array` describes the arrays of all libraries. Their data types and devices have nothing in common, so `DType` and
-`Device` are names for `Any`.
+`Array` describes the arrays of all libraries. The data types and devices of different libraries have nothing in common,
+so `DType` and `Device` are `Any`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ class Array(Protocol):
 
     @property
     def dtype(self) -> Any:
-        """The data type, of the array's library."""
+        """The data type, in the form of the array's library."""
 
     @property
     def device(self) -> Any:
-        """The device, of the array's library."""
+        """The device, in the form of the array's library."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,28 +85,28 @@ class Array(Protocol):
 
 
 LibraryArray: TypeAlias = Any
-"""An array of one library, with the attributes that this library adds: for namespaces and plug-ins."""
+"""An array of one library, with this library's own attributes. For namespaces and plug-ins."""
 
 DType: TypeAlias = Any
-"""A data type of the library of the arrays at hand."""
+"""A data type of any library."""
 
 Device: TypeAlias = Any
-"""A device of the library of the arrays at hand."""
+"""A device of any library."""
 
 Namespace: TypeAlias = ModuleType
 """A namespace that follows the array API standard."""
 
 Scalar: TypeAlias = bool | int | float | complex
-"""A Python scalar: weakly typed, it takes the data type of the array it meets."""
+"""A Python scalar. It gets the data type of the array that it is combined with."""
 
 ArrayLike: TypeAlias = Array | Scalar
-"""An array or a Python scalar. Lists are neither: use `xp.asarray`."""
+"""An array or a Python scalar. Convert lists with `xp.asarray`."""
 
 Key: TypeAlias = Array
-"""A key of random numbers, from `xpand_extensions.random.key`: one of xpand's, or a typed key of JAX."""
+"""A key of random numbers, from `xpand_extensions.random.key`: xpand's key, or a typed key of JAX."""
 
 Tree: TypeAlias = Any
-"""A tree whose leaves are arrays, or a leaf: tuples, lists, dictionaries, None and registered classes."""
+"""A tree of arrays: nested tuples, lists, dictionaries, None and registered classes, or a single array."""
 
 Axis: TypeAlias = int | Sequence[int] | None
-"""One axis, several, or all."""
+"""One axis, several axes, or None for all axes."""
