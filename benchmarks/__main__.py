@@ -112,8 +112,10 @@ def table(topic: str, results: list[Any]) -> Table:
     for result in shown(results):
         made.add_row(
             result.name,
-            "" if result.same else seconds_text(result.ours),
-            result.reference_name if result.same else f"{seconds_text(result.reference)} ({result.reference_name})",
+            "" if result.same else amount_text(result.ours, result.unit),
+            result.reference_name
+            if result.same
+            else f"{amount_text(result.reference, result.unit)} ({result.reference_name})",
             f"{result.ratio:.2f}",
             str(result.budget),
             "[green]ok[/]" if result.ok else f"[red]missed[/]: {result.note}",
@@ -121,10 +123,12 @@ def table(topic: str, results: list[Any]) -> Table:
     return made
 
 
-def seconds_text(seconds: float) -> str:
-    """Write a time in the unit that suits it."""
-    unit, factor = ("µs", 1e6) if seconds < 1e-3 else ("ms", 1e3)
-    return f"{seconds * factor:.3g} {unit}"
+def amount_text(amount: float, unit: str) -> str:
+    """Write seconds or bytes in the unit that suits them."""
+    if unit == "B":
+        return f"{amount / 1e6:.3g} MB"
+    unit, factor = ("µs", 1e6) if amount < 1e-3 else ("ms", 1e3)
+    return f"{amount * factor:.3g} {unit}"
 
 
 def by_topic(results: list[Any]) -> dict[str, list[Any]]:

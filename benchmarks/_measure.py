@@ -91,11 +91,13 @@ class Row:
     """The reason why the budget can't be met, if it is known."""
     fault: str = ""
     """A reason for which the row counts as missed, regardless of time."""
+    unit: str = "s"
+    """The unit of the measurement: seconds, or bytes (B)."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a row, in seconds per call."""
+    """The result of a row, in seconds or bytes per call."""
 
     topic: str
     name: str
@@ -107,6 +109,7 @@ class Result:
     fault: str = ""
     same: bool = False
     """xpand's call is the reference itself, so nothing was timed."""
+    unit: str = "s"
 
     @property
     def ratio(self) -> float:
@@ -122,13 +125,14 @@ class Result:
         return 1.0 if self.same else self.ours / (self.budget.ratio * self.reference + self.budget.extra)
 
     def as_dict(self) -> dict[str, Any]:
-        """Write it for the JSON file: times in microseconds with three digits, more than are significant."""
+        """Write it for the JSON file: microseconds or megabytes with three digits, more than are significant."""
         figures: dict[str, Any] = {"row": self.name, "reference": self.reference_name, "budget": str(self.budget)}
         if self.same:
             return figures | {"same": True, "ratio": 1.0, "ok": self.ok}
         if self.ours < inf:
-            figures["ours_us"] = _three_digits(self.ours * 1e6)
-            figures["reference_us"] = _three_digits(self.reference * 1e6)
+            name, factor = ("us", 1e6) if self.unit == "s" else ("mb", 1e-6)
+            figures[f"ours_{name}"] = _three_digits(self.ours * factor)
+            figures[f"reference_{name}"] = _three_digits(self.reference * factor)
         figures |= {"ratio": _three_digits(self.ratio), "ok": self.ok}
         return figures if self.ok else figures | {"note": self.note}
 
@@ -145,6 +149,7 @@ def _three_digits(value: float) -> float:
 def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
     """Measure one row for about `seconds`. While it looks missed, repeat up to `attempts` times, each twice as long."""
     result = Result(row.topic, row.name, next(iter(row.references)), inf, inf, row.budget, row.reason, row.fault)
+    result = replace(result, unit=row.unit)
     for name, reference in row.references.items():
         if isinstance(row.ours, Call) and row.ours.is_same_as(reference):
             return replace(result, reference_name=name, same=True)

@@ -57,13 +57,13 @@ def rows(
 
     def row(name: str, ours: Any, theirs: Any, arrays: tuple[Any, ...], ratio: float, reason: str = "") -> Row:
         program = Call(jit(ours, compiler="native"), *arrays)
-        return Row(TOPIC, name, program, {"jax.jit": _on_jax(theirs, arrays)}, Budget(ratio), reason)
+        return Row(TOPIC, name, program, {"jax.jit": on_jax(theirs, arrays)}, Budget(ratio), reason)
 
     def on_xla(name: str, ours: Any, theirs: Any, arrays: tuple[Any, ...], ratio: float, reason: str = "") -> Row:
         program = Call(jit(ours, compiler="xla"), *arrays)
-        return Row(ON_XLA, name, program, {"jax.jit": _on_jax(theirs, arrays)}, Budget(ratio, extra=20e-6), reason)
+        return Row(ON_XLA, name, program, {"jax.jit": on_jax(theirs, arrays)}, Budget(ratio, extra=20e-6), reason)
 
-    path = _path(steps)
+    path = predators(steps)
     rates, start = np.asarray([1.1, 0.4, 0.1, 0.4]), np.asarray([10.0, 10.0])
     name = f"gradient of a scan of {steps:,} steps"
     yield row(name, autodiff.grad(path(control_flow.scan)), jax.grad(path(jax.lax.scan)), (rates, start), 0.6)
@@ -79,11 +79,11 @@ def rows(
     chain = _chain(links)
     name = f"gradient of {3 * links} operations on ten numbers"
     yield row(name, autodiff.grad(chain), jax.grad(chain), (np.ones(10),), 0.8, _SINES)
-    yield row(f"ten steps of heat, {side} by {side}", _heat, _heat, (rng.normal(size=(side, side)),), 1.0)
+    yield row(f"ten steps of heat, {side} by {side}", heat, heat, (rng.normal(size=(side, side)),), 1.0)
     x = rng.normal(size=(4 * side, 4 * side))
     name = f"five steps of mirrored heat, {4 * side} by {4 * side}, without llvmlite"
     yield Row(TOPIC, name, Call(jit(_mirrored, compiler="numpy"), x), {"numpy": Call(_mirrored, x)}, Budget(0.6))
-    yield row(f"a formula of {elements:,} numbers", _formula, _formula, (rng.normal(size=elements),), 0.7)
+    yield row(f"a formula of {elements:,} numbers", formula, formula, (rng.normal(size=elements),), 0.7)
     arrays = rng.normal(size=50), rng.normal(size=(examples, 50)), rng.normal(size=examples)
     ours, theirs = vmap(autodiff.grad(_error), in_axes=(None, 0, 0)), jax.vmap(jax.grad(_error), in_axes=(None, 0, 0))
     yield row(f"gradients of {examples:,} examples", ours, theirs, arrays, 1.2)
@@ -123,17 +123,18 @@ def rows(
     yield Row(TOPIC, name, program, {"numpy": Call(_line, ten)}, Budget(1.0, extra=3e-6))
     ours, theirs = autodiff.grad(path(control_flow.scan)), jax.grad(path(jax.lax.scan))
     yield on_xla(f"gradient of a scan of {steps:,} steps", ours, theirs, (rates, start), 4.0, _AGAIN)
-    yield on_xla(f"ten steps of heat, {side} by {side}", _heat, _heat, (rng.normal(size=(side, side)),), 1.1)
+    yield on_xla(f"ten steps of heat, {side} by {side}", heat, heat, (rng.normal(size=(side, side)),), 1.1)
     name = f"a formula of {elements:,} numbers"
-    yield on_xla(name, _formula, _formula, (rng.normal(size=elements),), 1.3, _UNALIGNED)
+    yield on_xla(name, formula, formula, (rng.normal(size=elements),), 1.3, _UNALIGNED)
 
 
-def _on_jax(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Call:
+def on_jax(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Call:
+    """Make the call of a function that JAX compiles."""
     program = jax.jit(function)
     return Call(lambda *given: jax.block_until_ready(program(*given)), *map(jnp.asarray, arrays))
 
 
-def _path(steps: int) -> Callable[..., Any]:
+def predators(steps: int) -> Callable[..., Any]:
     """Make the sum of squares along a path of predators and prey, by a library's scan."""
 
     def of_scan(scan: Any) -> Callable[..., Any]:
@@ -184,7 +185,7 @@ def _in_python(steps: int) -> Callable[..., Any]:
             rows.append(row)
         return y, np.stack(rows)
 
-    found: Callable[..., Any] = _path(steps)(scan)
+    found: Callable[..., Any] = predators(steps)(scan)
     return found
 
 
@@ -198,7 +199,8 @@ def _chain(links: int) -> Callable[[Any], Any]:
     return total
 
 
-def _heat(u: Any) -> Any:
+def heat(u: Any) -> Any:
+    """Take ten steps of the heat equation."""
     xp = array_namespace(u)
     for _ in range(10):
         neighbours = xp.roll(u, 1, axis=0) + xp.roll(u, -1, axis=0) + xp.roll(u, 1, axis=1) + xp.roll(u, -1, axis=1)
@@ -216,7 +218,8 @@ def _mirrored(u: Any) -> Any:
     return u
 
 
-def _formula(x: Any) -> Any:
+def formula(x: Any) -> Any:
+    """Compute a formula of each number."""
     xp = array_namespace(x)
     return xp.exp(-0.5 * x * x) * (1 + 0.3 * x) / (1 + xp.abs(x)) - 0.1 * x
 

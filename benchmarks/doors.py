@@ -90,16 +90,17 @@ class Program:
     text: str
 
     def time(self, number: int) -> float:
-        start = _seconds_of_children()
+        start = seconds_of_children()
         for _ in range(number):
             self.run()
-        return _seconds_of_children() - start
+        return seconds_of_children() - start
 
     def run(self) -> str:
         return subprocess.run([sys.executable, "-c", self.text], check=True, capture_output=True, text=True).stdout
 
 
-def _seconds_of_children() -> float:
+def seconds_of_children() -> float:
+    """Return the time of the processor that processes of this one have taken, of those that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -164,8 +164,9 @@ def is_alias(value: Any) -> bool:
 
 
 def charts() -> dict[str, str]:
-    """Draw the chart of the benchmarks."""
-    return {f"benchmarks-{theme}.svg": _summaries.chart(theme == "dark") for theme in ("light", "dark")}
+    """Draw the charts of the benchmarks."""
+    made = {"benchmarks": _summaries.chart, "compilers": _summaries.compilers_chart}
+    return {f"{name}-{theme}.svg": draw(theme == "dark") for name, draw in made.items() for theme in ("light", "dark")}
 
 
 _NO_TOPICS: Final = frozenset({"common", "extend"})

@@ -98,6 +98,41 @@ def chart(dark: bool) -> str:
     return drawn(draw, "benchmarks", dark=dark)
 
 
+FIRST: Final = "first call of a formula of 5,000,000 numbers"
+LATER: Final = "later calls of a formula of 5,000,000 numbers"
+
+
+def _times(topic: str) -> dict[str, float]:
+    """Return the microseconds that each compiler takes, from a topic that compares xpand's with others."""
+    rows = [(*row["row"].split(", against "), row["ours_us"], row["reference_us"]) for row in _topics()[topic]]
+    native = min(ours for name, _, ours, _ in rows if name == "native")
+    # Times of one row are measured in turn, so their ratio depends least on the load of the machine.
+    peers = {peer: native * theirs / ours for name, peer, ours, theirs in rows if name == "native"}
+    others = {f"xpand, {name}": native * ours / theirs for name, peer, ours, theirs in rows if peer == "native"}
+    return {"xpand, native": native, **peers, **others}
+
+
+def compilers_chart(dark: bool) -> str:
+    """Draw the first and later calls of one formula by several compilers, as SVG."""
+    first, later = _times(FIRST), _times(LATER)
+    names = sorted(first, key=lambda name: (name.startswith("xpand"), -first[name]))
+
+    def draw(figure: Figure) -> None:
+        for axes, times, title in zip(
+            figure.subplots(1, 2, sharey=True), (first, later), ("First call", "Later calls")
+        ):
+            values = [1e-3 * times[name] for name in names]
+            bars = axes.barh(names, values, color=["C0" if name.startswith("xpand") else "C1" for name in names])
+            axes.bar_label(bars, labels=[f"{value:,.0f} ms" for value in values], padding=3)
+            axes.margins(x=0.3)
+            axes.tick_params(left=False)
+            axes.set_xticks([])
+            axes.spines[["bottom", "left"]].set_visible(False)
+            axes.set_title(title)
+
+    return drawn(draw, "compilers", dark=dark)
+
+
 def poisson(n: int) -> Any:
     """Return the matrix of the Poisson equation on a square grid."""
     line = sparse.diags([np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], offsets=(-1, 0, 1))

@@ -354,8 +354,8 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
         (
             [
                 f"`{row['row']}`" if row["row"].isidentifier() or "." in row["row"] else row["row"],
-                time_of(row.get("ours_us")),
-                time_of(row.get("reference_us")),
+                _amount(row, "ours"),
+                _amount(row, "reference"),
                 row["reference"],
                 f"{row['ratio']:.2f}",
                 row["budget"].replace(" ", "&nbsp;"),
@@ -365,6 +365,11 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
         ),
         numbers=(1, 2, 4, 5),
     )
+
+
+def _amount(row: dict[str, Any], name: str) -> str:
+    megabytes = row.get(f"{name}_mb")
+    return time_of(row.get(f"{name}_us")) if megabytes is None else f"{megabytes:g}&nbsp;MB"
 
 
 def time_of(microseconds: float | None) -> str:

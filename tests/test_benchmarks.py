@@ -104,6 +104,32 @@ def test_how_budgets_are_written():
     assert str(Budget(ratio=1.05)) == "1.05×"
 
 
+def test_memory_is_written_in_megabytes():
+    result = measure(fake_row(Fake(40e6), Fake(80e6), unit="B"), seconds=0.0, attempts=1)
+    found = result.as_dict()
+    assert (found["ours_mb"], found["reference_mb"], found["ratio"], found["ok"]) == (40.0, 80.0, 0.5, True)
+    assert "ours_us" not in found
+    assert program.amount_text(result.ours, result.unit) == "40 MB"
+    assert program.amount_text(2e-3, "s") == "2 ms"
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux counts the pages of a process")
+def test_peak_memory_is_that_of_one_call():
+    from benchmarks.compilation import Peak
+
+    peak = Peak(Call(np.ones, 5_000_000))
+    assert peak.time(1) == pytest.approx(40e6, rel=0.1)
+
+
+def test_a_first_call_uses_a_new_program():
+    from benchmarks.compilation import First
+
+    programs = []
+    first = First(lambda: programs.append(sum) or len, ([1],))
+    assert 0.0 <= first.time(3) < 0.1
+    assert programs == [sum] * 3
+
+
 def test_a_fault_is_missed_whatever_the_time():
     result = measure(fake_row(Fake(1e-3), Fake(1e-3), fault="it imports numpy"), seconds=0.0)
     assert not result.ok
