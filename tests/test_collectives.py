@@ -659,7 +659,7 @@ def test_bad_names(able: Library, name: str) -> None:
         with pytest.raises(TypeError, match=f"{name}: axis_name must be a string"):
             named(lambda x, bad=bad: function(x, bad))(x)
     for bad in (("i", "i"), ()):
-        with pytest.raises(ValueError, match=f"{name}: axis_name must name one axis or more, each once"):
+        with pytest.raises(ValueError, match=f"{name}: axis_name must name at least one axis, and each axis once"):
             named(lambda x, bad=bad: function(x, bad))(x)
 
 

@@ -141,5 +141,5 @@ def test_bad_input(able: Library) -> None:
         return x
 
     g.def_vmap(lambda size, in_batched, x: (x, True))
-    with pytest.raises(TypeError, match=r"keyword-only have no rule, got \['x'\]"):
+    with pytest.raises(TypeError, match=r"keyword-only arguments can't be mapped, got \['x'\]"):
         g(x=x)

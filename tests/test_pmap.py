@@ -127,7 +127,7 @@ def test_other_libraries_use_one_device(library: Library) -> None:
     if library.id.startswith("jax"):
         pytest.skip("JAX uses several")
     given = [library.expected_device] * 2
-    with pytest.raises(ValueError, match="pmap: 2 replicas need as many devices, and .* has 1 device for them here"):
+    with pytest.raises(ValueError, match="pmap: 2 replicas need as many devices, and .* has 1 device here"):
         pmap(lambda x: x, devices=given)(library.asarray(np.ones((2, 3))))
 
 

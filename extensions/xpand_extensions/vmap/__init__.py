@@ -1,6 +1,7 @@
 """Vectorization: map functions over axes of their arguments in one pass.
 
-Functions mapped over a named axis can use values of the other lanes: sums, extremes, all values, their own position.
+Functions mapped over a named axis can use values of the other lanes: their sum, their extremes, all of them, and the
+position of each lane.
 """
 
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = elsewhere(__name__)
 
 make_callable(__name__)

@@ -18,15 +18,15 @@ def axis_size(axis_name: names.Names) -> int:
     """Return the size of a mapped axis.
 
     Args:
-        axis_name: The axis's name, or a tuple of names, whose sizes are multiplied.
+        axis_name: The name of the axis. For a tuple of names, sizes are multiplied.
 
     Returns:
         A Python integer.
 
     Raises:
-        TypeError: A value that cannot be a name.
-        NameError: A name that is not bound around the call.
-        ValueError: A name given twice, or no name.
+        TypeError: A value can't be a name.
+        NameError: No mapped axis around the call has the name.
+        ValueError: A name is given twice, or there is no name.
 
     Source: `jax.lax.axis_size`.
 
@@ -43,19 +43,19 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Sum over all lanes along a mapped axis.
 
     Args:
-        x: An array of a numeric or boolean data type, a Python number, or a tree of such. A value that all lanes share
+        x: An array of a numeric or boolean data type, a Python number, or a tree of these. A value that all lanes share
             counts once for each lane.
-        axis_name: The axis's name, or a tuple of names: the sum is over all of them.
+        axis_name: The name of the axis, or a tuple of names: the sum is over all these axes.
 
     Returns:
-        A tree like `x`, the same for all lanes: arrays of the same data types (int32 for booleans; integers that it
-        can't hold wrap around), and Python numbers times the size of the axis: `psum(1, axis_name)` is the size.
+        A tree like `x`, the same for all lanes. Arrays keep their data types: integers that overflow wrap around, and
+        booleans become int32. Python numbers are multiplied by the size of the axis: `psum(1, axis_name)` is the size.
 
     Raises:
-        TypeError: A leaf is neither an array nor a number, a value can't be a name; or (`UnsupportedError`) a library
-            that can't map.
-        NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name given twice, or no name.
+        TypeError: A leaf is neither an array nor a number, or a value can't be a name; or (`UnsupportedError`) the
+            library has no `vmap`.
+        NameError: `vmap` does not bind the name around the call.
+        ValueError: A name is given twice, or there is no name.
 
     Source: `jax.lax.psum`.
 
@@ -78,11 +78,11 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Average over all lanes along a mapped axis.
 
-    Arguments and errors are those of `psum`.
+    Arguments and errors are as in `psum`.
 
     Returns:
-        A tree like `x`, the same for all lanes: arrays of the same data types, or for integers and booleans of the
-        default floating-point one; Python numbers as they are.
+        A tree like `x`, the same for all lanes. Arrays keep their data types; integers and booleans become the default
+        floating-point type. Python numbers are unchanged.
 
     Source: `jax.lax.pmean`.
 
@@ -107,11 +107,11 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Return the maximum over all lanes along a mapped axis.
 
-    Arguments and errors are those of `psum`; complex numbers have no largest.
+    Arguments and errors are as in `psum`. Complex numbers have no maximum.
 
     Returns:
-        A tree like `x`, the same for all lanes: arrays of the same data types, with NaN where a lane has it; Python
-        numbers as they are. Derivatives are those of the namespace's `max` over an axis.
+        A tree like `x`, the same for all lanes. Arrays keep their data types and have NaN where a lane has it. Python
+        numbers are unchanged. Derivatives are those of the namespace's `max` over an axis.
 
     Source: `jax.lax.pmax`, which has no derivatives.
 
@@ -125,7 +125,7 @@ def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Return the minimum over all lanes along a mapped axis. Arguments, result and errors are those of `pmax`.
+    """Return the minimum over all lanes along a mapped axis. Arguments, result and errors are as in `pmax`.
 
     Source: `jax.lax.pmin`.
 
@@ -142,20 +142,19 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
     """Gather the values of all lanes along a new axis, in each lane.
 
     Args:
-        x: An array, a Python number, or a tree of such.
-        axis_name: The axis's name, or a tuple of names: lanes are then in the order of the first, and within it of
-            the others.
-        axis: The position of the axis of the lanes in the results.
+        x: An array, a Python number, or a tree of these.
+        axis_name: The name of the axis, or a tuple of names: the last axis varies fastest.
+        axis: The position of the new axis in the results.
         tiled: Whether the arrays are concatenated along an existing axis instead of stacked along a new one.
 
     Returns:
-        A tree like `x` of arrays, the same for all lanes.
+        A tree of arrays like `x`, the same for all lanes.
 
     Raises:
-        TypeError: A leaf is neither an array nor a number, a value that cannot be a name, or an option of the wrong
-            type; or (`UnsupportedError`) a library that can't map.
-        NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name given twice, or no name; no such axis.
+        TypeError: A leaf is neither an array nor a number, a value can't be a name, or an option has the wrong type; or
+            (`UnsupportedError`) the library has no `vmap`.
+        NameError: `vmap` does not bind the name around the call.
+        ValueError: A name is given twice, or there is no name or no such axis.
 
     Source: `jax.lax.all_gather`.
 
@@ -179,16 +178,16 @@ def axis_index(axis_name: names.Names) -> Array:
     """Return the position of the lane along a mapped axis.
 
     Args:
-        axis_name: The axis's name, or a tuple of names: lanes are then counted in the order of the first, and within
-            it of the others.
+        axis_name: The name of the axis, or a tuple of names: positions are then counted with the last axis varying
+            fastest.
 
     Returns:
         An array of shape (), of int32.
 
     Raises:
-        TypeError: A value that cannot be a name.
-        NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name given twice, or no name.
+        TypeError: A value can't be a name.
+        NameError: No mapped axis around the call has the name.
+        ValueError: A name is given twice, or there is no name.
 
     Source: `jax.lax.axis_index`.
 
@@ -204,23 +203,23 @@ def axis_index(axis_name: names.Names) -> Array:
 def psum_scatter(
     x: trees.Tree, /, axis_name: names.Names, *, scatter_dimension: int = 0, tiled: bool = False
 ) -> trees.Tree:
-    """Sum over a mapped axis, and keep only this lane's slice of the sum.
+    """Sum over a mapped axis, and return this lane's slice of the sum.
 
     Args:
-        x: An array of a numeric or boolean data type, or a tree of such.
-        axis_name: The axis's name, or a tuple of names, which are counted as by `axis_index`.
+        x: An array of a numeric or boolean data type, or a tree of these.
+        axis_name: The name of the axis, or a tuple of names, whose lanes are counted as by `axis_index`.
         scatter_dimension: The axis of the arrays along which the sum is divided.
-        tiled: By default this axis has the size of the mapped axis, each lane gets one entry, and the axis is removed.
-            With True it is a multiple of that size, and each lane gets a slice.
+        tiled: By default, this axis has the size of the mapped axis. Each lane gets one entry, and the axis is removed.
+            With True, it is a multiple of that size, and each lane gets a slice.
 
     Returns:
-        A tree like `x` of arrays, with the data types of `psum`.
+        A tree of arrays like `x`, with the data types of `psum`.
 
     Raises:
-        TypeError: A leaf is not an array, a value cannot be a name, or an option has the wrong type; or
-            (`UnsupportedError`) a library that cannot map.
-        NameError: A name that is not bound around the call.
-        ValueError: A name given twice, or no name; no such axis, or one of the wrong size.
+        TypeError: A leaf is not an array, a value can't be a name, or an option has the wrong type; or
+            (`UnsupportedError`) the library has no `vmap`.
+        NameError: No mapped axis around the call has the name.
+        ValueError: A name is given twice, there is no name or no such axis, or the axis has the wrong size.
 
     Source: `jax.lax.psum_scatter`.
 
@@ -242,7 +241,7 @@ def psum_scatter(
         parts = xp.reshape(parts, (*[each.size for each in axes.values()], *parts.shape[1:]))
         for name in axes:
             parts = psum_scatter.native(parts)(parts, name)
-        return parts  # with `tiled`, a slice lies where its axis was: the others have kept their order
+        return parts  # with `tiled`, a slice stays where its axis was: the other axes have kept their order
 
     return on_leaves("psum_scatter", with_arrays("psum_scatter", x, axes), scattered)
 
@@ -254,21 +253,21 @@ def all_to_all(
     """Send one slice of an array to each lane along a mapped axis, and collect the slices received.
 
     Args:
-        x: An array, or a tree of such.
-        axis_name: The axis's name, or a tuple of names, which are counted as by `axis_index`.
-        split_axis: The axis along which the arrays are divided, a slice for each lane.
-        concat_axis: The axis of the results along which the slices of all lanes lie, in the lanes' order.
-        tiled: By default `split_axis` has the size of the mapped axis and is removed, and `concat_axis` is a new axis.
+        x: An array, or a tree of arrays.
+        axis_name: The name of the axis, or a tuple of names, whose lanes are counted as by `axis_index`.
+        split_axis: The axis along which the arrays are divided into one slice for each lane.
+        concat_axis: The axis of the results for the slices of all lanes, in the lanes' order.
+        tiled: By default, `split_axis` has the size of the mapped axis and is removed, and `concat_axis` is a new axis.
             With True, `split_axis` is a multiple of that size, and slices are concatenated along an existing axis.
 
     Returns:
-        A tree like `x` of arrays of the same data types.
+        A tree of arrays like `x`, of the same data types.
 
     Raises:
-        TypeError: A leaf is not an array, a value cannot be a name, or an option has the wrong type; or
-            (`UnsupportedError`) a library that cannot map.
-        NameError: A name that is not bound around the call.
-        ValueError: A name given twice, or no name; no such axis, or one of the wrong size.
+        TypeError: A leaf is not an array, a value can't be a name, or an option has the wrong type; or
+            (`UnsupportedError`) the library has no `vmap`.
+        NameError: No mapped axis around the call has the name.
+        ValueError: A name is given twice, there is no name or no such axis, or an axis has the wrong size.
 
     Source: `jax.lax.all_to_all`.
 
@@ -289,7 +288,7 @@ def all_to_all(
         concat = checks.axis("all_to_all", concat_axis, leaf.ndim, "concat_axis")
         parts = xp.moveaxis(divided("all_to_all", xp, leaf, "split_axis", split, size, tiled), split, 0)
         parts = xp.reshape(parts, (*sizes, *parts.shape[1:]))
-        for i, name in enumerate(axes):  # each name exchanges along its own part of the first axis
+        for i, name in enumerate(axes):  # each name exchanges along its part of the first axis
             moved = array_namespace(parts).moveaxis(parts, i, 0)
             found = all_to_all.native(moved)(moved, name, 0, 0)
             parts = array_namespace(found).moveaxis(found, 0, i)
@@ -309,19 +308,19 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree
     """Send the values of lanes along a mapped axis to other lanes.
 
     Args:
-        x: An array, a Python number, or a tree of such.
-        axis_name: The axis's name, or a tuple of names: lanes are then counted as by `axis_index`.
+        x: An array, a Python number, or a tree of these.
+        axis_name: The name of the axis, or a tuple of names, whose lanes are counted as by `axis_index`.
         perm: Pairs (source, destination) of positions: a list, or a concrete integer array of shape (n, 2), of any
-            library. Sources are different from each other, and so are destinations.
+            library. Each position is a source at most once, and a destination at most once.
 
     Returns:
-        A tree like `x` of arrays: each destination has the value of its source; other lanes have zeros.
+        A tree of arrays like `x`: each destination has the value of its source; other lanes have zeros.
 
     Raises:
-        TypeError: A leaf is neither an array nor a number, a value that cannot be a name, or `perm` holds anything but
-            pairs of integers, or is a traced array; or (`UnsupportedError`) a library that can't map.
-        NameError: A name that is not bound by `vmap` around the call.
-        ValueError: A name given twice, or no name; positions out of bounds, or twice.
+        TypeError: A leaf is neither an array nor a number, a value can't be a name, or `perm` contains something other
+            than pairs of integers or is a traced array; or (`UnsupportedError`) the library has no `vmap`.
+        NameError: `vmap` does not bind the name around the call.
+        ValueError: A name is given twice, there is no name, or positions are out of bounds or given twice.
 
     Source: `jax.lax.ppermute`, which takes only complete permutations under `jax.vmap`.
 
@@ -339,7 +338,7 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree
 
     def permuted(xp: Namespace, leaf: Array) -> Array:
         position = position_of(axes)
-        xp = array_namespace(leaf, position)  # the leaf may be one that isn't mapped
+        xp = array_namespace(leaf, position)  # the leaf may be an unmapped array
         if len(axes) == 1:
             result = ppermute.native(leaf)(leaf, next(iter(axes)), complete)
         else:
@@ -366,9 +365,9 @@ def _extreme(function: str, operation: Any, tree: trees.Tree, axis_name: names.N
 
 
 def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, tiled: bool) -> Array:
-    """Gather over several axes: the innermost first, so that lanes of the first come first."""
+    """Gather over several axes, the innermost first, so that the last axis varies fastest."""
     axis = checks.axis(function, axis, x.ndim if tiled else x.ndim + 1)
     for i, name in enumerate(reversed(axes)):
-        # Further gatherings extend the axis that the first one has made.
+        # Each further gathering extends the axis of the first one.
         x = all_gather.native(x)(x, name, axis=axis, tiled=tiled or i > 0)
     return x

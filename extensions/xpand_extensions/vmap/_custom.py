@@ -1,4 +1,4 @@
-"""Functions with custom rules for batches."""
+"""Functions with custom rules for `vmap`."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from ..control_flow import map as mapped_in_a_loop
 
 @pluggable
 def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
-    """Give a function a custom rule for batches, which `vmap` uses instead of the rules of its operations: a decorator.
+    """Give a function a custom rule for `vmap`, used instead of the rules of its operations: a decorator.
 
     Set the rule with `def_vmap` of the returned function.
 
@@ -24,13 +24,13 @@ def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
         function: Takes trees of arrays and returns one.
 
     Returns:
-        The function. Called before a rule is given, it raises `AttributeError`. It has no reverse mode: to give it one,
-        put `custom_vjp` around it.
+        The function. If it is called before the rule is set, it raises `AttributeError`. It has no reverse mode;
+        `custom_vjp` around it can add one.
 
     Raises:
-        TypeError: By the function returned: arguments that are not trees of arrays and numbers, a rule that doesn't
-            return a pair of trees of one structure, or a derivative by reverse mode (on JAX, `ValueError`).
-        ValueError: By the function returned, under `vmap`: results that lack the mapped axis.
+        TypeError: The returned function raises it if arguments are not trees of arrays and numbers, if the rule doesn't
+            return a pair of trees of one structure, or for a derivative by reverse mode (on JAX, `ValueError`).
+        ValueError: The returned function raises it under `vmap` if results lack the mapped axis.
 
     Source: `jax.custom_batching.custom_vmap`.
 
@@ -53,13 +53,13 @@ def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
 def sequential_vmap(function: Callable[..., Any], /) -> "CustomVmap":
     """Return a function that `vmap` calls in a loop, once for each batch element: a decorator.
 
-    For functions whose operations have no rules for batches, or would need too much memory.
+    Use it for functions whose operations have no rules for `vmap`, or need too much memory.
 
     Args:
         function: Takes trees of arrays and returns one.
 
     Returns:
-        The function, as `custom_vmap` returns it, whose rule is a loop by `control_flow.map`.
+        The function, as `custom_vmap` returns it, with a loop by `control_flow.map` as its rule.
 
     Raises:
         TypeError: `function` can't be called.
@@ -89,12 +89,12 @@ def sequential_vmap(function: Callable[..., Any], /) -> "CustomVmap":
 
 
 class CustomVmap:
-    """A function with a custom rule for batches, made by `custom_vmap`."""
+    """A function with a custom rule for `vmap`, made by `custom_vmap`."""
 
     rule: Callable[..., Any] | None = None
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
-        """Take the function, for the decorator `name`."""
+        """Store the function, for the decorator `name`."""
         checks.function(name, function)
         self.function, self.name = function, name
         update_wrapper(cast(Any, self), function, updated=())
@@ -103,9 +103,9 @@ class CustomVmap:
         """Set the rule, and return it: a decorator.
 
         Args:
-            rule: Takes the size of the mapped axis, a tuple with a tree of booleans like each argument
-                (does an array have that axis?), and the arguments, with the axis first where they have it. It returns a
-                pair: the output, and a tree of booleans like it.
+            rule: Takes the size of the mapped axis, a tuple with a tree of booleans like each argument (True for arrays
+                with the mapped axis), and the arguments, with the mapped axis first. Returns a pair: the output, and a
+                tree of booleans like it.
         """
         checks.function("def_vmap", rule)
         self.rule = rule
@@ -122,7 +122,7 @@ class CustomVmap:
             bound = inspect.signature(self.function).bind(*args, **kwargs)
             if bound.kwargs:
                 raise TypeError(
-                    f"{self.name}: arguments that are keyword-only have no rule, got {sorted(bound.kwargs)}; make them "
+                    f"{self.name}: keyword-only arguments can't be mapped, got {sorted(bound.kwargs)}; make them "
                     "positional, or bind them with functools.partial"
                 )
             args = bound.args
@@ -140,7 +140,7 @@ class CustomVmap:
 
 
 def _checked(rule: str, found: Any, flat: Flat, size: int, like: Array) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
-    """Check the result of a rule; return its arrays, and which of them have the mapped axis."""
+    """Check the result of a rule. Return its arrays, and which of them have the mapped axis."""
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"{rule} must return a pair (output, which parts of it are batched), got {describe(found)}")
     values, structure = trees.flatten(found[0])

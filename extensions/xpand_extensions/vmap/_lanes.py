@@ -1,4 +1,4 @@
-"""Steps of collectives: trees of arrays, positions of lanes, the division of axes, and permutations."""
+"""Steps of collectives: trees of arrays, positions of lanes, division of axes, and permutations."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def on_leaves(
     of_array: Callable[[Namespace, Array], Array],
     of_number: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
-    """Apply a function to the arrays of a tree, and another to its numbers."""
+    """Apply one function to the arrays of a tree, and another to its numbers."""
 
     def each(leaf: Any) -> Any:
         if checks.is_array(leaf):
@@ -36,12 +36,12 @@ def with_arrays(function: str, tree: trees.Tree, axes: dict[names.Name, names.Ax
 
 
 def count_of(axes: dict[names.Name, names.Axis]) -> int:
-    """Return how many lanes axes have together."""
+    """Return the number of lanes along several axes together."""
     return math.prod([axis.size for axis in axes.values()])
 
 
 def position_of(axes: dict[names.Name, names.Axis]) -> Array:
-    """Return the position of the lane along axes, the last of which runs fastest."""
+    """Return the position of the lane along several axes, of which the last varies fastest."""
     first, *others = axes.values()
     position = first.position()
     for axis in others:
@@ -50,17 +50,17 @@ def position_of(axes: dict[names.Name, names.Axis]) -> Array:
 
 
 def own_entry(xp: Namespace, table: Array, position: Array) -> Array:
-    """Take the entry of a table at the position of a lane."""
+    """Return the entry of a table at the position of a lane."""
     return xp.take(table, xp.reshape(position, (1,)), axis=0)[0, ...]
 
 
 def table_of(xp: Namespace, values: list[Any], dtype: Any, like: Array) -> Array:
-    """Make an array of values on the device of another."""
+    """Make an array of values on the device of another array."""
     return xp.asarray(values, dtype=dtype, device=checks.device_of(like))
 
 
 def divided(function: str, xp: Namespace, x: Array, argument: str, axis: int, size: int, tiled: bool) -> Array:
-    """Split an axis into one of the size of the mapped axis, and one for the slices behind it."""
+    """Split an axis into one of the size of the mapped axis, followed by one for the slices."""
     length = x.shape[axis]
     if not tiled:
         if length != size:

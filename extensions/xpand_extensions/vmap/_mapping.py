@@ -17,7 +17,7 @@ from . import _names as names
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
-    """Remove the data computed from the patterns of a batch: that of a lane differs."""
+    """Remove data computed from the patterns of a batch: it differs from that of a lane."""
     return trees.map(
         lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Container) and _own(x) else x,
         tree,
@@ -26,10 +26,10 @@ def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
 
 
 def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Sequence[Array]) -> tuple[int | None, ...]:
-    """Return the axis to map over for each array of a tree; the arrays of a container share one of its batch axes.
+    """Return the axis to map over for each array of a tree. The arrays of a container share one of its batch axes.
 
     Raises:
-        ValueError: An axis that is none of the batch, or axes for the parts of a container.
+        ValueError: An axis is not a batch axis, or the parts of a container have different axes.
     """
     found: list[int | None] = []
     for x in trees.leaves(tree, is_leaf=is_container):
@@ -55,10 +55,10 @@ def out_of_containers(
 ) -> tuple[list[Array], list[int | None]]:
     """Return the arrays of a result, and the position of the mapped axis in each.
 
-    All lanes share a pattern that is concrete, or is one of the arrays that are the same in all calls.
+    All lanes share a pattern if it is concrete, or one of the arrays that are the same in all calls.
 
     Raises:
-        ValueError: An axis that can't be one of the batch.
+        ValueError: An axis can't be a batch axis.
     """
     arrays: list[Array] = []
     found: list[int | None] = []
@@ -82,7 +82,7 @@ def out_of_containers(
 
 
 def _own(x: Container) -> bool:
-    """Return whether each batch element has a pattern of its own."""
+    """Return whether each batch element has its own pattern."""
     return any(each.ndim > 1 for each in x.pattern)
 
 
@@ -105,7 +105,7 @@ def _over(x: Array, batch: tuple[int, ...]) -> Array:
 
 
 Axes: TypeAlias = int | Sequence[Any] | dict[Any, Any] | None
-"""An axis for all arrays of a tree, or a tree of axes that is a prefix of the tree; None: not mapped."""
+"""The axis for all arrays of a tree, a tree of axes that is a prefix of the tree, or None: not mapped."""
 
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 
@@ -124,26 +124,27 @@ def vmap(
 
     Args:
         function: Takes trees of arrays and returns one.
-        in_axes: The axis to map over: one for all arguments, or one for each positional argument in a tuple or list;
-            each is an integer, None for arguments that all lanes share, or a tree of these for the parts of an
-            argument. Shared arguments may be of any type; numbers and functions, for example, are passed on
-            unchanged. Keyword arguments are mapped over their first axis.
+        in_axes: The axis to map over: one for all arguments, or a tuple or list with one for each positional argument.
+            Each is an integer, None for arguments that all lanes share, or a tree of these for the parts of an
+            argument. Shared arguments may be of any type, such as numbers and functions, and are passed on unchanged.
+            Keyword arguments are mapped over their first axis.
         out_axes: The position of the mapped axis in the results: an integer, None for results that all lanes share, or
-            a tree of these. Shared results are repeated unless this is None.
+            a tree of these. With an integer, shared results are repeated.
         axis_name: The name of the mapped axis, for collectives such as `psum`: a string, or another hashable value
             except integers, tuples and None.
-        axis_size: The size of the mapped axis; needed only if no argument is mapped.
+        axis_size: The size of the mapped axis. Needed only if no argument is mapped.
 
     Returns:
-        A function of the same arguments, where mapped ones have an additional axis. Its results are those of the
-        function with an additional axis.
+        A function of the same arguments, with an additional axis on mapped ones. Its results are those of `function`
+        with an additional axis.
 
     Raises:
-        TypeError: `function` can't be called, an invalid name, or a size that is not an integer. By the function
-            returned: leaves that are not arrays, or axes that are not integers; or (`UnsupportedError`) a library that
-            can't map.
-        ValueError: A negative size. By the function returned: nothing to map over, arrays without such an axis, axes of
-            different sizes, trees of axes that don't fit, or None in `out_axes` for results that differ between lanes.
+        TypeError: `function` can't be called, the name is invalid, or the size is not an integer. The returned function
+            raises it if leaves are not arrays or axes are not integers; or (`UnsupportedError`) if the library has no
+            `vmap`.
+        ValueError: The size is negative. The returned function raises it if nothing is mapped, arrays lack the axis,
+            mapped axes differ in size, trees of axes don't fit, or `out_axes` is None for results that differ between
+            lanes.
 
     Source: `jax.vmap`.
 
@@ -158,7 +159,7 @@ def vmap(
         axis_size = checks.integer("vmap", "axis_size", axis_size, minimum=0)
 
     def of_trees(*args: Any, **kwargs: Any) -> Any:
-        # torch.compile can't flatten a dictionary that is empty.
+        # torch.compile can't flatten an empty dictionary.
         given = (args, kwargs) if kwargs else (args,)
         found, form = trees.flatten(given)
         containers = len(found) > 1 and has_containers(given)
@@ -174,18 +175,18 @@ def vmap(
             "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_without_plans
         )
         native = vmap.native(*leaves) if leaves else vmap.native(_index(size))
-        # In the most frequent case the library finds the size itself.
+        # In the most frequent case, the library finds the size itself.
         plain = out_axes == 0 and not containers and axis_name is None and any(axis is not None for axis in axes)
         named = () if plain else (axis_name, size)
         if out_axes == 0 and not containers:
             try:
                 return flat.output(native(lambda *arrays: _no_patterns(flat, arrays), axes, 0, *named)(*leaves))
-            except _PatternsError:  # lanes share patterns where possible, as with two kinds of results
+            except _PatternsError:  # share patterns between lanes if possible: this needs two kinds of results
                 named = (axis_name, size)
         positions: list[int | None] = []
 
-        # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of mapped and unmapped results. The
-        # kind of each result is known once the function has been called.
+        # Implementations support two kinds of `out_axes`: 0, and (0, None) for a pair of mapped and unmapped results.
+        # The kind of each result is known only after the call of the function.
         def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             outs = flat(*arrays)[0]
             tree = flat.output(outs)
@@ -225,13 +226,13 @@ def vmap(
 
 
 def mapped(function: Callable[[Array], tuple[Array, ...]], x: Array) -> tuple[Array, ...]:
-    """Map a function of an array, which returns a tuple of arrays, over the first axis."""
+    """Map a function of one array, which returns a tuple of arrays, over the first axis."""
     found: tuple[Array, ...] = vmap.native(x)(function, (0,), 0)(x)
     return found
 
 
 def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
-    """List the axes of arguments that are arrays, if each is given separately and none counts from the end."""
+    """Return the axis of each argument, if all arguments are arrays and no axis is negative; else None."""
     if type(in_axes) is int:
         return (in_axes,) * count if in_axes >= 0 else None
     if not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
@@ -240,7 +241,7 @@ def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
 
 
 def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
-    """Return whether arrays have the axes to be mapped over, of one size."""
+    """Return whether arrays have the mapped axes, all of one size."""
     if type(in_axes) is int and len(arrays) == 1:
         return 0 <= in_axes < len(arrays[0].shape)
     size = None
@@ -254,7 +255,7 @@ def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
 
 
 def _mapped_leaves(leaves: Sequence[Any], structure: trees.Structure) -> tuple[list[Array], trees.Structure | Partial]:
-    """Select the arrays; other leaves are the same in all calls, and stay unchanged."""
+    """Select the arrays. Other leaves are the same in all calls and stay unchanged."""
     arrays = [x for x in leaves if checks.is_array(x)]
     if arrays:
         checks.namespace_of("vmap", **{f"the arguments[{i}]": x for i, x in enumerate(arrays)})
@@ -266,7 +267,7 @@ def _mapped_leaves(leaves: Sequence[Any], structure: trees.Structure) -> tuple[l
 def axes_of_arguments(
     function: str, in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Any], containers: trees.Tree = None
 ) -> tuple[int | None, ...]:
-    """Return the nonnegative axis to map over for each leaf. `containers`: the arguments, if they hold containers."""
+    """Return the nonnegative axis to map over for each leaf. `containers` are the arguments if they hold containers."""
     positional = in_axes
     if isinstance(in_axes, (tuple, list)):
         if len(in_axes) != len(args):
@@ -291,7 +292,7 @@ def axes_of_arguments(
 
 
 def _path(args: tuple[Any, ...], number: int) -> str:
-    """Describe the argument that holds a leaf and the path to it; keyword arguments come last."""
+    """Describe the argument that holds a leaf, and the path to it. Keyword arguments come last."""
     found = paths("", args)
     if number >= len(found):
         return "an argument given by name"
@@ -309,8 +310,8 @@ def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any
         return size
     if not sizes:
         raise ValueError(
-            f"{function}: no argument is mapped over: in_axes has an integer for none of the arrays; say axis_size "
-            "where that is meant"
+            f"{function}: no argument is mapped over: in_axes has an integer for none of the arrays; give "
+            "axis_size if that is intended"
         )
     shapes = ", ".join(f"{tuple(x.shape)} along {axis}" for axis, x in zip(axes, leaves) if axis is not None)
     suffix = "" if axis_size is None else f" and axis_size={axis_size}"
@@ -323,7 +324,7 @@ def _index(size: int) -> Array:
 
 
 class _PatternsError(Exception):
-    """A function returned containers."""
+    """Tells that a function returned containers."""
 
 
 def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -343,7 +344,7 @@ def placed(function: str, x: Array, position: int) -> Array:
 
 
 def spread_axes(function: str, name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:
-    """Return the axis for each leaf of a tree, given a tree of axes that is a prefix of it."""
+    """Return the axis for each leaf of a tree, from a tree of axes that is a prefix of it."""
     if axes is None or isinstance(axes, int):
         return [axes] * len(trees.leaves(tree))
     is_end = lambda x: x is None or isinstance(x, int)

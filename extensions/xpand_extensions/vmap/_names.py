@@ -1,8 +1,8 @@
-"""The names of mapped axes: the bound names inside a mapped function, and the properties of their axes.
+"""Names of mapped axes: the names bound inside a mapped function, and the properties of their axes.
 
 `axis_around` finds the axes of a library's own transformations, such as `jax.shard_map` and `jax.pmap`. All others are
-stored by thread, not in a context variable, which torch.compile doesn't trace. This makes no difference: a mapped
-function runs to its end in one thread, without switching to another task.
+stored by thread, not in a context variable, which torch.compile can't trace. Both are equivalent here: a mapped
+function runs to its end in one thread, without a switch to another task.
 """
 
 import threading
@@ -15,7 +15,7 @@ from xpand.extend import LibraryArray as Array, Namespace, describe, imported_li
 from .._dispatch import pluggable
 
 Name: TypeAlias = Hashable
-"""The name of a mapped axis: most often a string."""
+"""The name of a mapped axis, mostly a string."""
 
 Names: TypeAlias = Name | tuple[Name, ...]
 """One name, or several."""
@@ -26,13 +26,13 @@ class Axis(NamedTuple):
 
     size: int
     position: Callable[[], Array]
-    """Returns the position of the lane along the axis: an array of shape (), of int32, that is mapped."""
+    """Returns the position of the lane along the axis: an array of shape () and type int32, which is mapped."""
 
 
 class _Bound(threading.local):
     axes: Mapping[Name, Axis] = {}
     lookups = 0
-    """The number of look-ups of names."""
+    """The number of times that names were looked up."""
 
 
 _BOUND = _Bound()
@@ -40,7 +40,7 @@ _BOUND = _Bound()
 
 @contextmanager
 def bound(name: Name, axis: Axis) -> Iterator[None]:
-    """Bind a name within a block; it hides an outer axis of the same name."""
+    """Bind a name within a block. It hides an outer axis of the same name."""
     before = _BOUND.axes
     _BOUND.axes = {**before, name: axis}
     try:
@@ -65,7 +65,8 @@ def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Cal
     Args:
         step: Takes the carry.
         carry: The carry, also of finished lanes: a step from there may be undefined, but other lanes may use it.
-        safe: Returns the carry with safe values for finished lanes, used if no other lane uses theirs.
+        safe: Returns the carry with safe values for finished lanes. Used if the step looks up no names, so no lane uses
+        values of others.
     """
     before = _BOUND.lookups
     found = step(*safe())
@@ -93,7 +94,7 @@ def axis_of(function: str, name: Name) -> Axis:
 
 @pluggable
 def axis_around(name: Name, /, *, xp: Namespace | str | None = None) -> Axis | None:
-    """Find an axis of that name in a library's own transformations around the call; None where there is none."""
+    """Find an axis of this name in a library's own transformations around the call; None if there is none."""
     return axis_around.native_for(xp)(name, xp=xp)
 
 
@@ -110,7 +111,7 @@ def checked(function: str, name: Any) -> Name:
     """
     if isinstance(name, (int, tuple)) or name is None or not _is_hashable(name):
         raise TypeError(
-            f"{function}: axis_name must be a string, or another hashable value but integers, tuples and None, got "
+            f"{function}: axis_name must be a string, or another hashable value except integers, tuples and None, got "
             f"{describe(name)}"
         )
     known: Name = name
@@ -118,17 +119,17 @@ def checked(function: str, name: Any) -> Name:
 
 
 def several(function: str, names: Any) -> dict[Name, Axis]:
-    """Look up a name, or all of a tuple or list of names, in their order.
+    """Look up one name, or each of a tuple or list of names, in order.
 
     Raises:
-        TypeError: One can't be a name.
-        NameError: One is not bound.
-        ValueError: There are none, or one twice.
+        TypeError: A value can't be a name.
+        NameError: A name is not bound.
+        ValueError: There is no name, or a name is given twice.
     """
     given = tuple(names) if isinstance(names, (tuple, list)) else (names,)
     found = {name: axis_of(function, name) for name in (checked(function, each) for each in given)}
     if not given or len(found) < len(given):
-        raise ValueError(f"{function}: axis_name must name one axis or more, each once, got {names!r}")
+        raise ValueError(f"{function}: axis_name must name at least one axis, and each axis once, got {names!r}")
     return found
 
 

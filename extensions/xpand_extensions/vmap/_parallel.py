@@ -35,34 +35,35 @@ def pmap(
 ) -> Callable[..., Any]:
     """Map a function over an axis of its arguments, with each position on its own device.
 
-    The function is compiled as by `jit`, and mapped as by `vmap`; each call along the axis is a *replica*. There are at
-    most as many replicas as devices.
+    The function is compiled as by `jit` and mapped as by `vmap`. Each call along the axis is a *replica*. There can't
+    be more replicas than devices.
 
-    - On JAX replicas run in parallel. This is `jit` of `jax.shard_map`, cached for each signature of a call.
-    - Other libraries use one device, and so one replica, which runs as in `vmap`. For several GPUs, PyTorch has
+    - On JAX, replicas run in parallel. This is `jit` of `jax.shard_map`, cached for each signature of a call.
+    - Other libraries use one device and one replica, which runs as in `vmap`. For several GPUs, PyTorch has
       `torch.distributed`, which runs one process for each.
 
     Args:
-        function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers.
+        function: Takes trees of arrays and Python numbers, and static values; returns a tree of arrays and numbers.
         axis_name: The name of the mapped axis, as in `vmap`.
         in_axes: As in `vmap`.
-        out_axes: As in `vmap`, except that None takes a result from one replica, and does not check that all are equal.
-        static_broadcasted_argnums: The numbers of arguments that are static, as `static_argnums` of `jit`.
-        devices: The devices to use, one for each replica, each as `to_device` takes it. By default the first devices of
-            the kind on which the arrays lie.
-        backend: The kind of devices to use where `devices` is not given: "cpu", "gpu", or a platform's own name.
-        axis_size: The number of replicas; only checked, since one argument at least must be mapped over.
+        out_axes: As in `vmap`, except that None takes the result of one replica, without a check that all are equal.
+        static_broadcasted_argnums: The positions of static arguments, as `static_argnums` of `jit`.
+        devices: The devices to use, one for each replica, in a form that `to_device` accepts. By default: the first
+            devices of the arrays' kind.
+        backend: The kind of devices to use if `devices` is not given: "cpu", "gpu", or a platform's own name.
+        axis_size: The number of replicas. It is only checked, since at least one argument must be mapped.
         donate_argnums: As in `jit`.
 
     Returns:
-        A function of the same arguments, each with one more axis where it is mapped over, that returns what `function`
-        does with one more axis, distributed over the devices.
+        A function of the same arguments, with one more axis on those that are mapped. It returns the results of
+        `function` with one more axis, distributed over the devices.
 
     Raises:
-        TypeError: `function` is not callable, or an argument has the wrong type. By the function returned: leaves that
-            are neither arrays nor numbers.
-        ValueError: A wrong number of an argument. By the function returned: more replicas than devices, or a number of
-            `devices` other than that of replicas; no such kind of device; as `vmap`.
+        TypeError: `function` is not callable, or an argument has the wrong type. The returned function raises it if
+            leaves are neither arrays nor numbers.
+        ValueError: The position of an argument is wrong. The returned function raises it if there are more replicas
+            than devices, `devices` has another length than the number of replicas, or no such kind of device exists;
+            otherwise as `vmap`.
 
     Source: `jax.pmap`.
 
@@ -80,15 +81,17 @@ def pmap(
         raise TypeError(f"pmap: backend must be a string such as 'gpu', got {describe(backend)}")
     chosen = None if devices is None else tuple(devices)
     if chosen == ():
-        raise ValueError("pmap: devices must hold a device for each replica, got none; omit it to use those there are")
+        raise ValueError(
+            "pmap: devices must hold a device for each replica, got none; omit it to use the first devices"
+        )
     static = (
         (static_broadcasted_argnums,) if isinstance(static_broadcasted_argnums, int) else static_broadcasted_argnums
     )
     statics = Statics("pmap", function, tuple(static), None, "static_broadcasted_argnums")
     donated = statics.donated(donate_argnums if isinstance(donate_argnums, int) else tuple(donate_argnums))
-    # By signature, so that a call like one before costs its look-up.
+    # The programs by signature: a further call of a signature needs only a look-up.
     programs: dict[Any, Callable[..., Any]] = {}
-    of_arrays: dict[Any, Callable[..., Any]] = {}  # those for arrays alone, which need no flattening
+    of_arrays: dict[Any, Callable[..., Any]] = {}  # programs for arrays only, which need no flattening
 
     def program(
         args: tuple[Any, ...], traced: tuple[tuple[Any, ...], dict[str, Any]], values: tuple[Any, ...]
@@ -120,7 +123,7 @@ def pmap(
         if not kwargs and precision is None:
             try:
                 found = of_arrays.get(tuple([(type(x), x.shape, x.dtype) for x in args]))
-            except (AttributeError, TypeError):  # not all are arrays
+            except (AttributeError, TypeError):  # some are not arrays
                 found = None
             if found is not None:
                 return found(*args)
@@ -130,7 +133,7 @@ def pmap(
         try:
             key = structure, types, signature_of(values), precision
             found = programs.get(key)
-        except TypeError:  # a static value that cannot be hashed, about which `program` raises
+        except TypeError:  # a static value is not hashable: the check raises
             statics.check(values)
             raise
         if found is None:
@@ -154,13 +157,13 @@ def devices_of_replicas(
     like: Array | None = None,
     most: int | None = None,
 ) -> tuple[Device, ...]:
-    """Return the library's own device for each replica: those chosen, or the first of a kind.
+    """Return the library's own device for each replica: the given devices, or the first ones of a kind.
 
-    The kind is `backend`, or else that of the device of `like`, or of the default device. An implementation may use
-    fewer devices than there are: `most`.
+    The kind is `backend`; by default that of the device of `like`, or else of the default device. At most `most`
+    devices are used.
 
     Raises:
-        ValueError: There are not enough devices, or not one chosen for each replica.
+        ValueError: There are not enough devices, or not one device for each replica.
     """
     xp = library_under(xp)
     if devices is None:
@@ -181,14 +184,14 @@ def devices_of_replicas(
     if size > len(found):
         count = f"{len(found)} device" + "s" * (len(found) != 1)
         raise ValueError(
-            f"pmap: {size} replicas need as many devices, and {library_name(xp)} has {count} for them here; map over "
-            "at most as many, and over the rest with `vmap` inside"
+            f"pmap: {size} replicas need as many devices, and {library_name(xp)} has {count} here; map over "
+            "at most as many, and use `vmap` inside for the rest"
         )
     return tuple(found[:size])
 
 
 def _without(in_axes: Axes, count: int, values: tuple[Any, ...]) -> Axes:
-    """Take the entries of static arguments out of the axes of all arguments."""
+    """Remove the entries of static arguments from the axes of all arguments."""
     static = {key for key, *_ in values if isinstance(key, int)}
     if not static or not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
         return in_axes

@@ -1,4 +1,4 @@
-"""Functions of arrays with few axes made functions of arrays with any: NumPy's generalised universal functions."""
+"""Vectorization of functions of arrays with few axes: NumPy's generalised universal functions."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -13,7 +13,7 @@ from .._transforms import arrays_of
 from ._mapping import vmap
 
 Dimensions: TypeAlias = tuple[tuple[str, ...], ...]
-"""For each argument or result the names of its core dimensions."""
+"""The names of the core dimensions of each argument or result."""
 
 
 class Signature(NamedTuple):
@@ -35,22 +35,24 @@ def vectorize(
     """Extend a function of arrays with few axes to arrays with more axes, which broadcast, by `vmap`.
 
     Args:
-        function: Takes arrays with the core dimensions alone, and returns one, or a tuple.
-        excluded: The positions of positional and the names of keyword arguments that are passed on as they are.
-        signature: The core dimensions of arguments and results: "(m,n),(n)->(m)". They are the last axes; those with
-            one name have one size. By default, there are none, and results have any shape.
+        function: Takes arrays with only the core dimensions, and returns one array or a tuple.
+        excluded: The positions of positional arguments, and the names of keyword arguments, that are passed on
+        unchanged.
+        signature: The core dimensions of arguments and results: "(m,n),(n)->(m)". They are the last axes. Dimensions of
+            the same name have one size. By default, arguments have none, and results have any shape.
 
     Returns:
-        A function of as many arguments, with axes before the core dimensions, the loop dimensions, which broadcast.
-        The results have them first. Keyword arguments, and positional ones that are None, are passed on as they are.
+        A function of the same arguments. They may have further axes before the core dimensions, the loop dimensions,
+        which broadcast. The results start with the loop dimensions. Keyword arguments, and positional ones that are
+        None, are passed on unchanged.
 
     Raises:
-        TypeError: `function` can't be called, or an excluded argument is neither a position nor a name. By the function
-            returned: the number of arguments or of results is not that of the signature; arguments that are not arrays;
-            or (`UnsupportedError`) a library that can't map.
-        ValueError: An invalid signature, or a negative position. By the function returned: an argument with too few
-            axes, sizes that differ for one core dimension, loop dimensions that don't broadcast, or results of other
-            core dimensions than the signature's.
+        TypeError: `function` can't be called, or an excluded argument is neither a position nor a name. The returned
+            function raises it if the number of arguments or results differs from the signature, or arguments are not
+            arrays; or (`UnsupportedError`) if the library has no `vmap`.
+        ValueError: The signature is invalid, or a position is negative. The returned function raises it if an argument
+            has too few axes, one core dimension has several sizes, loop dimensions don't broadcast, or results have
+            other core dimensions than in the signature.
 
     Source: `jax.numpy.vectorize`, `numpy.vectorize`; NumPy's generalised universal function API.
 
@@ -95,7 +97,7 @@ def _arrays(args: Sequence[Any], own: Iterable[int]) -> list[Array]:
 
 
 def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[int]) -> Any:
-    """Map a function over all loop dimensions; an array isn't repeated along those that it has of size one."""
+    """Map a function over all loop dimensions. Arrays are not repeated along loop dimensions of size one."""
     loops = [tuple(x.shape[: x.ndim - n]) for x, n in zip(arrays, core)]
     shape = checks.broadcast_shapes("vectorize", **{f"argument {i}": loop for i, loop in enumerate(loops)})
     included = [_mapped_axes(loop, shape) for loop in loops]
@@ -105,7 +107,7 @@ def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[in
 
 
 def _mapped_axes(loop: Sequence[int], shape: Sequence[int]) -> set[int]:
-    """Return for each axis of a broadcast shape whether an array of another shape is not repeated along it."""
+    """Return the axes of a broadcast shape along which an array with the loop dimensions `loop` is not repeated."""
     first = len(shape) - len(loop)
     return {first + i for i, size in enumerate(loop) if size == shape[first + i]}
 
@@ -118,7 +120,7 @@ def _without(x: Array, loop: Sequence[int], shape: Sequence[int], included: set[
 
 
 def _positions(excluded: Collection[int | str]) -> frozenset[int]:
-    """Check the excluded arguments; return their positions. Keyword arguments are passed on anyway."""
+    """Check the excluded arguments, and return their positions. Keyword arguments are always passed on."""
     if isinstance(excluded, str) or not isinstance(excluded, Collection):
         raise TypeError(f"vectorize: excluded must be a set of positions and names, got {excluded!r}")
     for each in excluded:
@@ -146,7 +148,7 @@ def _parsed(signature: str) -> Signature:
 
 
 def _dimensions(core: Signature | None, args: Sequence[Any], excluded: frozenset[int]) -> dict[int, tuple[str, ...]]:
-    """Give each argument that is mapped, by its position, its core dimensions."""
+    """Return the core dimensions of each mapped argument, by its position."""
     included = [i for i in range(len(args)) if i not in excluded]
     inputs: Dimensions = ((),) * len(included) if core is None else core.inputs
     if core is not None and len(included) != len(inputs):
@@ -159,10 +161,10 @@ def _dimensions(core: Signature | None, args: Sequence[Any], excluded: frozenset
         if names and args[i] is None:
             raise ValueError(
                 f"vectorize: argument {i} is None, and must have the core dimensions ({','.join(names)}); pass an "
-                "array, or exclude it and leave it out of the signature"
+                "array, or exclude it and remove it from the signature"
             )
     if not found:
-        raise TypeError("vectorize: takes one array or more among the positional arguments that are not excluded")
+        raise TypeError("vectorize: at least one positional argument that is not excluded must be an array")
     return found
 
 
@@ -183,7 +185,7 @@ def _core_sizes(dimensions: dict[int, tuple[str, ...]], arrays: Sequence[Array])
 
 
 def _check_results(result: Any, core: Signature, sizes: dict[str, int]) -> None:
-    """Check that results have the core dimensions of the signature; new ones get the sizes found."""
+    """Check that results have the core dimensions of the signature. Dimensions not in `sizes` may have any size."""
     dimensions = core.outputs
     if len(dimensions) > 1 and not isinstance(result, (tuple, list)):
         raise TypeError(
