@@ -84,6 +84,8 @@ class ConvergenceError(RuntimeError):
     SINGULAR
     """
 
+    __module__ = "xpand_extensions.linear_solve"  # where users import it from: tracebacks show this name
+
     def __init__(self, message: str, result: Any) -> None:
         """Store the message and the result."""
         super().__init__(message)

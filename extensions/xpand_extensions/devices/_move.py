@@ -21,6 +21,8 @@ _UNITS: Final = "KMGTPE"
 class DeviceMemoryError(MemoryError):
     """A device has too little memory for a new array."""
 
+    __module__ = "xpand_extensions.devices"  # where users import it from: tracebacks show this name
+
     def __init__(self, message: str, requested: int | None = None, free: int | None = None) -> None:
         """Keep the bytes that were requested and those that were free; None if unknown."""
         super().__init__(message)

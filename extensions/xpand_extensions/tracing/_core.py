@@ -39,13 +39,19 @@ class _Located(Exception):
 class TracedError(_Located, TypeError):
     """The value of an abstract traced array was needed."""
 
+    __module__ = "xpand_extensions.tracing"  # where users import it from: tracebacks show this name
+
 
 class LeakedArrayError(_Located, RuntimeError):
     """A traced array was used after the transformation that made it has finished."""
 
+    __module__ = "xpand_extensions.tracing"  # where users import it from: tracebacks show this name
+
 
 class NonlinearError(_Located, TypeError):
     """A function that must be linear is not."""
+
+    __module__ = "xpand_extensions.tracing"  # where users import it from: tracebacks show this name
 
 
 class Aval:

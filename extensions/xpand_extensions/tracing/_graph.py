@@ -75,6 +75,8 @@ def of_graphs(function: F) -> F:
 class GraphError(ValueError):
     """A graph that isn't well-formed."""
 
+    __module__ = "xpand_extensions.tracing"  # where users import it from: tracebacks show this name
+
 
 def described(op: Op, inputs: Sequence[Any], constants: Iterable[tuple[Variable, Any]]) -> list[Any]:
     """Return the abstract inputs of an operation; constants with their values where it is decomposed.
