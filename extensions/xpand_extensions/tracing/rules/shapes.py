@@ -44,7 +44,7 @@ def _repeat(xp: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
     if not hasattr(repeats, "dtype"):
         spread = xp.broadcast_to(xp.reshape(x, (*before, size, 1, *after)), (*before, size, repeats, *after))
         return xp.reshape(spread, (*before, size * repeats, *after))
-    if isinstance(repeats, TracedArray) and not is_concrete(repeats):
+    if not is_concrete(repeats) and isinstance(repeats, TracedArray):
         raise TypeError(
             "repeat: the size of the result depends on the values of repeats, which aren't known under "
             f"{repeats._trace.what}; use `xpand_extensions.indexing.repeat` with total_repeat_length"
