@@ -171,7 +171,7 @@ def test_memory_of_another_kind_is_jaxs_own(able: Library) -> None:
             offload_dst="pinned_host",
         ),
     ):
-        with pytest.raises(xpand.UnsupportedError, match="JAX alone has several kinds of memory"):
+        with pytest.raises(xpand.UnsupportedError, match="only JAX has several kinds of memory"):
             checkpoint(lambda x: x, policy=policy)(x)
 
 

@@ -1,7 +1,8 @@
-"""Derivatives of functions of trees of arrays: JAX's names, arguments and conventions, on every library that has them.
+"""Derivatives of functions of trees of arrays, with JAX's names, arguments and conventions, on every library that has
+them.
 
-The library is that of the arrays of a call. A function may take and return arrays, Python numbers, and trees of such.
-The gradient of a real function of complex numbers is JAX's: its conjugate is the direction of steepest ascent.
+The arrays of a call select the library. A function may take and return arrays, Python numbers, and trees of these. The
+gradient of a real function of complex numbers is JAX's: its conjugate is the direction of steepest ascent.
 """
 
 from typing import TYPE_CHECKING
@@ -45,5 +46,5 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = elsewhere(__name__)

@@ -1,4 +1,4 @@
-"""Arguments of gradients and Jacobians: selection of the differentiated ones, and checks of their data types."""
+"""Arguments of gradients and Jacobians: selection of the differentiated ones, and checks of data types."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,27 +14,27 @@ from .._transforms_patterns import Patterned, in_namespace_of
 
 
 class Floating:
-    """Wrap a function of trees as a function of floating-point arrays; its integer results become auxiliary data."""
+    """A function of floating-point arrays, made from a function of trees. Integer results become auxiliary data."""
 
     def __init__(self, name: str, function: Callable[..., Any], primals: trees.Tree, has_aux: bool) -> None:
-        """Take the function and all its arguments, for the transformation `name`."""
+        """Store the function and all its arguments, for the transformation `name`."""
         self.leaves, self.structure = values_of(name, "primals", primals)
         self.flat = Flat(name, function, self.structure, has_aux)
         self._positions = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
         self._is_floating: list[bool] = []
 
     def chosen(self, arrays: Sequence[Any]) -> list[Any]:
-        """Select the values that belong to arguments of floating-point data types."""
+        """Select the values for arguments of floating-point data types."""
         return [arrays[i] for i in self._positions]
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Call the function; return the floating-point outputs, and the other results."""
+        """Call the function. Return the floating-point outputs, and the other results."""
         outs, aux = self.flat(*replaced(self.leaves, self._positions, arrays))
         self._is_floating = [is_floating(array_namespace(x), x) for x in outs]
         return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
 
     def finished(self, outs: Sequence[Array], aux: Sequence[Array]) -> tuple[list[Array], tuple[Any, ...]]:
-        """Return the arrays of the output of a call, and in a tuple the auxiliary data if there is any."""
+        """Return the arrays of the output of a call, and a tuple with the auxiliary data if there is any."""
         count = self._is_floating.count(False)
         floating, others = iter(outs), iter(aux[:count])
         aux = self.flat.take_patterns(aux[count:])
@@ -48,13 +48,13 @@ class Floating:
         return [(structure, tuple(map(ArraySpec.of, arrays))) for structure, arrays in sides]
 
     def derivatives(self, outs: Sequence[Array], found: Sequence[Array]) -> list[Array]:
-        """List the derivatives of all outputs: those found, and zeros for integers."""
+        """List the derivatives of all outputs: the given ones, and zeros for integers."""
         given = iter(found)
         return [next(given) if each else ArraySpec.of(x).zeros() for x, each in zip(outs, self._is_floating)]
 
 
 class Chosen:
-    """The differentiated arguments of a call as arrays, and the function of the floating-point ones alone."""
+    """The differentiated arguments of a call as arrays, and the function of the floating-point ones."""
 
     def __init__(
         self,
@@ -67,13 +67,14 @@ class Chosen:
         has_aux: bool,
         allow_int: bool,
     ) -> None:
-        """Take the arguments with given numbers, for the transformation `name`; the others are constants."""
+        """Select the arguments at the positions `numbers`, for the transformation `name`; the others are constants."""
         positions = positions_of(name, numbers, len(args))
         chosen = tuple(args[position] for position in positions)
         self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
-        # Not a method of this object: a cycle of references would keep the arguments alive until garbage collection.
+        # Do not use a method of this object: a cycle of references would keep the arguments alive until garbage
+        # collection.
         self.flat = Flat(name, partial(_called, function, args, kwargs, positions), self.structure, has_aux)
         self._positions = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
 
@@ -84,17 +85,18 @@ class Chosen:
 
     @property
     def arrays(self) -> list[Array]:
-        """The arrays that have derivatives."""
+        """The differentiated arrays."""
         return [self.leaves[i] for i in self._positions]
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Call the function with other arrays in place of these."""
+        """Call the function with other arrays in place of the differentiated ones."""
         return self.flat(*replaced(self.leaves, self._positions, arrays))
 
     def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
-        """Make a tree like the arguments of derivatives whose first axes are those of a result of a shape.
+        """Make a tree like the arguments from derivatives of a result: their first axes are its axes, of the given
+        shape.
 
-        Those of integers are zeros of their own data types.
+        Derivatives of integers are zeros of their own data types.
         """
         found = {i: _of_one_kind(x, self.leaves[i]) for i, x in zip(self._positions, derivatives)}
         for i, x in enumerate(self.leaves):
@@ -108,7 +110,7 @@ class Chosen:
 
 
 def replaced(leaves: Sequence[Array], positions: Sequence[int], arrays: Sequence[Array]) -> list[Array]:
-    """Replace the arrays at some positions; the others are brought into their namespace."""
+    """Replace the arrays at some positions, and convert the others to the namespace of the new ones."""
     given = list(leaves)
     for i, x in zip(positions, arrays):
         given[i] = x
@@ -116,7 +118,7 @@ def replaced(leaves: Sequence[Array], positions: Sequence[int], arrays: Sequence
 
 
 def _of_one_kind(x: Array, like: Array) -> Array:
-    """Return the derivative of a number as an array like it: NumPy's operations return scalars, too."""
+    """Convert the derivative of a number to an array: NumPy's operations return scalars, too."""
     return x if type(x) is type(like) or x.shape != () else array_namespace(x).asarray(x)
 
 
@@ -133,16 +135,16 @@ def _called(
 
 
 def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums") -> tuple[int, ...]:
-    """Check and list numbers of arguments."""
+    """Check and list positions of arguments."""
     given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     return tuple(checks.integer(name, argument, number) for number in given)
 
 
 def positions_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "argnums") -> list[int]:
-    """Return the positions of a call's arguments for numbers that may be negative, counted from the end.
+    """Convert positions of arguments that may be negative, counted from the end, to nonnegative positions.
 
     Raises:
-        ValueError: There is no such argument, or it is named twice.
+        ValueError: There is no such argument, or it is given twice.
     """
     for number in numbers:
         if not -count <= number < count:
@@ -152,7 +154,7 @@ def positions_of(name: str, numbers: tuple[int, ...], count: int, argument: str 
             )
     positions = [number % count for number in numbers]
     if len(set(positions)) < len(positions):
-        raise ValueError(f"{name}: {argument}={numbers} names an argument twice")
+        raise ValueError(f"{name}: {argument}={numbers} gives an argument twice")
     return positions
 
 
@@ -171,7 +173,7 @@ def check_scalar(name: str, flat: Flat, outs: Sequence[Array], holomorphic: bool
 
 
 def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real: bool) -> None:
-    """Check that an array is complex if the function is holomorphic, or otherwise real where it must be."""
+    """Check that an array is complex if the function is holomorphic, and otherwise that it is real if needed."""
     xp = array_namespace(x)
     if holomorphic and checks.kind(xp, x.dtype) != "complex":
         raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")
@@ -179,7 +181,7 @@ def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real:
         if not is_floating(xp, x):
             remedy = "convert it with `xp.astype`"
         elif what == "the output":
-            remedy = "take its real part, or say holomorphic=True"
+            remedy = "take its real part, or pass holomorphic=True"
         else:
-            remedy = "take the real and the imaginary part as two, use `jacrev`, or say holomorphic=True"
+            remedy = "take the real and the imaginary part as two, use `jacrev`, or pass holomorphic=True"
         raise TypeError(f"{name}: {what} must be real, got {x.dtype}; {remedy}")

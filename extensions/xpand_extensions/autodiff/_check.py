@@ -1,4 +1,4 @@
-"""Check derivatives against differences of values."""
+"""Checks of derivatives against differences of values."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,22 +26,23 @@ def check_grads(
 ) -> None:
     """Check the derivatives of a function against differences of its values, along random directions.
 
-    Forward mode is compared with the differences; reverse mode with them through the product of its result and the
-    direction. The directions are the same in every call.
+    Forward mode is compared with the differences. For reverse mode, the product of its result and the direction is
+    compared with them. Every call uses the same directions.
 
     Args:
         f: Takes trees of floating-point arrays and returns one.
         args: The arguments at which to check: a tuple or a list of trees.
-        order: How often to differentiate. For 2, the derivatives are checked like `f`, in all modes.
+        order: The maximum order of derivatives. With 2, the derivatives are checked like `f`, in all modes.
         modes: "fwd", "rev", or both.
-        atol: The absolute tolerance. None: a default for the coarsest data type of the arguments, 1e-6 for float64.
+        atol: The absolute tolerance. None: the default for the least precise data type of the arguments, 1e-6 for
+        float64.
         rtol: The relative tolerance. None: as `atol`.
-        eps: The step of the differences, which are of fourth order. None: the fifth root of the data type's precision.
+        eps: The step of the differences, which have fourth order. None: the fifth root of the data type's precision.
 
     Raises:
-        AssertionError: Derivatives differ: names the mode, the leaf, what was expected and what was found.
-        TypeError: Arguments that are not floating-point arrays.
-        ValueError: An unknown mode, or an order below 1.
+        AssertionError: Derivatives differ. The message has the mode, the leaf, and both values.
+        TypeError: Arguments are not floating-point arrays.
+        ValueError: A mode is unknown, or the order is below 1.
 
     Source: `jax.test_util.check_grads`.
 
@@ -74,12 +75,12 @@ class _Check:
 
     def __init__(self, modes: tuple[str, ...], atol: float, rtol: float, eps: float) -> None:
         self.modes, self.atol, self.rtol, self.eps = modes, atol, rtol, eps
-        from random import Random  # slow to import
+        from random import Random  # this import is slow
 
         self.random = Random(0)
 
     def run(self, f: Function, args: tuple[Any, ...], order: int, path: str) -> None:
-        """Check a function, and its derivatives up to an order."""
+        """Check a function and its derivatives up to an order."""
         direction = self.direction(args)
         differences = self.differences(f, args, direction)
         if "fwd" in self.modes:
@@ -98,7 +99,7 @@ class _Check:
                 self.run(lambda *xs: vjp(f, *xs)[1](weights), args, order - 1, here)
 
     def direction(self, tree: trees.Tree) -> trees.Tree:
-        """Make a tree of random numbers like another tree, with zeros in place of integers."""
+        """Make a tree of random numbers like another tree, with zeros for integers."""
 
         def random(x: Any) -> Array:
             xp = array_namespace(x)
@@ -117,7 +118,7 @@ class _Check:
         return trees.unflatten(structure, [random(x) for x in leaves])
 
     def differences(self, f: Function, args: tuple[Any, ...], direction: tuple[Any, ...]) -> trees.Tree:
-        """Take the central differences of fourth order along a direction."""
+        """Compute the central differences of fourth order along a direction."""
 
         def at(steps: int) -> trees.Tree:
             return f(*_map(lambda x, t: x + t * (steps * self.eps), args, direction))
@@ -142,16 +143,16 @@ class _Check:
                 )
 
     def compare_numbers(self, path: str, expected: float, found: float) -> None:
-        """Compare the products of forward mode with those of reverse mode."""
+        """Compare products by forward mode with products by reverse mode."""
         if not abs(found - expected) <= self.atol + self.rtol * abs(expected):
             raise AssertionError(
-                f"check_grads: {path}: the product of the differences and random weights of the output is {expected}, "
-                f"that of the direction and the weights pulled back {found}"
+                f"check_grads: {path}: the differences times random weights of the output are {expected}, "
+                f"the direction times the weights pulled back is {found}"
             )
 
 
 def _map(function: Callable[..., Array], tree: trees.Tree, *rest: trees.Tree) -> trees.Tree:
-    """Map over floating-point arrays; leave others unchanged."""
+    """Map a function over floating-point arrays; leave others unchanged."""
 
     def of_floating(x: Any, *others: Any) -> Any:
         if not checks.is_array(x):
@@ -167,7 +168,7 @@ def _floating(tree: trees.Tree) -> list[Array]:
 
 
 def _product(a: trees.Tree, b: trees.Tree) -> float:
-    """Sum the products of all elements as real numbers, which must agree between forward and reverse mode."""
+    """Sum the products of all elements as real numbers. Forward and reverse mode must agree in this sum."""
     total = 0.0
     for x, y in zip(trees.leaves(a), trees.leaves(b)):
         xp = array_namespace(x)

@@ -1,4 +1,4 @@
-"""Functions whose intermediate values are recomputed for the derivative instead of being saved."""
+"""Functions that recompute intermediate values for the derivative instead of saving them."""
 
 from collections.abc import Sequence
 from functools import wraps
@@ -26,28 +26,29 @@ def checkpoint(
     policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Function:
-    """Return a function that saves only its arguments for reverse mode, and recomputes the intermediate values.
+    """Return a function that saves only its arguments for reverse mode, and recomputes intermediate values.
 
     Args:
-        function: Takes trees of arrays and numbers and returns one. Captured arrays are differentiated too.
-        prevent_cse: Whether to prevent a compiler from merging the two computations; only JAX needs that, and not in
+        function: Takes trees of arrays and numbers and returns one. Captured arrays are differentiated, too.
+        prevent_cse: Whether to prevent a compiler from merging the two computations. Only JAX needs this, but not in
             the body of a `scan`.
-        policy: Which values to save in addition to the arguments: one of `checkpoint_policies`, or such a function of
-            operations. None: no others. It changes memory and time, not values. PyTorch recomputes all values, unless
-            the policy is `everything_saveable`.
-        static_argnums: The numbers of arguments of any type that are used by the function's Python code alone. Python
-            numbers among the other arguments are weakly typed.
+        policy: Which values to save besides the arguments: one of `checkpoint_policies`, or a function like these.
+            None: no other values. A policy changes memory and time, but not values. PyTorch recomputes all values,
+            unless the policy is `everything_saveable`.
+        static_argnums: The positions of arguments of any type that only the function's Python code uses. Python numbers
+            among the other arguments are weakly typed.
 
     Returns:
         A function of the same arguments, with the same values and derivatives. Reverse mode evaluates it about once
-        more, and saves its arguments instead of all intermediate values. If checkpoints are nested, the memory is that
-        of the largest part.
+        more, and saves its arguments instead of all intermediate values. Nested checkpoints need the memory of the
+        largest part.
 
     Raises:
-        TypeError: A policy that is not a function; by the function returned: arguments that are neither arrays nor
-            numbers, nor static.
-        UnsupportedError: By the function returned: a policy that moves values to another memory, which only JAX has.
-        ValueError: By the function returned: `static_argnums` names an argument that isn't there.
+        TypeError: The policy is not a function. The returned function raises it if arguments are neither arrays,
+            numbers nor static.
+        UnsupportedError: The returned function raises it for a policy that moves values to another memory, on libraries
+        other than JAX.
+        ValueError: The returned function raises it if it has no argument for a position in `static_argnums`.
 
     Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.
 
@@ -80,12 +81,12 @@ def checkpoint(
             for position, value in constants:
                 given.insert(position, value)
             found, of_result = trees.flatten(users[0](*given, **(named[0] if named else {})))
-            if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            if not result:  # only once: PyTorch's compiler forbids a change in a second call
                 result.append(of_result)
             like = next((x for x in (*found, *xs) if checks.is_array(x)), None)
             return tuple(as_array("checkpoint: the function returned", x, like) for x in found)
 
-        # Without arrays nothing can be dropped: captured arrays are saved anyway.
+        # Without arrays there is nothing to recompute: captured arrays are saved anyway.
         flat = OfArrays(of_arrays, function)
         native = checkpoint.native(*leaves)(flat, prevent_cse=prevent_cse, policy=policy) if leaves else flat
         outs = native(*leaves)
@@ -96,7 +97,7 @@ def checkpoint(
 
 @pluggable
 def checkpoint_name(x: trees.Tree, /, name: str) -> trees.Tree:
-    """Name a value, so that a policy of `checkpoint` can decide whether to save it.
+    """Name a value, so that a policy of `checkpoint` can select it.
 
     Args:
         x: A tree of arrays, of any library.

@@ -1,4 +1,4 @@
-"""Functions that return their own rule, and closure conversion."""
+"""Functions that return their own derivative, and closure conversion."""
 
 from functools import wraps
 from typing import Any
@@ -16,21 +16,22 @@ from ._rules import custom_vjp
 
 
 def custom_gradient(function: Function, /) -> Function:
-    """Give a function its own derivative for reverse mode, which it returns: a decorator.
+    """Give a function a custom derivative for reverse mode, which it returns with its output: a decorator.
 
     Args:
-        function: Takes trees of arrays and returns a pair: the output, and a function that takes a tree like the output
-            and returns a tuple with a tree like each argument, or one tree for a single argument. It may use values
-            that the function has computed.
+        function: Takes trees of arrays and returns a pair: the output, and its pullback. The pullback takes a tree like
+            the output and returns a tuple with a tree like each argument, or one tree for a single argument. It may use
+            values that the function has computed.
 
     Returns:
         A function of the same arguments that returns the output. It has no forward mode.
 
     Raises:
-        TypeError: By the function returned: `function` returns no pair, or the derivative isn't like the arguments.
+        TypeError: The returned function raises it if `function` returns no pair, or the derivative is not like the
+        arguments.
 
-    A derivative evaluates the function once more, while JAX saves the values that its rule uses. Use `custom_vjp` to
-    choose the saved values.
+    A derivative evaluates the function once more; JAX instead saves the values that the pullback uses. Use `custom_vjp`
+    to choose the saved values.
 
     Source: `jax.custom_gradient`.
 
@@ -66,22 +67,22 @@ def custom_gradient(function: Function, /) -> Function:
 @clean_tracebacks
 @pluggable
 def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[Function, list[Array]]:
-    """Turn the captured arrays of a function that are differentiated into arguments.
+    """Convert captured arrays of a function that are differentiated to arguments.
 
     Use it for a function that is passed to another one with a custom rule, such as a solver with `custom_vjp`: there,
-    arguments have derivatives, but captured arrays have none.
+    only arguments have derivatives.
 
     Args:
         function: Takes trees of arrays and returns one.
-        *example_args: Arguments for it: trees of arrays. On JAX and on traced arrays it is traced with them, so that it
-            can be called with other arrays of these shapes and data types alone.
+        *example_args: Arguments of the function: trees of arrays. On JAX and on traced arrays, the function is traced
+            with them. It can then only be called with arrays of these shapes and data types.
 
     Returns:
-        A function, and a list of arrays. The function takes the arguments and then these arrays, or others like them.
-        Integers, and arrays that no transformation traces, remain captured.
+        A function, and a list of arrays. The function takes the arguments followed by these arrays, or others like
+        them. Integers, and arrays that no transformation traces, remain captured.
 
     Raises:
-        TypeError: Arguments that are not arrays; by the function returned, arguments of another structure.
+        TypeError: Arguments are not arrays. The returned function raises it for arguments of another structure.
 
     Source: `jax.closure_convert`.
 
@@ -111,7 +112,7 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
         if len(args) != count + len(captured) or not same_structure(of_args, structure):
             raise TypeError(
                 f"closure_convert: takes {count} arguments like the example_args and the {len(captured)} arrays that "
-                f"came with the function, got {trees.structure(args)}"
+                f"were returned with the function, got {trees.structure(args)}"
             )
         arrays = [as_array("closure_convert: the arguments hold", x, like) for x, like in zip(given, specs)]
         outs = native(*arrays, *args[count:])

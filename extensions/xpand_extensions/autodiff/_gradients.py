@@ -28,20 +28,20 @@ def grad(
 
     Args:
         function: Takes trees of arrays and returns an array of shape (), or a Python number.
-        argnums: Which of its positional arguments to differentiate with respect to: trees of floating-point arrays.
-        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
-        holomorphic: A promise that the function is holomorphic: arguments and output are then complex.
-        allow_int: Whether the arguments may hold integers and booleans. Their gradients are zeros of their own data
-            types instead of JAX's `float0`, which other libraries don't have.
+        argnums: The positions of the arguments to differentiate with respect to: trees of floating-point arrays.
+        has_aux: Whether the function returns a pair: the output, and auxiliary data that is not differentiated.
+        holomorphic: Whether the function is holomorphic. Arguments and output must then be complex.
+        allow_int: Whether the arguments may contain integers and booleans. Their gradients are zeros of their own data
+            types. JAX's are of type `float0`, which other libraries don't have.
 
     Returns:
-        A function of the same arguments that returns a tree like the argument, or a tuple of several where `argnums`
-        names several; with `has_aux` a pair of that and the auxiliary data.
+        A function of the same arguments that returns a tree like the argument, or a tuple of trees if `argnums` has
+        several positions. With `has_aux`, it returns a pair of the gradient and the auxiliary data.
 
     Raises:
-        TypeError: By the function returned: arguments that are not floating-point, or an output that is not a real
-            number (complex with `holomorphic`); or (`UnsupportedError`) a library without derivatives.
-        ValueError: By the function returned: `argnums` that the call has no arguments for.
+        TypeError: The returned function raises it if arguments are not floating-point or the output is not a real
+            number (complex with `holomorphic`); or (`UnsupportedError`) if the library has no derivatives.
+        ValueError: The returned function raises it if it has no argument for a position in `argnums`.
 
     Source: `jax.grad`.
 
@@ -70,7 +70,7 @@ def value_and_grad(
 ) -> Function:
     """Return a function that computes the value of a scalar function and its gradient.
 
-    Arguments and errors are those of `grad`.
+    Arguments and errors are as in `grad`.
 
     Returns:
         A function of the same arguments that returns a pair: the function's result, and the gradient.
@@ -137,7 +137,7 @@ def _value_and_grad(
 
 
 def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], Sequence[Array]]:
-    """Call a function at its chosen arguments: return the results, the pullback and the auxiliary data."""
+    """Call a function at its chosen arguments. Return the results, the pullback and the auxiliary data."""
     arrays = chosen.arrays
     if not arrays:
         outs, aux = chosen()
@@ -154,7 +154,8 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Function:
-    """Return a function that computes the Jacobian of a function by reverse mode, for fewer outputs than arguments.
+    """Return a function that computes the Jacobian by reverse mode, which suits functions with fewer outputs than
+    arguments.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -164,11 +165,11 @@ def jacrev(
         allow_int: As in `grad`.
 
     Returns:
-        A function of the same arguments that returns a tree like the output; in place of each array of it, a tree
-        like the argument (a tuple of such for several), whose arrays have the output's axes before their own.
+        A function of the same arguments that returns a tree like the output. Each array of the output is replaced by a
+        tree like the argument (or a tuple of trees), whose arrays have the axes of the output before their own.
 
     Raises:
-        TypeError, ValueError: As `grad`, except that the output has any shape.
+        TypeError, ValueError: As `grad`, except that the output may have any shape.
 
     Source: `jax.jacrev`.
 
@@ -184,10 +185,11 @@ def jacrev(
 def jacfwd(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Return a function that computes the Jacobian of a function by forward mode, for fewer arguments than outputs.
+    """Return a function that computes the Jacobian by forward mode, which suits functions with fewer arguments than
+    outputs.
 
-    Arguments, results and errors are those of `jacrev`, without `allow_int`; but without `holomorphic` only the
-    arguments must be real, and the output may be complex.
+    Arguments, results and errors are as in `jacrev`, without `allow_int`. Without `holomorphic`, only the arguments
+    must be real; the output may be complex.
 
     Source: `jax.jacfwd`.
 
@@ -203,9 +205,9 @@ def jacfwd(
 def hessian(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Return a function that computes the Hessian of a function, by forward over reverse mode.
+    """Return a function that computes the Hessian by forward over reverse mode.
 
-    Arguments and errors are those of `jacrev`, without `allow_int`; without `holomorphic` the arguments must be real,
+    Arguments and errors are as in `jacrev`, without `allow_int`. Without `holomorphic`, the arguments must be real,
     too.
 
     Returns:
@@ -252,7 +254,7 @@ def _jacobian(
 
 
 def _by_rows(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
-    """Pull back each element of each output; return for each output the derivatives with respect to each argument."""
+    """Pull back each element of each output. Return the derivatives with respect to each argument, by output."""
     outs, pull, aux = pullback(chosen)
     if not chosen.arrays:
         return outs, [[] for _ in outs], aux
@@ -300,9 +302,7 @@ def _units(x: Array) -> Array:
     xp = array_namespace(x)
     size = math.prod(x.shape)
     found = xp.eye(size, dtype=x.dtype, device=checks.device_of(x))
-    if type(x) is not type(found) and isinstance(
-        x, type(found)
-    ):  # made from `x`, so that it is distributed where `x` is
+    if type(x) is not type(found) and isinstance(x, type(found)):  # made from `x`, so it is distributed like `x`
         numbers = xp.cumulative_sum(xp.ones_like(xp.reshape(x, (-1,)), dtype=xp.int64))
         found = xp.astype(numbers[:, None] == numbers[None, :], x.dtype)
     return xp.reshape(found, (size, *x.shape))

@@ -1,8 +1,8 @@
 """Derivatives of the solutions of equations by the implicit function theorem, for all libraries.
 
-A linear system `A(p) x = b` and a root `f(x, p) = 0` have one derivative. With `x` held constant, the tangent of
-`b - A(p) x`, or of `-f(x, p)`, is the right-hand side of a linear system for the tangent of `x`: of `A` itself, or of
-the Jacobian of `f`. Libraries differ in how they apply an operation with such a derivative.
+A linear system `A(p) x = b` and a root `f(x, p) = 0` share one rule. With `x` held constant, the tangent of `b - A(p)
+x`, or of `-f(x, p)`, is the right-hand side of a linear system for the tangent of `x`. Its matrix is `A` itself, or the
+Jacobian of `f`. Libraries differ in how they apply an operation with such a derivative.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from xpand.extend import Array
 Arrays: TypeAlias = tuple[Array, ...]
 Function: TypeAlias = Callable[..., Arrays]
 Change: TypeAlias = Callable[[Function, Sequence[Any]], Function]
-"""Returns another form of a function, of arrays like some in a tuple and of further arguments."""
+"""Takes a function and specs of the arrays of its first argument, a tuple; returns the function in another form."""
 
 
 class Calculus(NamedTuple):
@@ -22,22 +22,24 @@ class Calculus(NamedTuple):
     linearize: Callable[[Function, Arrays], Function]
     """Takes a function and its arguments; returns its derivative, a function of tangents."""
     transpose: Callable[[Function, Sequence[Any], bool], Function]
-    """Takes a linear function, types like its arguments, and whether to check that it is linear, also where that takes
-    longer than the transpose; returns its transpose."""
+    """Takes a linear function, specs of its arguments, and whether to check that it is linear even if the check takes
+    longer than the transpose; returns the transpose.
+    """
     wrap: Callable[[Array], Array]
-    """Prepares an array for functions that may also get traced ones."""
+    """Prepares an array for functions that may also take traced ones."""
 
 
 class LinearSystem:
-    """A linear system: functions of the arrays of a solution, or of a right-hand side, and of further arguments.
+    """A linear system: functions of the arrays of a solution or of a right-hand side, and of further arguments.
 
-    Those that solve may return more arrays after those of the solution, whose number `size` holds once it is known.
+    Solvers may return more arrays after those of the solution. `size` holds the number of arrays of the solution, once
+    it is known.
     """
 
     __slots__ = ("calculus", "function", "results", "rows", "size", "solve", "symmetric", "transpose_solve")
     name: ClassVar[str] = "custom_linear_solve"
     in_first: ClassVar[bool] = True
-    """Whether the solution depends on the first arrays, those of a right-hand side."""
+    """Whether the solution depends on the first arrays, the right-hand side."""
 
     def __init__(
         self,
@@ -49,28 +51,28 @@ class LinearSystem:
         rows: Sequence[Any],
         size: list[int],
     ) -> None:
-        """Take the functions; `rows` are types like those of a right-hand side."""
+        """Store the functions; `rows` are specs of the arrays of a right-hand side."""
         self.calculus, self.function, self.solve, self.transpose_solve = calculus, function, solve, transpose_solve
         self.symmetric, self.rows, self.size = symmetric, rows, size
         self.results: list[Any] = []
-        """The types of all that is returned, once they are known."""
+        """The specs of all returned arrays, once they are known."""
 
     def change(self, xs: Arrays, first: Arrays, args: Arrays) -> Arrays:
         """Return the right-hand side of the system of derivatives, as a function of `first` and `args`."""
         return tuple(b - product for b, product in zip(first, self.function(xs, *args)))
 
     def of_tangents(self, xs: Sequence[Any], args: Sequence[Any]) -> "tuple[LinearSystem, Sequence[Any]]":
-        """Return the system that tangents of a solution solve, and its further arguments."""
+        """Return the system of the tangents of a solution, and its further arguments."""
         return self, args
 
     def transposed(self, columns: Sequence[Any]) -> "LinearSystem":
-        """Return the transposed system, for types like those of a solution."""
+        """Return the transposed system; `columns` are specs of the arrays of a solution."""
         if self.symmetric:
             return self
         if self.transpose_solve is None:
             raise TypeError(
                 "custom_linear_solve: reverse mode needs the solver of the transposed system; give it as "
-                "`transpose_solve`, or pass symmetric=True where the system equals its transpose"
+                "`transpose_solve`, or pass symmetric=True if the system equals its transpose"
             )
 
         def function(ys: Arrays, *args: Array) -> Arrays:
@@ -81,7 +83,7 @@ class LinearSystem:
         return LinearSystem(self.calculus, function, self.transpose_solve, self.solve, False, columns, size)
 
     def changed(self, change: Change, solve: Function, rows: Sequence[Any]) -> "LinearSystem":
-        """Return the system with its functions in another form; `solve` and `rows` are in that form already."""
+        """Return the system with its functions in another form; `solve` and `rows` already have that form."""
         columns = self.results[: self.size[0]] if self.results else []
         function = change(self.function, columns)
         transpose_solve = self.transpose_solve and change(self.transpose_solve, columns)
@@ -92,33 +94,35 @@ class LinearSystem:
 
 
 class Root:
-    """A root: functions of the arrays of a solution, or of an initial guess, and of further arguments."""
+    """A root: functions of the arrays of a solution or of an initial guess, and of further arguments."""
 
     __slots__ = ("calculus", "function", "results", "rows", "size", "solve", "tangent_solve")
     name: ClassVar[str] = "custom_root"
     in_first: ClassVar[bool] = False
-    """Whether the solution depends on the first arrays, those of an initial guess."""
+    """Whether the solution depends on the first arrays, the initial guess."""
 
     def __init__(
         self, calculus: Calculus, function: Function, solve: Function, tangent_solve: Function, rows: Sequence[Any]
     ) -> None:
-        """Take the functions of an equation.
+        """Store the functions of an equation.
 
-        `solve` returns the arrays of the solution, and may return more after them.
-        `tangent_solve` takes a right-hand side and the solution as one tuple; it solves the system of the Jacobian.
-        `rows` are types like those of a solution.
+        `solve` returns the arrays of the solution, and may return more after them. `tangent_solve` takes a right-hand
+        side and the solution as one tuple, and solves the system of the Jacobian. `rows` are specs of the arrays of a
+        solution.
         """
         self.calculus, self.function, self.solve, self.tangent_solve = calculus, function, solve, tangent_solve
         self.rows, self.size = rows, [len(rows)]
         self.results: list[Any] = []
-        """The types of all that is returned, once they are known."""
+        """The specs of all returned arrays, once they are known."""
 
     def change(self, xs: Arrays, first: Arrays, args: Arrays) -> Arrays:
         """Return the right-hand side of the system of derivatives, as a function of `args`."""
         return tuple(-residual for residual in self.function(xs, *args))
 
     def of_tangents(self, xs: Sequence[Any], args: Sequence[Any]) -> tuple[LinearSystem, Sequence[Any]]:
-        """Return the linear system of the Jacobian, and its further arguments: the solution, and those of the root."""
+        """Return the linear system of the Jacobian, and its further arguments: the solution and the arguments of the
+        root.
+        """
         count, calculus = len(self.rows), self.calculus
 
         def function(tangents: Arrays, *given: Array) -> Arrays:
@@ -134,7 +138,7 @@ class Root:
         return LinearSystem(calculus, function, solve, transpose_solve, False, self.rows, self.size), (*xs, *args)
 
     def changed(self, change: Change, solve: Function, rows: Sequence[Any]) -> "Root":
-        """Return the root with its functions in another form; `solve` and `rows` are in that form already."""
+        """Return the root with its functions in another form; `solve` and `rows` already have that form."""
         tangent_solve = change(self.tangent_solve, [*self.rows, *self.rows])
         return Root(self.calculus, change(self.function, self.rows), solve, tangent_solve, rows)
 
@@ -143,11 +147,11 @@ class Root:
 
 
 def flat_solver(solve: Callable[..., tuple[Arrays, Arrays]], size: list[int] | None = None) -> Function:
-    """Return a solver with all arrays in one tuple, which writes the number of those of the solution into `size`."""
+    """Return a solver with all arrays in one tuple, which stores the number of arrays of the solution in `size`."""
 
     def flat(first: Arrays, *args: Array) -> Arrays:
         found, aux = solve(first, *args)
-        if size is not None and not size:  # once: PyTorch's compiler lets nothing be changed when it is called again
+        if size is not None and not size:  # only once: PyTorch's compiler forbids a change in a second call
             size.append(len(found))
         return (*found, *aux)
 
@@ -157,13 +161,13 @@ def flat_solver(solve: Callable[..., tuple[Arrays, Arrays]], size: list[int] | N
 def tangent_solver(
     calculus: Calculus, function: Function, tangent_solve: Callable[..., Arrays], captured: int = 0
 ) -> Function:
-    """Return the `tangent_solve` of a `Root`, of the one that a user wrote.
+    """Convert the user's `tangent_solve` to that of a `Root`.
 
     Args:
         calculus: The derivatives of the library.
         function: The function of the root.
-        tangent_solve: Takes the Jacobian as a function of a tuple, and a right-hand side; then arrays that it captured.
-        captured: The number of those, which are the last arguments.
+        tangent_solve: Takes the Jacobian as a function of a tuple, a right-hand side, and the arrays that it captured.
+        captured: The number of captured arrays, which are the last arguments.
     """
 
     def of_both(both: Arrays, *args: Array) -> Arrays:

@@ -21,7 +21,7 @@ Native = Callable[..., Sequence[Array]]
 def residuals(function: Native, /, *specs: ArraySpec) -> tuple[list[Array], Native]:
     """Split a function of arrays into its captured arrays, and a function that takes a list of these first.
 
-    The arguments of the original function come after the list.
+    In the new function, the arguments of the original one come after the list.
     """
     return residuals.native_for(specs[0].xp)(function, *specs)
 
@@ -29,7 +29,7 @@ def residuals(function: Native, /, *specs: ArraySpec) -> tuple[list[Array], Nati
 class LinearFunction:
     """A linear function of trees. It is a tree itself, whose leaves are its residuals.
 
-    So a pullback can be returned from `jit` and `vmap`, carried through a loop, and passed as an argument.
+    As a tree, a pullback can be returned from `jit` and `vmap`, carried through a loop, and passed as an argument.
     """
 
     __slots__ = ("_argument", "_gives", "_name", "_native", "_parts", "_spread", "_takes")
@@ -43,15 +43,15 @@ class LinearFunction:
         gives: tuple[Structure, tuple[ArraySpec, ...]],
         spread: bool = False,
     ) -> None:
-        """Make the function that the transformation `name` returns.
+        """Store the function that the transformation `name` returns.
 
         Args:
             name: The transformation, for messages.
             argument: The name of the argument in messages.
-            native: The function of arrays: those of floating-point data types alone. None where all is zero.
+            native: The function of arrays of floating-point data types. None if the result is zero.
             takes: The structure of the argument, and its leaves.
             gives: The structure of the result, and its leaves. Leaves that are integers are zeros.
-            spread: Whether the argument is a tuple whose parts are separate arguments.
+            spread: Whether the argument is a tuple whose parts are passed as separate arguments.
         """
         self._name, self._argument, self._native, self._takes, self._gives = name, argument, native, takes, gives
         self._spread = spread
@@ -59,11 +59,11 @@ class LinearFunction:
 
     @clean_tracebacks
     def __call__(self, *args: trees.Tree) -> Any:
-        """Apply the function to a tree, or to one tree for each argument of the function that was linearized.
+        """Apply the function to a tree, or to one tree for each argument of the linearized function.
 
         Raises:
-            TypeError: Another number of arguments, another structure or other data types.
-            ValueError: Other shapes.
+            TypeError: The number, structure or data types of the arguments are wrong.
+            ValueError: A shape is wrong.
         """
         if not self._spread and len(args) != 1:
             raise TypeError(
@@ -79,7 +79,7 @@ class LinearFunction:
         return unflatten(structure, [next(found) if like.is_floating else like.zeros() for like in specs])
 
     def __reduce__(self) -> Any:
-        """Pickle the function by its residuals and the function of these."""
+        """Pickle the function as its residuals and the function of these."""
         leaves, static = flatten(self)
         return unflatten_linear, (static, leaves)
 
@@ -137,25 +137,25 @@ trees.register(LinearFunction, flatten, unflatten_linear)
 @clean_tracebacks
 @pluggable
 def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
-    """Evaluate a function, and return its derivative there as a function of directions.
+    """Evaluate a function, and return its derivative at that point as a function of directions.
 
-    The derivative is that of `jvp`, but the function is not evaluated again for each direction. The residuals stay in
-    memory; they are as large as those of reverse mode.
+    The derivative is that of `jvp`, but does not evaluate the function again for each direction. The residuals stay in
+    memory. They are as large as those of reverse mode.
 
     Args:
         function: Takes trees of arrays and returns one.
-        *primals: The arguments at which to evaluate: trees of arrays. Directions in place of integers and booleans
-            count as zeros.
-        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
+        *primals: The arguments at which to evaluate: trees of arrays. Directions of integers and booleans count as
+            zeros.
+        has_aux: Whether the function returns a pair: the output, and auxiliary data that is not differentiated.
 
     Returns:
-        The output and the derivative; with `has_aux` the auxiliary data after them. The derivative takes a direction
-        like each argument and returns a tree like the output. It is a tree itself, of its residuals: `jit` and `vmap`
-        take and return it.
+        The output and the derivative; with `has_aux`, followed by the auxiliary data. The derivative takes a direction
+        like each argument and returns a tree like the output. It is itself a tree, of its residuals, so `jit` and
+        `vmap` can take and return it.
 
     Raises:
-        TypeError: Arguments that are not arrays; by the derivative, directions of another structure or data type.
-        ValueError: By the derivative, directions of another shape.
+        TypeError: Arguments are not arrays. The derivative raises it for directions of another structure or data type.
+        ValueError: The derivative raises it for directions of another shape.
 
     Source: `jax.linearize`.
 
@@ -182,19 +182,19 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
     """Return the transpose of a linear function, which is its pullback at any point.
 
     Args:
-        function: Takes trees of arrays, in all of which it is linear, and returns one.
+        function: Takes trees of arrays and returns one. It is linear in all arguments together.
         *primals: Its arguments: trees of floating-point arrays, or of other objects with `shape` and `dtype`. Values
             are not used.
 
     Returns:
-        A function that takes a tree like the output and returns a tuple with a tree like each argument; a tree itself,
-        as a pullback of `vjp` is.
+        A function that takes a tree like the output and returns a tuple with a tree like each argument. It is itself a
+        tree, like a pullback of `vjp`.
 
     Raises:
-        TypeError: Arguments that are not floating-point; a function that is found to be nonlinear, when it is
-            transposed or when the transpose is called. Added constants and choices by a condition may not be detected.
-            By the transpose, a tree of another structure or data type than the output.
-        ValueError: By the transpose, a tree of other shapes.
+        TypeError: Arguments are not floating-point. A function that turns out to be nonlinear raises it when it is
+            transposed, or when the transpose is called; added constants and choices by a condition may not be detected.
+            The transpose raises it for a tree of another structure or data type than the output.
+        ValueError: The transpose raises it for a tree of other shapes.
 
     Source: `jax.linear_transpose`.
 
@@ -210,7 +210,7 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
         return _transposed(function, found, structure, like)
 
     def transposed(cotangents: trees.Tree) -> Any:
-        # The library is that of the arguments, so that the function can't be transposed earlier.
+        # The arguments select the library, so the function can't be transposed earlier.
         given = next((x for x in trees.leaves(cotangents) if checks.is_array(x)), None)
         return _transposed(function, found, structure, as_array("", 0.0, given))(cotangents)
 
@@ -248,7 +248,7 @@ def _check_template(x: Any) -> None:
 
 
 def _stand_in(xp: Namespace, x: Any, like: Array) -> Array:
-    """Return an array, or make one with the shape and data type of another object."""
+    """Return an array unchanged, or make one with the shape and data type of another object."""
     if checks.is_array(x):
         return x
     _check_template(x)

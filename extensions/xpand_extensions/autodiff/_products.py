@@ -17,13 +17,13 @@ Function: TypeAlias = Callable[..., Any]
 
 @pluggable
 def stop_gradient(x: trees.Tree, /) -> trees.Tree:
-    """Return the same values, as constants for differentiation: no gradient flows through them.
+    """Return the same values as constants for differentiation: no gradient flows through them.
 
     Args:
-        x: An array of any library, or a tree of arrays. Leaves that are not arrays stay as they are.
+        x: An array of any library, or a tree of arrays. Leaves that are not arrays stay unchanged.
 
     Returns:
-        The same tree. Its arrays may share memory with those given.
+        The same tree. Its arrays may share memory with those of `x`.
 
     Source: `jax.lax.stop_gradient`; PhiML's `stop_gradient_tree`.
 
@@ -40,7 +40,7 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
 
 @pluggable
 def is_differentiated(x: Array, /) -> bool:
-    """Return whether an array that has values is being differentiated, as PyTorch's tensors may be."""
+    """Return whether a concrete array is being differentiated, as PyTorch's tensors may be."""
     return is_differentiated.native(x)(x)
 
 
@@ -54,18 +54,18 @@ def jvp(
     Args:
         function: Takes trees of arrays and returns one.
         primals: The arguments at which to evaluate: a sequence of trees of arrays.
-        tangents: The direction: for each argument a tree of its structure, shapes and data types. Values in place of
-            integers and booleans count as zeros.
-        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
+        tangents: The direction: for each argument, a tree of its structure, shapes and data types. Values for integers
+            and booleans count as zeros.
+        has_aux: Whether the function returns a pair: the output, and auxiliary data that is not differentiated.
 
     Returns:
-        The output and its derivative, a tree like the output; with `has_aux` the auxiliary data after them. Leaves that
-        are not floating-point arrays have the derivative zero.
+        The output and its derivative, a tree like the output; with `has_aux`, followed by the auxiliary data. Leaves
+        that are not floating-point arrays have the derivative zero.
 
     Raises:
-        TypeError: Arguments that are not arrays, or tangents of another structure or data type; or (`UnsupportedError`)
-            a library without derivatives.
-        ValueError: The number of tangents is not that of primals, or a shape differs.
+        TypeError: Arguments are not arrays, or tangents have another structure or data type; or (`UnsupportedError`)
+            the library has no derivatives.
+        ValueError: The numbers of tangents and primals differ, or a shape differs.
 
     Source: `jax.jvp`.
 
@@ -91,22 +91,22 @@ def jvp(
 @clean_tracebacks
 @pluggable
 def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
-    """Evaluate a function, and return its pullback, which maps cotangents of the output to those of the arguments.
+    """Evaluate a function and return its pullback, which maps cotangents of the output to cotangents of the arguments.
 
     Args:
         function: Takes trees of arrays and returns one.
-        *primals: The arguments at which to evaluate: trees of arrays. The derivatives of integers and booleans are
-            zeros of their own data types instead of JAX's `float0`.
-        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
+        *primals: The arguments at which to evaluate: trees of arrays. Derivatives of integers and booleans are zeros of
+            their own data types; JAX's are of type `float0`.
+        has_aux: Whether the function returns a pair: the output, and auxiliary data that is not differentiated.
 
     Returns:
-        The output and the pullback; with `has_aux` the auxiliary data after them. The pullback takes a tree like the
-        output and returns a tuple with a tree like each argument. It is a tree itself, of its residuals: `jit` and
-        `vmap` take and return it.
+        The output and the pullback; with `has_aux`, followed by the auxiliary data. The pullback takes a tree like the
+        output and returns a tuple with a tree like each argument. It is itself a tree, of its residuals, so `jit` and
+        `vmap` can take and return it.
 
     Raises:
-        TypeError: Arguments that are not arrays; or (`UnsupportedError`) a library without derivatives. By the
-            pullback, for a tree that is not like the output.
+        TypeError: Arguments are not arrays; or (`UnsupportedError`) the library has no derivatives. The pullback raises
+            it for a tree that is not like the output.
 
     Source: `jax.vjp`.
 

@@ -18,9 +18,9 @@ from ._products import Function
 
 @dataclass(frozen=True)
 class SymbolicZero:
-    """The derivative of an array that is not differentiated; rules with `symbolic_zeros` get and may return it.
+    """The derivative of an array that is not differentiated. Rules with `symbolic_zeros` take and may return it.
 
-    It has the shape and data type of an array and none of its operations. There is one class for all libraries.
+    It has a shape and a data type, but none of an array's operations. All libraries share the class.
 
     Source: `jax.custom_derivatives.SymbolicZero`.
 
@@ -52,24 +52,24 @@ class SymbolicZero:
 
 @dataclass
 class CustomVJPPrimal:
-    """An array or number of the arguments of `custom_vjp`, as `forward` gets it with `symbolic_zeros`.
+    """An array or number in the arguments of `custom_vjp`, as `forward` gets it with `symbolic_zeros`.
 
     Source: `jax.custom_derivatives.CustomVJPPrimal`.
     """
 
     value: Any
     perturbed: bool
-    """Whether a derivative with respect to it is taken; where it is False, its cotangent is not used."""
+    """Whether the function is differentiated with respect to it. If False, its cotangent is not used."""
 
 
 def custom_vjp_primal_tree_values(tree: trees.Tree) -> trees.Tree:
-    """Return a tree of `CustomVJPPrimal` with each replaced by its value.
+    """Replace each `CustomVJPPrimal` in a tree by its value.
 
     Args:
         tree: An argument of the rule `forward` of a `custom_vjp` with `symbolic_zeros`.
 
     Raises:
-        TypeError: The tree has another leaf.
+        TypeError: The tree has a leaf of another class.
 
     Source: `jax.custom_derivatives.custom_vjp_primal_tree_values`.
 
@@ -94,13 +94,13 @@ class Custom:
     def __init__(
         self, name: str, function: Function, nondiff_argnums: Sequence[int], nondiff_argnames: Sequence[str] = ()
     ) -> None:
-        """Take the function, for the decorator `name`."""
+        """Store the function, for the decorator `name`."""
         checks.function(name, function)
         self.name, self.function = name, function
         numbers = argnums_of(name, nondiff_argnums, "nondiff_argnums")
         self.nondiff_argnums = (*numbers, *_numbers_of(name, function, nondiff_argnames))
         self._count, self._defaults = _positional(function)
-        update_wrapper(cast(Any, self), function, updated=())  # not the function's own attributes
+        update_wrapper(cast(Any, self), function, updated=())  # without the function's own attributes
 
     @property
     def label(self) -> str:
@@ -114,7 +114,7 @@ class Custom:
             given.apply_defaults()
             if given.kwargs:
                 raise TypeError(
-                    f"{self.name}: arguments that are keyword-only can't be differentiated, got "
+                    f"{self.name}: keyword-only arguments can't be differentiated, got "
                     f"{sorted(given.kwargs)}; make them positional, or bind them with functools.partial"
                 )
             args = given.args
@@ -142,14 +142,14 @@ def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
     """Return the number of a function's positional arguments, and the defaults of the last ones."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C
+    except (TypeError, ValueError):  # for functions written in C
         return 0, ()
     by_position = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     return len(by_position), tuple([each.default for each in by_position if each.default is not each.empty])
 
 
 class Call:
-    """A call of a function with a rule: its arguments as arrays, and the structure of what it returns."""
+    """A call of a function with a rule: its arguments as arrays, and the structure of its result."""
 
     def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
         self.custom = custom
@@ -163,28 +163,30 @@ class Call:
         self.nondiff_args = tuple(args[i] for i in self.nondiff)
         """The arguments that are not differentiated."""
         self.result: Any = None
-        """The structure of what the function returns."""
+        """The structure of the function's result."""
 
     def taken(self) -> list[Array]:
-        """Return the arguments and drop them: the rule, which outlives the call, must not keep them alive."""
+        """Return the arguments and drop them. The rule outlives the call, and must not keep them alive."""
         leaves, self.leaves = self.leaves, []
         return leaves
 
     def merged(self, users: tuple[Any, ...], *chosen: trees.Tree) -> Any:
-        """Call a function, the first of `users`, with the nondifferentiable arguments after it and the others."""
+        """Call a function, the first of `users`, with its arguments in order: the nondifferentiable ones, which follow
+        it in `users`, and the others.
+        """
         function, *nondiff = users
         args = dict(zip((*self.nondiff, *self.chosen), (*nondiff, *chosen)))
         return function(*[args[i] for i in range(len(args))])
 
     def given_positions(self, positions: list[int]) -> list[int]:
-        """Renumber leaves of the arguments, not counting Python numbers."""
+        """Renumber leaves of the arguments so that Python numbers are not counted."""
         if not (positions and isinstance(self.structure, Partial)):
             return positions
         left = self.structure.given(range(len(self.structure.filled(self.leaves))))
         return [left.index(position) for position in positions]
 
     def tangents(self, arrays: Sequence[Array], symbolic_zeros: bool) -> trees.Tree:
-        """Give the tangents of the arguments their structure; those of Python numbers are zero."""
+        """Give the tangents the structure of the arguments. Tangents of Python numbers are zero."""
         structure = self.structure
         if isinstance(structure, Partial):
             asarray = self.specs[0].xp.asarray
@@ -193,34 +195,34 @@ class Call:
         return unflatten(structure, arrays)
 
     def primals(self, leaves: Sequence[CustomVJPPrimal]) -> trees.Tree:
-        """Give the arguments of a rule with symbolic zeros their structure; Python numbers are not differentiated."""
+        """Give the arguments of a rule with symbolic zeros their structure. Python numbers are not differentiated."""
         structure = self.structure
         if isinstance(structure, Partial):
             structure = structure.mapped(lambda x: CustomVJPPrimal(x, perturbed=False))
         return unflatten(structure, leaves)
 
     def direct(self) -> trees.Tree:
-        """Call the function without arrays to be differentiated."""
+        """Call the function without differentiated arrays."""
         return self.output(self.run((self.custom.function, *self.nondiff_args)))
 
     def run(self, users: tuple[Any, ...], *leaves: Array) -> tuple[Array, ...]:
         """Call the function with arrays."""
         flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, flatten_without_plans)
         found = flat(*leaves)[0]
-        if self.result is None:  # once: PyTorch's compiler lets nothing be changed when it is called again
+        if self.result is None:  # only once: PyTorch's compiler forbids a change in a second call
             self.result = flat.result
         return found
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Give arrays the structure of what the function returns."""
+        """Give arrays the structure of the function's result."""
         return unflatten(self.result, arrays)
 
     def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
-        """Flatten an output that a rule returned, which must have the structure of the function's own."""
+        """Flatten the output that a rule returned. It must have the structure of the function's output."""
         label = self.custom.label
         found, structure = flatten_without_plans(output)
         positions = pattern_positions(output)
-        if positions != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
+        if positions != self.patterns_out:  # only once: PyTorch's compiler forbids a change in a second call
             self.patterns_out = positions
         if self.result is None:
             self.result = structure
@@ -239,7 +241,7 @@ def pair(what: str, found: Any) -> tuple[Any, Any]:
 
 
 def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
-    """Replace None, in place of parts of another tree, by zeros."""
+    """Replace each None in a tree by zeros like the same part of another tree."""
 
     def filled(x: Any, part: trees.Tree) -> trees.Tree:
         return (
@@ -255,7 +257,7 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 
 
 def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpec]) -> tuple[Array, ...]:
-    """Flatten a tree of derivatives, which must have a given structure, shapes and data types."""
+    """Flatten a tree of derivatives, which must have the given structure, shapes and data types."""
     leaves, of_tree = flatten_without_plans(tree)
     wanted = structure.structure if isinstance(structure, Partial) else structure
     if not same_structure(of_tree, wanted):
@@ -272,12 +274,12 @@ def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpe
 def with_zeros(
     arrays: Sequence[Array | None], specs: Sequence[ArraySpec], symbolic_zeros: bool, others: Sequence[Array]
 ) -> Sequence[Any]:
-    """Replace None by zeros: symbolic ones, or arrays to be combined with `others`."""
+    """Replace None by zeros: by symbolic ones, or by arrays that can be combined with `others`."""
     if all(x is not None for x in arrays):
         return arrays
     if symbolic_zeros:
         return [SymbolicZero(like.shape, like.dtype) if x is None else x for x, like in zip(arrays, specs)]
-    # Traced if the others are: some libraries' own arrays don't defer operators to traced ones.
+    # The zeros must be traced if the others are: the arrays of some libraries don't defer operators to traced ones.
     zeros = array_namespace(*others, *(x for x in arrays if x is not None)).zeros
     return [
         zeros(like.shape, dtype=like.dtype, device=like.device) if x is None else x for x, like in zip(arrays, specs)
@@ -285,7 +287,7 @@ def with_zeros(
 
 
 def _instantiated(what: str, leaf: Any, like: ArraySpec) -> Any:
-    """Return an array of zeros in place of a symbolic one."""
+    """Replace a symbolic zero by an array of zeros."""
     if not isinstance(leaf, SymbolicZero):
         return leaf
     if (leaf.shape, leaf.dtype) != (like.shape, like.dtype):

@@ -1,4 +1,6 @@
-"""Functions with custom rules for their derivatives: for forward mode, which serves both modes, or for reverse."""
+"""Functions with custom rules for their derivatives: for forward mode, which is used in both modes, or for reverse
+mode.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,26 +23,26 @@ from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, p
 def custom_jvp(
     function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
 ) -> "CustomJVP":
-    """Give a function a custom derivative along a direction, which serves reverse mode too: a decorator.
+    """Give a function a custom derivative along a direction, which reverse mode uses, too: a decorator.
 
-    Set the rule with `defjvp` of the returned function, or with `defjvps`, one for each argument.
+    Set the rule with `defjvp` of the returned function, or with `defjvps`, which takes one rule for each argument.
 
     Args:
         function: Takes trees of arrays and returns one.
-        nondiff_argnums: The numbers of positional arguments that are not arrays, but of any other type, such as
-            functions. The rule gets them unchanged, before the others.
-        nondiff_argnames: The same by name. The rule gets the arguments in their order.
+        nondiff_argnums: The positions of arguments that are not arrays, but of any other type, such as functions. The
+            rule gets them unchanged, before the others.
+        nondiff_argnames: The same by name. The rule gets the arguments in order of position.
 
     Returns:
-        The function. Called before a rule is given, it raises `AttributeError`.
+        The function. If it is called before the rule is set, it raises `AttributeError`.
 
     Raises:
-        TypeError: By the function returned: an argument to be differentiated that is not a tree of arrays and numbers,
-            or a rule that returns something of another structure, shape or data type than its output.
+        TypeError: The returned function raises it if a differentiated argument is not a tree of arrays and numbers, or
+            the rule returns another structure, shape or data type than that of its output.
 
-    A second derivative differentiates the operations of the rule, as on JAX. A derivative with respect to a captured
-    array, which the rule doesn't cover, is that of the function itself; JAX raises. Outside of JAX and PyTorch it is an
-    error to differentiate both an argument and a captured array at once.
+    A second derivative differentiates the operations of the rule, as on JAX. The rule doesn't cover captured arrays:
+    their derivatives are those of the function itself. On JAX, a differentiated captured array raises an error. On
+    libraries other than JAX and PyTorch, differentiating an argument and a captured array together raises an error.
 
     Source: `jax.custom_jvp`.
 
@@ -65,22 +67,22 @@ def custom_vjp(
 ) -> "CustomVJP":
     """Give a function a custom derivative for reverse mode: a decorator.
 
-    Set the rule with `defvjp(forward, backward)` of the returned function: `forward` takes the arguments and returns a
-    pair, the output and the residuals; `backward` takes the residuals and a tree like the output, and returns a tuple
-    with a tree like each argument, or None for one whose derivative is zero.
+    Set the rule with `defvjp(forward, backward)` of the returned function. `forward` takes the arguments and returns a
+    pair, the output and the residuals. `backward` takes the residuals and a tree like the output. It returns a tuple
+    with a tree like each argument, or None for arguments whose derivative is zero.
 
     Args:
         function: Takes trees of arrays and returns one.
-        nondiff_argnums: The numbers of positional arguments that are not arrays, but of any other type, such as
-            functions. `backward` gets them before the others.
-        nondiff_argnames: The same by name. The rule gets the arguments in their order.
+        nondiff_argnums: The positions of arguments that are not arrays, but of any other type, such as functions.
+            `backward` gets them before the others.
+        nondiff_argnames: The same by name. The rule gets the arguments in order of position.
 
     Returns:
-        The function. Called before a rule is given, it raises `AttributeError`; it has no forward mode.
+        The function. If it is called before the rule is set, it raises `AttributeError`. It has no forward mode.
 
     Raises:
-        TypeError: By the function returned: an argument to be differentiated that is not a tree of arrays and numbers,
-            or a rule that returns something of another structure, shape or data type than it must.
+        TypeError: The returned function raises it if a differentiated argument is not a tree of arrays and numbers, or
+            the rule returns a wrong structure, shape or data type.
 
     A second derivative differentiates the operations of the rule, as on JAX. Captured arrays are treated as in
     `custom_jvp`.
@@ -108,12 +110,11 @@ class CustomJVP(Custom):
         """Set the rule, and return it: a decorator.
 
         Args:
-            rule: Takes the arguments named by `nondiff_argnums`, a tuple of the other arguments, and a tuple of a
-                tangent like each; returns a pair, the output and a tangent like it. It is linear in the tangents. Those
-                of integers are zeros of their data types.
-            symbolic_zeros: Whether the rule gets a `SymbolicZero` as the tangent of an array that is not
-                differentiated, of integers and of Python numbers, so that it can skip zero terms. It may return such,
-                too.
+            rule: Takes the arguments named by `nondiff_argnums`, a tuple of the other arguments, and a tuple with a
+                tangent like each of these. Returns a pair, the output and a tangent like it. It must be linear in the
+                tangents. Tangents of integers are zeros of their data types.
+            symbolic_zeros: Whether the rule gets a `SymbolicZero` as the tangent of integers, Python numbers and arrays
+                that are not differentiated, so that it can skip zero terms. It may also return them.
         """
         checks.function("defjvp", rule)
         self.rule, self.symbolic_zeros = rule, symbolic_zeros
@@ -124,10 +125,10 @@ class CustomJVP(Custom):
 
         Args:
             *rules: Each takes the tangent of its argument, the output, and the arguments; returns the contribution to
-                the tangent of the output. None for a zero contribution.
+                the tangent of the output. None: the contribution is zero.
 
         Raises:
-            TypeError: The function has `nondiff_argnums`: these rules have no place for them.
+            TypeError: The function has `nondiff_argnums`, which these rules can't take.
         """
         if self.nondiff_argnums:
             raise TypeError("defjvps: can't be used with nondiff_argnums; give the whole rule to `defjvp`")
@@ -160,7 +161,7 @@ class CustomJVP(Custom):
             users: tuple[Any, ...], primals: Sequence[Array], tangents: Sequence[Array | None]
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             along = with_zeros(tangents, call.specs, symbolic_zeros, primals)
-            # The direction of a container is one of the same pattern.
+            # The direction of a container has the container's pattern.
             directions = replaced(along, call.patterns, [primals[i] for i in call.patterns])
             given = unflatten(call.structure, primals), call.tangents(directions, symbolic_zeros)
             rule, *nondiff = users
@@ -192,10 +193,10 @@ class CustomVJP(Custom):
             backward: Takes the arguments named by `nondiff_argnums`, the residuals, and a tree like the output;
                 returns a tuple with a tree like each of the other arguments.
             symbolic_zeros: Whether the rule learns which arrays are not differentiated. Then `forward` gets a
-                `CustomVJPPrimal`, with the attributes `value` and `perturbed`, in place of each array and number of
-                the arguments that `backward` returns derivatives for. `backward` gets a `SymbolicZero` as the cotangent
-                of an array of the output that nothing depends on, and may return such. In programs compiled by PyTorch,
-                cotangents of floating-point arrays are always arrays.
+                `CustomVJPPrimal`, with the attributes `value` and `perturbed`, in place of each array and number in the
+                differentiable arguments. `backward` gets a `SymbolicZero` as the cotangent of an output that nothing
+                depends on, and may also return them. In programs compiled by PyTorch, cotangents of floating-point
+                arrays are always arrays.
         """
         checks.function("defvjp", forward, "forward")
         checks.function("defvjp", backward, "backward")
@@ -224,7 +225,7 @@ class CustomVJP(Custom):
 class _Reverse:
     """A rule for reverse mode as functions of arrays, for one call.
 
-    The functions first take which arrays are differentiated, since the residuals may depend on it.
+    The functions also take which arrays are differentiated, as their first argument: the residuals may depend on it.
     """
 
     def __init__(self, call: Call, symbolic_zeros: bool) -> None:
@@ -235,7 +236,7 @@ class _Reverse:
     def forward(
         self, users: tuple[Any, ...], perturbed: tuple[bool, ...], *leaves: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Return the output and the arrays of the residuals; store the rest of the residuals."""
+        """Return the output and the arrays of the residuals. Store the other parts of the residuals."""
         label = f"{self.call.custom.label}: forward"
         if self.symbolic_zeros:
             arguments = self.call.primals([CustomVJPPrimal(*each) for each in zip(leaves, perturbed)])
@@ -245,12 +246,12 @@ class _Reverse:
         values, structure = trees.flatten(residuals)
         if any(isinstance(x, CustomVJPPrimal) for x in (*values, *trees.leaves(output))):
             raise TypeError(f"{label} must not return a CustomVJPPrimal; return its `value`")
-        if perturbed not in self.residuals:  # once: PyTorch's compiler lets nothing be changed when it is called again
+        if perturbed not in self.residuals:  # only once: PyTorch's compiler forbids a change in a second call
             self.residuals[perturbed] = [None if checks.is_array(x) else x for x in values], structure
         outs = self.call.outputs(output)
         if not self.specs:
             self.specs = [ArraySpec.of(x) for x in outs]
-        # The patterns of the output are saved too, for the cotangent that `backward` takes.
+        # Save the patterns of the output, too: `backward` needs them for its cotangent.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
         return outs, (*(x for x in values if checks.is_array(x)), *patterns)
 

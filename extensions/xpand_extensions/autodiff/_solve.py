@@ -1,4 +1,4 @@
-"""Linear systems and roots of equations, differentiated implicitly by the systems of their derivatives."""
+"""Linear systems and roots of equations, differentiated implicitly."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -18,12 +18,12 @@ Arrays: TypeAlias = tuple[Array, ...]
 
 
 class Arguments:
-    """The further arguments of a call: arrays, and other objects that functions get unchanged."""
+    """The further arguments of a call: arrays, and other objects that are passed to functions unchanged."""
 
     __slots__ = ("_rest", "arrays")
 
     def __init__(self, name: str, args: Any) -> None:
-        """Take `args` of the function `name` apart."""
+        """Split the argument `args` of the function `name`."""
         if not isinstance(args, tuple):
             raise TypeError(f"{name}: args must be a tuple of further arguments, got {describe(args)}")
         self.arrays, self._rest = _divided(args)
@@ -35,7 +35,7 @@ class Arguments:
 
 
 class Aux:
-    """The auxiliary data that a solver may return with the solution: its arrays, and the rest."""
+    """The auxiliary data that a solver may return with the solution: its arrays and its other parts."""
 
     __slots__ = ("_has_aux", "_rest")
 
@@ -44,7 +44,7 @@ class Aux:
         self._rest: list[Partial] = []
 
     def divided(self, what: str, found: Any) -> tuple[trees.Tree, Arrays]:
-        """Return the solution, and the arrays of the auxiliary data; store the rest of it."""
+        """Return the solution and the arrays of the auxiliary data. Store its other parts."""
         if not self._has_aux:
             return found, ()
         if not isinstance(found, tuple) or len(found) != 2:
@@ -52,7 +52,7 @@ class Aux:
                 f"{what} must return a pair (solution, auxiliary data) with has_aux=True, got {describe(found)}"
             )
         arrays, rest = _divided(found[1])
-        if not self._rest:  # once: PyTorch's compiler lets nothing be changed when it is called again
+        if not self._rest:  # only once: PyTorch's compiler forbids a change in a second call
             self._rest.append(rest)
         return found[0], arrays
 
@@ -62,14 +62,14 @@ class Aux:
 
 
 def _divided(tree: trees.Tree) -> tuple[Arrays, Partial]:
-    """Split a tree into its arrays, and all else."""
+    """Split a tree into its arrays and other parts."""
     leaves, structure = trees.flatten(tree)
     rest = Partial(structure, [HOLE if checks.is_array(x) else x for x in leaves])
     return tuple(rest.given(leaves)), rest
 
 
 class Form:
-    """The form that a tree of arrays must have: its structure, and the shapes and data types of its leaves."""
+    """The required form of a tree of arrays: its structure, and the shapes and data types of its leaves."""
 
     __slots__ = ("kinds", "structure")
 
@@ -78,15 +78,15 @@ class Form:
         self.kinds: list[tuple[tuple[int, ...], DType]] = [(tuple(x.shape), x.dtype) for x in arrays]
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Give arrays the structure."""
+        """Give arrays this structure."""
         return trees.unflatten(self.structure, arrays)
 
     def arrays(self, what: str, like: str, tree: trees.Tree, reference: Array) -> Arrays:
-        """Flatten a tree, called `what` in errors, that must be like another, called `like`.
+        """Flatten a tree, which must have this form. Errors call it `what`, and the tree that defines the form `like`.
 
         Raises:
-            TypeError: It is of another structure, or of other data types, or no tree of arrays.
-            ValueError: It is of other shapes.
+            TypeError: It has another structure or other data types, or is no tree of arrays.
+            ValueError: It has other shapes.
         """
         leaves, structure = trees.flatten(tree)
         if not same_structure(structure, self.structure):
@@ -127,37 +127,37 @@ def custom_linear_solve(
 ) -> Any:
     """Solve a linear system with a custom function, and differentiate the solution by solving again.
 
-    Where `matvec(x) = b`, the derivative of `x` solves the same system, and reverse mode the transposed system. So
-    `solve` is never differentiated: its steps need no derivative, and none of them is saved.
+    If `matvec(x) = b`, the derivative of `x` solves the same system. Reverse mode solves the transposed system. So
+    `solve` is never differentiated: its steps need no derivatives, and are not saved.
 
     Args:
-        matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. Linear in the first.
+        matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. It is linear in the first argument.
         b: The right-hand side, a tree of floating-point arrays.
-        solve: Takes a tree like `b`, and `args`; returns the solution, with as many numbers as `b`.
-        transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system, and returns a tree
-            like `b`. Of complex numbers the transpose is not conjugated. Without it there is no reverse mode, unless
-            the system is symmetric.
+        solve: Takes a tree like `b`, and `args`; returns the solution, which has as many numbers as `b`.
+        transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system and returns a tree
+            like `b`. The transpose of complex numbers is not conjugated. Without it, only symmetric systems have a
+            reverse mode.
         args: Further arguments of the functions: trees of arrays, which are differentiated, and of other objects. An
-            argument that only `solve` uses, such as a preconditioner, doesn't affect the derivative.
-        symmetric: Whether the system equals its transpose, so that `solve` solves both. Then the solution is a tree
-            like `b`.
-        has_aux: Whether `solve` and `transpose_solve` return a pair, of the solution and of auxiliary data that is not
+            argument that only `solve` uses, such as a preconditioner, does not affect the derivative.
+        symmetric: Whether the system equals its transpose, so `solve` solves both. Then the solution is a tree like
+            `b`.
+        has_aux: Whether `solve` and `transpose_solve` return a pair: the solution, and auxiliary data that is not
             differentiated.
 
     Returns:
-        The solution; with `has_aux` a pair, of it and of the auxiliary data of `solve`.
+        The solution; with `has_aux`, a pair of the solution and the auxiliary data of `solve`.
 
     Raises:
-        TypeError: An argument of the wrong type; a function that returns a tree of another structure or data type than
-            it must; reverse mode without `transpose_solve`.
-        ValueError: A function that returns arrays of other shapes than it must.
+        TypeError: An argument has the wrong type, a function returns a tree of a wrong structure or data type, or
+            reverse mode needs `transpose_solve`.
+        ValueError: A function returns arrays of wrong shapes.
 
-    `solve` is checked at every call, and so is `matvec`, which an untransformed call evaluates once, at the solution.
-    `transpose_solve` is checked where a derivative by reverse mode calls it.
+    Each call checks `solve`. Without transformations, it also checks `matvec` by one evaluation, at the solution.
+    `transpose_solve` is checked when a derivative by reverse mode calls it.
 
-    Pass all arrays that the functions need in `args`. Captured arrays are differentiated too; then `jit` must be able
-    to trace the functions on JAX and on traced arrays, and PyTorch raises for captured arrays that are not found in
-    closures, bound arguments or attributes.
+    Pass all arrays that the functions need in `args`. Captured arrays are differentiated, too. On JAX and on traced
+    arrays, `jit` must then be able to trace the functions. PyTorch raises an error for captured arrays that are not
+    found in closures, bound arguments or attributes.
 
     Source: `jax.lax.custom_linear_solve`.
 
@@ -200,7 +200,7 @@ class _LinearSystem:
         self.b = tuple(leaves)
         one_library("custom_linear_solve", b=self.b, args=self.given.arrays)
         self.rows = Form(structure, leaves)
-        self.columns: list[Form] = []  # set once: PyTorch's compiler loses an attribute that is set next to a loop
+        self.columns: list[Form] = []  # set only once: PyTorch's compiler loses an attribute that is set next to a loop
         self.aux, self.aux_of_transposed = Aux(has_aux), Aux(has_aux)
 
     def solution(self, xs: Arrays) -> trees.Tree:
@@ -213,7 +213,7 @@ class _LinearSystem:
         return self.rows.arrays("custom_linear_solve: matvec must return", "b", found, xs[0])
 
     def solve(self, users: Users, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Solve the system; return the solution, and the arrays of the auxiliary data."""
+        """Solve the system. Return the solution and the arrays of the auxiliary data."""
         returned = users[0](self.rows.tree(b), *self.given.filled(args))
         found, aux = self.aux.divided("custom_linear_solve: solve", returned)
         if not self.columns:
@@ -226,7 +226,7 @@ class _LinearSystem:
         return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), aux
 
     def check_solution(self, solution: trees.Tree, xs: Arrays, reference: Array) -> None:
-        """Check that a solution fits a square or a symmetric system."""
+        """Check that a solution fits a square or symmetric system."""
         if self.symmetric:
             self.rows.arrays("custom_linear_solve: with symmetric=True, solve must return", "b", solution, reference)
         size, wanted = sum(prod(x.shape) for x in xs), sum(prod(shape) for shape, _ in self.rows.kinds)
@@ -258,32 +258,31 @@ def custom_root(
 ) -> Any:
     """Solve an equation with a custom function, and differentiate the solution by the implicit function theorem.
 
-    Where `f(x) = 0`, the derivative of `x` solves the linear system of the Jacobian of `f` there. So `solve` is never
-    differentiated: its steps need no derivative, and none of them is saved.
+    If `f(x) = 0`, the derivative of `x` solves a linear system with the Jacobian of `f`. So `solve` is never
+    differentiated: its steps need no derivatives, and are not saved.
 
     Args:
-        f: Takes a tree like `initial_guess`, and `args`; returns such a tree, which is zero at the solution.
+        f: Takes a tree like `initial_guess`, and `args`; returns a tree like it, which is zero at the solution.
         initial_guess: The starting point of `solve`: a tree of floating-point arrays. It doesn't affect the derivative.
         solve: Takes the initial guess, and `args`; returns the solution, a tree like it.
         tangent_solve: Takes a linear function `g` of trees like `initial_guess`, the derivative of `f` at the solution,
-            and a tree `y` like it; returns the tree `x` for which `g(x)` is `y`. Reverse mode transposes it, so
-            iterations in it belong in `custom_linear_solve`. By default, the Jacobian is computed column by column, and
-            the system solved by elimination.
+            and a tree `y` like it. Returns the tree `x` with `g(x) = y`. Reverse mode transposes `tangent_solve`, so
+            wrap iterations in `custom_linear_solve`. By default, the Jacobian is computed column by column, and the
+            system is solved by elimination.
         args: Further arguments of the functions: trees of arrays, which are differentiated, and of other objects.
-        has_aux: Whether `solve` returns a pair, of the solution and of auxiliary data that is not differentiated.
+        has_aux: Whether `solve` returns a pair: the solution, and auxiliary data that is not differentiated.
 
     Returns:
-        The solution; with `has_aux` a pair, of it and of the auxiliary data.
+        The solution; with `has_aux`, a pair of the solution and the auxiliary data.
 
     Raises:
-        TypeError: An argument of the wrong type; a function that returns a tree of another structure or data type than
-            it must.
-        ValueError: A function that returns arrays of other shapes than it must.
+        TypeError: An argument has the wrong type, or a function returns a tree of a wrong structure or data type.
+        ValueError: A function returns arrays of wrong shapes.
 
-    `solve` is checked at every call, and so is `f`, which an untransformed call evaluates once, at the solution.
-    `tangent_solve` is checked where a derivative calls it.
+    Each call checks `solve`. Without transformations, it also checks `f` by one evaluation, at the solution.
+    `tangent_solve` is checked when a derivative calls it.
 
-    The functions get everything they need by `args`; for arrays that they capture, see `custom_linear_solve`.
+    Pass all arrays that the functions need in `args`. For captured arrays, see `custom_linear_solve`.
 
     Source: `jax.lax.custom_root`.
 
@@ -301,7 +300,7 @@ def custom_root(
     if tangent_solve is not None:
         checks.function(name, tangent_solve, "tangent_solve")
     root = _Root(initial_guess, args, has_aux)
-    vmap.native(*root.guess)  # looked up here because PyTorch's compiler forbids a first look-up inside of derivatives
+    vmap.native(*root.guess)  # looked up here: PyTorch's compiler forbids a first look-up inside derivatives
     native = custom_root.native(*root.guess, *root.given.arrays)
     xs, aux = native(
         OfArrays(root.residual, f),
@@ -333,7 +332,7 @@ class _Root:
         return self.form.arrays("custom_root: f must return", "initial_guess", found, xs[0])
 
     def solve(self, users: Users, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Find the root; return it, and the arrays of the auxiliary data."""
+        """Find the root. Return it and the arrays of the auxiliary data."""
         found, aux = self.aux.divided("custom_root: solve", users[0](self.form.tree(guess), *self.given.filled(args)))
         return self.form.arrays("custom_root: solve must return", "initial_guess", found, guess[0]), aux
 
@@ -352,13 +351,13 @@ class _Root:
 
 
 def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
-    """Solve a linear system by making its matrix."""
+    """Solve a linear system with its full matrix."""
     xp = array_namespace(*ys)
     dtype = xp.result_type(*ys) if len(ys) > 1 else ys[0].dtype
     sizes = [prod(y.shape) for y in ys]
 
     def joined(arrays: Arrays) -> Array:
-        xp = array_namespace(*arrays)  # under `vmap` they may differ
+        xp = array_namespace(*arrays)  # under `vmap`, lanes may differ
         return xp.concat([xp.reshape(xp.astype(x, dtype), (-1,)) for x in arrays])
 
     def parted(row: Array) -> Arrays:

@@ -1,8 +1,8 @@
-"""Policies of `checkpoint`: which intermediate values are saved for reverse mode instead of being recomputed.
+"""Policies of `checkpoint`: which intermediate values to save for reverse mode instead of recomputing them.
 
-A policy is a function that returns whether the results of an operation may be saved: `policy(op, *avals, **params)`.
-`op` has a `name`: that of JAX's primitive, or of the function of the standard. Each of `avals` has `shape` and `dtype`.
-The policies here mean the same on every library, except on PyTorch: it recomputes all values, unless the policy is
+A policy is a function `policy(op, *avals, **params)` that returns whether the results of an operation may be saved.
+`op.name` is the name of JAX's primitive, or of the function of the standard. Each of `avals` has `shape` and `dtype`.
+These policies mean the same on every library, except on PyTorch: it recomputes all values, unless the policy is
 `everything_saveable`. A policy never changes values, only memory and time.
 """
 
@@ -37,7 +37,7 @@ _NAME: Final = "checkpoint_name"
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: on JAX its own policy of that name, elsewhere a function of operations."""
+    """A policy: on JAX its policy of that name, elsewhere a function of operations."""
 
     name: str
     saves: Callable[..., bool]
@@ -70,7 +70,7 @@ dots_saveable: Final = Policy("dots_saveable", _is_dot)
 """Save the results of products of matrices: `matmul`, `tensordot`, `vecdot`, `einsum`."""
 checkpoint_dots: Final = dots_saveable
 dots_with_no_batch_dims_saveable: Final = Policy("dots_with_no_batch_dims_saveable", _is_dot_without_batches)
-"""Save the results of products without batch axes: mostly those with weights."""
+"""Save the results of products without batch axes, mostly products with weights."""
 checkpoint_dots_with_no_batch_dims: Final = dots_with_no_batch_dims_saveable
 
 
@@ -85,7 +85,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Save only values that `checkpoint_name` has named, and not by one of these names."""
+    """Save only values that `checkpoint_name` has named, except those with one of these names."""
     names = _names("save_any_names_but_these", names_not_to_save)
     return Policy(
         "save_any_names_but_these", lambda op, *_, **params: op.name == _NAME and params["name"] not in names, names
@@ -93,9 +93,9 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Save all values but those that `checkpoint_name` has given one of these names.
+    """Save all values except those that `checkpoint_name` has given one of these names.
 
-    As on JAX, the value before it was named counts too: name values only where they are computed.
+    As on JAX, the value before naming counts as another value: name values only where they are computed.
     """
     names = _names("save_anything_except_these_names", names_not_to_save)
     return Policy(
@@ -119,19 +119,19 @@ def save_from_both_policies(policy_1: AnyPolicy, policy_2: AnyPolicy, /) -> Poli
 
 @dataclass(frozen=True, repr=False)
 class Offload(Policy):
-    """A policy that moves values to another memory; only JAX has these."""
+    """A policy that moves values to another memory, which only JAX has."""
 
 
 def check_no_offload(policy: AnyPolicy | None) -> None:
     """Raise UnsupportedError for a policy that only JAX has."""
     if isinstance(policy, Offload):
-        raise UnsupportedError(f"checkpoint: {policy!r} is not available: JAX alone has several kinds of memory")
+        raise UnsupportedError(f"checkpoint: {policy!r} is not available: only JAX has several kinds of memory")
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
     """Move the results of products without batch axes from one kind of memory to another until they are needed.
 
-    On JAX alone, whose memories have names such as "device" and "pinned_host".
+    Only for JAX, whose memories have names such as "device" and "pinned_host".
     """
     return Offload("offload_dot_with_no_batch_dims", _is_dot_without_batches, (offload_src, offload_dst))
 
@@ -143,9 +143,9 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Save values of some names, and move values of others from one kind of memory to another until they are needed.
+    """Save values of some names, and move values of other names to another kind of memory until they are needed.
 
-    On JAX alone.
+    Only for JAX.
     """
     saved = _names("save_and_offload_only_these_names", names_which_can_be_saved)
     moved = _names("save_and_offload_only_these_names", names_which_can_be_offloaded)
