@@ -1,11 +1,11 @@
 """Functions that the array API standard lacks, on every array library.
 
-Each capability is a module: `from xpand_extensions import scatter`. Its functions take arrays of any library, check
-their arguments, and hand them to that library's own implementation or to one in terms of the standard alone.
+Each capability is a module: `from xpand_extensions import scatter`. Its functions take arrays of any library and check
+their arguments. Then they call the library's own implementation, or a generic one that uses the standard alone.
 
-`import xpand_extensions as xe` gives all of them as attributes, and the most frequent transformations too:
-`xe.scatter`, `xe.grad`, `xe.jit`. They are imported when they are first asked for. The modules `jit`, `vmap`, `convert`
-and `profile` are called like their functions of the same names.
+`import xpand_extensions as xe` gives all of them as attributes, and the most common transformations too: `xe.scatter`,
+`xe.grad`, `xe.jit`. They are imported on first use. The modules `jit`, `vmap`, `convert` and `profile` can be called
+like their functions of the same names.
 """
 
 from importlib import import_module

@@ -20,14 +20,14 @@ def binary(xp: Namespace, operation: Operation, dtype: DType) -> Binary:
     if operation == "set":
         return lambda old, new: new
     if operation in ("min", "max"):
-        if checks.kind(xp, dtype) == "bool":  # the standard orders no booleans
+        if checks.kind(xp, dtype) == "bool":  # the standard does not order booleans
             return xp.logical_and if operation == "min" else xp.logical_or
         return xp.minimum if operation == "min" else xp.maximum
     name = {"power": "pow"}.get(operation, operation)
     return getattr(xp, name)
 
 
-# How the values for one element are combined before the update, for the updates where that makes no difference.
+# For these updates, the values for one element can be combined before the update.
 COMBINED: dict[Operation, Combination] = {
     "add": "add",
     "subtract": "add",
@@ -41,8 +41,8 @@ COMBINED: dict[Operation, Combination] = {
 class GenericAt(At):
     """An array at an index, for any library that follows the standard.
 
-    The array is treated as `(count, width)`, its rows selected by one flat index, so that a library only defines how
-    rows are read and written.
+    The array is treated as `(count, width)`, and one flat index selects its rows. A library defines only how to read
+    and write rows.
     """
 
     __slots__ = ()
@@ -51,7 +51,7 @@ class GenericAt(At):
 
     @staticmethod
     def bounds(index: Array) -> tuple[int, int]:
-        """Return the smallest and largest of a concrete, non-empty index."""
+        """Return the smallest and the largest element of a concrete, non-empty index."""
         xp = array_namespace(index)
         return int(xp.min(index)), int(xp.max(index))
 
@@ -64,13 +64,13 @@ class GenericAt(At):
         return self.x[key]
 
     def _write_basic(self, selection: Basic, values: Array) -> Array:
-        """Return a copy with new values, of the shape `selection.sliced`, at a basic index."""
+        """Return a copy with new values at a basic index. The values have the shape `selection.sliced`."""
         xp = array_namespace(self.x)
         out = xp.asarray(self.x, copy=True)
         if is_writeable_array(out):
             out[selection.key] = values
             return out
-        # Arrays that can't be written: number the elements, and select the numbers.
+        # The array is read-only: number its elements, and select the numbers.
         size = math.prod(self.x.shape)
         device = checks.device_of(self.x)
         numbers = xp.reshape(xp.arange(size, dtype=index_dtype(xp, device), device=device), self.x.shape)
@@ -79,7 +79,7 @@ class GenericAt(At):
         return xp.reshape(written, self.x.shape)
 
     def _update_basic(self, selection: Basic, values: Array | Scalar, operation: Operation) -> Array:
-        """Update at a basic index with values that broadcast to `selection.shape`, which has no zero."""
+        """Update at a basic index. The values broadcast to `selection.shape`, which contains no 0."""
         xp = array_namespace(self.x)
         values = xp.reshape(xp.broadcast_to(self._values(values), selection.shape), selection.sliced)
         if operation != "set":
@@ -87,12 +87,12 @@ class GenericAt(At):
         return self._write_basic(selection, values)
 
     def _copy_basic(self, selection: Basic) -> Array:
-        """Read at a basic index. A copy: a view would let the result be changed through the input."""
+        """Copy the values at a basic index. A view would change with the input."""
         xp = array_namespace(self.x)
         return xp.reshape(xp.asarray(self._read_basic(selection.key), copy=True), selection.shape)
 
     def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
-        """Select rows of an array of shape `(count, width)`; those dropped get the fill value."""
+        """Select rows of an array of shape `(count, width)`; dropped rows get the fill value."""
         xp = array_namespace(table)
         if not rows.dropped:
             return xp.take(table, rows.index, axis=0)
@@ -118,17 +118,17 @@ class GenericAt(At):
             total = runs.last(values)
         else:
             total = runs.reduce(values, binary(xp, combined, table.dtype), identity(xp, table.dtype, combined))
-        # Totals without an update are arbitrary: they must not overflow or be divided by zero.
+        # Rows without an update have arbitrary totals: 1 avoids overflow and division by zero.
         if operation not in ("set", "min", "max"):
             total = xp.where(present, total, self._scalar(1))
         return xp.where(present, binary(xp, operation, table.dtype)(table, total), table)
 
     def _apply_rows(self, table: Array, rows: Rows, function: Callable[[Array], Array]) -> Array:
-        """Apply a function to rows of an array of shape `(count, width)`, as often as each is selected."""
+        """Apply a function to rows of an array of shape `(count, width)`, once for each time that a row is selected."""
         return self._in_turn(table, rows, lambda old, runs, number, there: function(old))
 
     def _masked(self, selection: Mask) -> Array:
-        """Read at the true positions of a mask whose values are unknown."""
+        """Read the elements at the true positions of a mask with unknown values."""
         return self.x[(*([slice(None)] * selection.axis), selection.mask)]
 
     # --- operations behind methods of At ---------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class GenericAt(At):
         return call
 
     def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs | Matches, int, Array], Array]) -> Array:
-        """Update by the first occurrence of each index, then by the second, and so on."""
+        """Update with the first occurrence of each index, then with the second, and so on."""
         xp = array_namespace(table)
         if not rows.unique and not is_concrete(rows.index):
             raise UnsupportedError(
@@ -274,19 +274,19 @@ def _over_axes(xp: Namespace, selection: Mask, ndim: int) -> Array:
 
 
 def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, values: Array) -> Array | None:
-    """Expand values for a mask's selection to the whole array, so that `where` can do the update.
+    """Expand the values for a mask's selection to the whole array, for an update by `where`.
 
     Return None if there is one value for each true position of the mask, and their number can be checked.
     """
     mask = selection.mask
     after = x.ndim - selection.axis - mask.ndim
     shape = checks.known_shape(function, "values", values)
-    position = len(shape) - after - 1  # the axis of values that runs over the positions of the mask
+    position = len(shape) - after - 1  # the axis of values that runs over the mask's positions
     if position >= 0 and shape[position] != 1:
         if is_concrete(mask):
             return None
-        # The number of true positions is unknown, but each position's number is not: if the call is right, there are as
-        # many values.
+        # The number of true positions is unknown. But each one can be numbered, and a correct call has a value for
+        # each.
         if shape[position] == 0:
             return x
         flat = xp.reshape(mask, (-1,))
@@ -302,7 +302,7 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
     except ValueError:
         fits = False
     if not fits:
-        selected = (*x.shape[: selection.axis], "places where the mask holds", *x.shape[x.ndim - after :])
+        selected = (*x.shape[: selection.axis], "true positions of the mask", *x.shape[x.ndim - after :])
         raise ValueError(
             f"{function}: values of shape {shape} do not broadcast to the selection's shape "
             f"({', '.join(map(str, selected))})"

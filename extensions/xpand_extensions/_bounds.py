@@ -1,4 +1,4 @@
-"""The treatment of indices out of bounds, once for all libraries."""
+"""The treatment of indices out of bounds, the same for all libraries."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
 
 
 def index_dtype(xp: Namespace, device: Device = None) -> DType:
-    """Return the library's data type for indices on a device. A precision set for other integers does not change it."""
+    """Return the library's data type for indices on a device. `precision` does not change it."""
     return default_dtype(xp, "indexing", device)
 
 
@@ -32,7 +32,7 @@ def resolve(
     axis: int | None,
     from_end: bool,
 ) -> tuple[Array, bool]:
-    """Bring an integer array within `0 <= index < size`, as `mode` says.
+    """Bring the indices of an integer array within `0 <= index < size`, as `mode` says.
 
     Args:
         function: The name for messages.
@@ -41,11 +41,11 @@ def resolve(
         size: The size of the axis.
         mode: As in `select`.
         bounds: As in `select`.
-        axis: Which axis is indexed, for messages; None: segments.
+        axis: The indexed axis, for messages; None for segments.
         from_end: Whether negative numbers count from the end. Otherwise they are out of bounds.
 
     Returns:
-        The index, of the library's data type for indices, and whether it may hold `size`, which stands for "dropped".
+        The index, in the library's data type for indices, and whether it may hold `size`, which marks dropped indices.
     """
     dtype = index.dtype if index.dtype == xp.int64 else index_dtype(xp, checks.device_of(index))
     empty = math.prod(index.shape) == 0
@@ -61,13 +61,13 @@ def resolve(
         if mode == "raise":
             raise ValueError(
                 f"{function}: mode='raise' needs the values of the indices, which aren't known here (under jit or "
-                "vmap, or in a lazy array); leave mode out to have those out of bounds dropped, or "
-                "choose 'drop', 'clip' or 'wrap'"
+                "vmap, or in a lazy array); omit mode to drop indices out of bounds, or choose 'drop', 'clip' or "
+                "'wrap'"
             )
     if size == 0 and not empty and mode in ("clip", "wrap"):
         raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
     if checks.integer_range(xp, index.dtype)[1] > checks.integer_range(xp, dtype)[1]:
-        # uint64: the conversion would make the largest negative.
+        # uint64: the conversion would make the largest numbers negative.
         cap = xp.full((), size, dtype=index.dtype, device=checks.device_of(index))
         index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
     index = xp.astype(index, dtype, copy=False)
@@ -94,5 +94,5 @@ def out_of_bounds(function: str, index: int, axis: int | None, size: int) -> Ind
             "'clip', 'wrap' or 'fill'",
         )
     if not size:
-        return IndexError(f"{function}: {where}, which takes none; choose mode='drop' to pass over it")
+        return IndexError(f"{function}: {where}, which takes none; choose mode='drop' to ignore it")
     return IndexError(f"{function}: {where}; takes {first} to {size - 1}, or choose mode='drop', {modes}")

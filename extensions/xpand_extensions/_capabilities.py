@@ -1,4 +1,4 @@
-"""The table of every pluggable function and every library, and the check of a plug-in package."""
+"""The table of the support of each library for each pluggable function, and a check of plug-in packages."""
 
 import ast
 import importlib
@@ -19,19 +19,19 @@ from ._display import as_html, as_text
 Support: TypeAlias = Literal["native", "traced", "generic", "unsupported"]
 
 OTHER: Final = "other"
-"""The column of any conforming library that has no plug-in of its own."""
+"""The column for conforming libraries without a plug-in."""
 
 TRANSFORMATIONS: Final = frozenset({"autodiff", "control_flow", "jit", "vmap"})
-"""The capabilities that tracing provides if a library lacks them."""
+"""The capabilities that tracing provides for libraries that lack them."""
 
 _NO_CAPABILITIES: Final = frozenset({"cli", "extend", "generic", "plugins", "tracing"})
 
 
 class Capabilities(dict[str, dict[str, Support]]):
-    """The table of functions and libraries; it prints as a table."""
+    """The dictionary that `capabilities` returns; it prints as a table."""
 
     def __str__(self) -> str:
-        """Write a line for each function: each library's support."""
+        """Write a line for each function, with each library's support."""
         return as_text("capabilities", ((name, _summary(row)) for name, row in self.items()))
 
     def _repr_html_(self) -> str:
@@ -41,7 +41,7 @@ class Capabilities(dict[str, dict[str, Support]]):
 
 
 def _summary(row: dict[str, Support]) -> str:
-    """Group libraries by their kind of support for a function."""
+    """Group the libraries by their support for a function."""
     found: dict[str, list[str]] = {}
     for library, support in row.items():
         found.setdefault(support, []).append(library)
@@ -52,10 +52,10 @@ def capabilities() -> Capabilities:
     """Return how each library implements every public function.
 
     Returns:
-        A dictionary from function ("scatter.segment_sum") to library ("torch", and "other" for any conforming library
-        without a plug-in) to "native", "generic" or "unsupported"; transformations that a library has through
-        `xpand_extensions.tracing` are "traced". A library need not be installed to be listed: plug-ins are read, not
-        imported. Printed, and in notebooks, it is a table.
+        A dictionary from function ("scatter.segment_sum") to library ("torch", or "other" for any conforming library
+        without a plug-in) to "native", "generic", "traced" or "unsupported". "traced" marks transformations that
+        `xpand_extensions.tracing` provides. Libraries need not be installed: plug-ins are read, not imported. The
+        dictionary prints as a table, also in notebooks.
 
     >>> capabilities()["scatter.segment_sum"]["torch"]
     'native'
@@ -88,7 +88,7 @@ def facade_names() -> list[str]:
 
 
 def _is_public(operation: Operation[..., Any]) -> bool:
-    """Return whether a function is public: xpand's are in the `__all__` of their capability."""
+    """Return whether a function is public. xpand's public functions are in the `__all__` of their capability."""
     if operation.package != xpand_extensions.__name__:
         return True
     return operation.name in importlib.import_module(f"{operation.package}.{operation.capability}").__all__
@@ -110,7 +110,7 @@ def _support(operation: Operation[..., Any], library: str) -> Support:
 
 
 def _differentiates(package: str | None) -> bool:
-    """Return whether a library has transformations of its own, which trace code that uses the standard's functions."""
+    """Return whether a library has its own transformations. They can trace generic code."""
     if package is None:
         return False
     offered = _read(f"{package}.autodiff")
@@ -118,7 +118,7 @@ def _differentiates(package: str | None) -> bool:
 
 
 class _Offered(NamedTuple):
-    """The declarations of a plug-in module: functions that it offers or rules out, and whether by tracing."""
+    """The functions that a plug-in module offers, those that it declares unsupported, and whether it uses tracing."""
 
     names: frozenset[str] = frozenset()
     unsupported: frozenset[str] = frozenset()
@@ -135,7 +135,7 @@ def _read(module: str) -> _Offered:
 
 @lru_cache(maxsize=1024)
 def _read_file(path: str, modified: int) -> _Offered:
-    """Read a file, once for all functions of its capability, and again where it has changed."""
+    """Read a file once for all functions of its capability, and again when it has changed."""
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     names: set[str] = set()
@@ -152,13 +152,13 @@ def _read_file(path: str, modified: int) -> _Offered:
             assigned = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
             names |= assigned
             if "UNSUPPORTED" in assigned and isinstance(node.value, ast.Dict):
-                # Only the names: one reason may serve several.
+                # Only the names: several functions may share one reason, by a constant.
                 unsupported.update(ast.literal_eval(key) for key in node.value.keys if key is not None)
     return _Offered(frozenset(name for name in names if not name.startswith("_")), frozenset(unsupported), traces)
 
 
 def check_plugin(package: str) -> None:
-    """Check a plug-in package: every public function overrides a facade's, with the facade's signature.
+    """Check that every public function of a plug-in package overrides a facade, with the facade's signature.
 
     Use it in the tests of a plug-in: a misspelt function would silently leave the generic version in place.
 
@@ -198,7 +198,7 @@ def _problems(package: str) -> Iterator[str]:
 
 
 def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the functions that a module defines, and those of operations that it gathers from its neighbours."""
+    """Yield the functions that a module defines, and implementations that it imports from its package."""
     package, _, capability = module.__name__.rpartition(".")
     for name, value in vars(module).items():
         if not inspect.isfunction(value) or name.startswith("_"):
@@ -209,7 +209,7 @@ def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _parameters(function: Callable[..., Any]) -> str:
-    """Write the parameters of an implementation without annotations: names, kinds and defaults.
+    """Write the parameters of an implementation: names, kinds and defaults, without annotations.
 
     `progress` is omitted: facades report progress, and implementations don't know of it.
     """

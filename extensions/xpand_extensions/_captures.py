@@ -1,4 +1,4 @@
-"""The arrays that users' functions capture, and copies of the functions that use other arrays in their place."""
+"""Arrays that user functions capture, and copies of these functions with other arrays in their place."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -10,17 +10,17 @@ from xpand import trees
 from xpand.extend import Array, checks
 
 INLINED: Final = "_xpand_inlined"
-"""The attribute of a function that holds another way to call it, for which nothing is cached."""
+"""The attribute of a function with a version of it that caches nothing."""
 
 
 class Opaque:
-    """An object in which no captured arrays are looked for, and which copies of functions share."""
+    """An object that is not searched for captured arrays, and that copies of functions share."""
 
     __slots__ = ()
 
 
 class OfArrays:
-    """A function of arrays, which takes the users' functions that it calls as a tuple before the arrays."""
+    """A function of arrays that calls user functions. Its first argument is the tuple of these functions."""
 
     __slots__ = ("__weakref__", "function", "users")  # JAX stores traced functions by weak references
 
@@ -39,22 +39,22 @@ def solved_directly(
     args: Sequence[Array],
     outer: Iterable[Array],
 ) -> tuple[Any, Any] | None:
-    """Call a solver as it is where no transformation traces the arrays that it is given or captures.
+    """Call a solver directly if no transformation traces its arguments or the arrays that it captures.
 
     Args:
         is_traced: Whether a transformation traces an array.
-        functions: The function of the equation, which checks its own result, the solver, and others.
+        functions: The function of the equation, which checks its own result; the solver; further functions.
         first: The right-hand side or the initial guess.
         args: The further arguments of the functions.
         outer: The arrays that the functions capture.
 
     Returns:
-        The results of the solver, a tuple of arrays and auxiliary data; None where an array is traced.
+        The results of the solver: a tuple of arrays, and auxiliary data. None if an array is traced.
     """
     if any(map(is_traced, (*first, *args, *outer))):
         return None
     xs, aux = functions[1](first, *args)
-    # Captured arrays that were not found appear in the results.
+    # A traced captured array that was not found makes the results traced.
     if any(map(is_traced, xs)):
         return None
     # Evaluate the function once more. Abstract evaluation takes 3 to 30 times as long for small arrays, and some
@@ -65,32 +65,32 @@ def solved_directly(
 
 
 def _is_own(function: Any) -> bool:
-    """Return whether a function is one of xpand's own, and not a user's."""
+    """Return whether a function is xpand's, and not a user's."""
     function = function.func if isinstance(function, partial) else function
     return str(getattr(function, "__module__", "")).startswith("xpand_extensions.")
 
 
 def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]:
-    """List the wanted arrays in functions' closure cells, default and bound arguments, objects and attributes."""
+    """List the wanted arrays in closure cells, default and bound arguments, objects and attributes of functions."""
     return list({id(x): x for x in _reached(functions, {}) if checks.is_array(x) and is_wanted(x)}.values())
 
 
 def global_arrays(*functions: Any) -> Iterator[Array]:
-    """Yield the arrays that functions use as global variables, which copies of the functions share."""
+    """Yield the arrays in global variables of functions. Copies of the functions share them."""
     for x in _reached(functions, {}):
         if isinstance(x, FunctionType):
             yield from filter(checks.is_array, map(x.__globals__.get, x.__code__.co_names))
 
 
 def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
-    """Copy a function, with other arrays in place of those that it captures.
+    """Copy a function, and replace arrays that it captures.
 
-    Only functions and objects that hold one of the arrays are copied, and only the closure cells that do. Compiled
-    functions are replaced by copies of the functions that they compile.
+    Only functions, objects and closure cells that hold one of the arrays are copied. A compiled function is replaced by
+    a copy of the function that it compiles.
 
     Args:
-        function: Copied together with the functions and objects that it uses.
-        arrays: The replacement of an array, by its `id`.
+        function: The function. The functions and objects that it uses are copied too.
+        arrays: The replacements, by the `id` of the array.
     """
     parents: dict[int, list[int]] = {}
     alive = list(_reached((function,), parents))
@@ -112,7 +112,7 @@ def converted(function: Callable[..., Any], outer: Sequence[Array]) -> Callable[
 
 
 class _Copies:
-    """Copies of functions and objects with other arrays. A class, because closures would keep arrays alive."""
+    """Copies of functions and objects with other arrays. This is a class because closures would keep arrays alive."""
 
     def __init__(self, arrays: Mapping[int, Array], holders: Collection[int]) -> None:
         """Take the arrays to use, and the ids of the objects that hold a replaced array."""
@@ -121,13 +121,13 @@ class _Copies:
         self.unfilled: list[tuple[Any, Any]] = []
 
     def of(self, x: Any) -> Any:
-        """Return the copy of an object, which may not be filled yet, or the object if it holds none of the arrays."""
+        """Return the copy of an object, perhaps unfilled, or the object itself if it holds none of the arrays."""
         if id(x) not in self.made:
             self.made[id(x)] = self._unfilled_copy(x) if id(x) in self.holders else x
         return self.made[id(x)]
 
     def fill(self) -> None:
-        """Fill the copies, not by recursion: functions may use one another, and themselves."""
+        """Fill the copies. A loop, not recursion: functions may use one another, and themselves."""
         while self.unfilled:
             old, new = self.unfilled.pop()
             if isinstance(old, FunctionType):
@@ -170,9 +170,9 @@ class _Copies:
 
 
 def with_own_cells(function: Any) -> Any:
-    """Copy the closure cells of users' functions: a later call uses the current values of the variables.
+    """Copy the closure cells of user functions, so that a later call uses the values that the variables have now.
 
-    Users' functions are those that xpand's own functions call; those that they call themselves are not copied.
+    Only functions that xpand's own functions call are copied, not those that user functions call.
     """
     if isinstance(function, OfArrays):
         return OfArrays(function.function, *map(with_own_cells, function.users))
@@ -195,8 +195,8 @@ def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionTy
 
 
 def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterator[Any]:
-    """Visit all objects that functions use, and record their users by `id`."""
-    seen: dict[int, Any] = {}  # keeps temporary objects alive, whose ids must not be reused
+    """Visit all objects that functions use, and record the users of each object by `id`."""
+    seen: dict[int, Any] = {}  # keeps temporary objects alive, so that no id is reused
     stack: list[Any] = list(functions)
     while stack:
         x = stack.pop()
@@ -212,7 +212,7 @@ def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterato
 
 
 def _inlined(x: Any) -> Any:
-    """Return the plain function behind a compiled one, or behind one with a faster call path."""
+    """Return the plain function behind a compiled function, or behind a function with a faster call path."""
     return getattr(x, "__dict__", {}).get(INLINED)
 
 

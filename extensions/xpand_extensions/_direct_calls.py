@@ -13,13 +13,14 @@ _MAX_TYPES: Final = 256  # a program may make array classes without end
 
 
 class IndirectError(Exception):
-    """A function of arrays returned no array, or one that is not accepted: the call has to go through trees."""
+    """A function of arrays returned no array, or one that is not accepted: the call must go through trees."""
 
 
 class Direct:
-    """A transformed function for calls with arrays alone: no tree is flattened, and nothing is checked.
+    """A transformed function for calls with arrays alone. It flattens no trees and checks nothing.
 
-    The first call with some types of arrays goes through trees. If it succeeds, later calls with these are direct.
+    The first call with given types of arrays goes through trees. If it succeeds, later calls with these types are
+    direct.
     """
 
     __slots__ = ("_by_types", "_is_off", "_make", "_of_arrays")
@@ -34,8 +35,8 @@ class Direct:
 
         Args:
             function: The function to transform.
-            make: Transforms it, given the arguments of a call and the function.
-            accepts: Tells by data type and shape whether a result is accepted; None accepts all arrays.
+            make: Transforms the function; takes the arguments of a call and the function.
+            accepts: Decides by data type and shape whether a result is accepted; None accepts all arrays.
         """
         # A separate object, so that the transformed functions stored here make no reference cycle. A cycle would keep
         # captured arrays alive until garbage collection.
@@ -44,7 +45,7 @@ class Direct:
         self._is_off = False
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return the transformed function for a call; None if the call has to go through trees."""
+        """Return the transformed function for a call; None if the call must go through trees."""
         return self._by_types.get(tuple(map(type, args)))
 
     def add(self, args: tuple[Any, ...]) -> None:
@@ -93,7 +94,7 @@ class _OfArraysAlone:
 
 
 def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
-    """Have torch.compile trace one function instead of another, without the other's look-up."""
+    """Have torch.compile trace `function` in place of `wrapper`, without the look-up of `wrapper`."""
     for name, value in {
         INLINED: function,
         "_torchdynamo_inline": function,

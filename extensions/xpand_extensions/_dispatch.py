@@ -1,23 +1,23 @@
 """From a facade to the implementation for the arrays at hand.
 
-A facade is a plain function: its docstring says what it means, its body checks the arguments and ends in
+A facade is a plain function: its docstring documents the operation, and its body checks the arguments and ends with
 `return facade.native(array)(array, …)`. `native` finds the implementation for the array's library on the first call
-with that array type and remembers it, so a call costs one look-up. A function without an array argument takes a
-namespace or a library's name as its option `xp`, and calls `facade.native_for(xp)`. The implementation is looked for in
-this order:
+with an array type and stores it; later calls cost one look-up. A function without an array argument takes a namespace
+or the name of a library as the option `xp`, and calls `facade.native_for(xp)`. The implementation is searched in this
+order:
 
-1. what was registered for the library with `facade.register("library")`;
+1. the function registered for the library with `facade.register("library")`;
 2. the library's plug-in: the function of the facade's name in `<package>.plugins.<library>.<capability>`, or in the
    package that another distribution names for the library in the entry-point group `xpand.plugins`;
-3. the default: what was registered with `facade.default`, or the function of that name in
+3. the default: the function registered with `facade.default`, or the function of the facade's name in
    `<package>.generic.<capability>`.
 
 A plug-in module that needs an optional package, such as SciPy, is skipped if the package isn't installed.
 
-`<package>.<capability>` is the module of the facade, or, where that is a private part such as `special._gamma`, the
-public package around it. Any other module that exists but can't be imported raises; it never counts as absent. A
-plug-in package may also make implementations itself, of operations that it has no module for: its function
-`implementation(operation)` returns one, or None.
+`<package>.<capability>` is the module of the facade; for a private part such as `special._gamma`, it is the public
+package around it. Any other module that exists but can't be imported raises; it never counts as absent. A plug-in
+package can also make implementations of operations for which it has no module: its function `implementation(operation)`
+returns one, or None.
 """
 
 import importlib
@@ -50,11 +50,11 @@ ENTRY_POINTS: Final = "xpand.plugins"
 _OTHER: Final = "other"  # a library without a plug-in
 _PACKAGE: Final = __name__.rpartition(".")[0]
 _SCALARS: Final = (bool, int, float, complex, type(None))
-_MAX_TYPES: Final = 4096  # as in the core: the cache must stay bounded if a program keeps making classes
+_MAX_TYPES: Final = 4096  # as in the core: a bound for programs that keep making classes
 
 
 class Pluggable(Protocol[P, R_co]):
-    """The result of `pluggable`: the same function, with these attributes."""
+    """The result of `pluggable`: the same function with these attributes."""
 
     __name__: str
     __module__: str
@@ -66,7 +66,7 @@ class Pluggable(Protocol[P, R_co]):
         ...
 
     def planned(self, check: Callable[..., tuple[Any, ...]], arrays: tuple[Any, ...], *options: Any) -> Any:
-        """Return the implementation, and the result of `check(name, *arrays, *options)`, made once per signature."""
+        """Return the implementation and the result of `check(name, *arrays, *options)`, which runs once a signature."""
         ...
 
     def native_for(self, xp: Namespace | str | None, /) -> Callable[P, R_co]:
@@ -74,7 +74,7 @@ class Pluggable(Protocol[P, R_co]):
         ...
 
     def default(self, implementation: F, /) -> F:
-        """Register the implementation for libraries that have none of their own."""
+        """Register the implementation for libraries without their own."""
         ...
 
     def register(self, library: str, /) -> Callable[[F], F]:
@@ -83,18 +83,18 @@ class Pluggable(Protocol[P, R_co]):
 
 
 class OwnRules(Protocol):
-    """The derivative and the batching rule of an operation that another package defines."""
+    """The derivatives and the batching rule of an operation that another package defines."""
 
     derivative: Any
     batching: Callable[..., Any] | None
     axes: Any
 
     def several(self) -> TypeError:
-        """Make the error of a derivative by arguments, of an operation with several results."""
+        """Make the error for a derivative by arguments where the operation has several results."""
         ...
 
     def check_linear(self, name: str, value: Any) -> None:
-        """Check that an argument in which an operation is linear is one array."""
+        """Check that an argument in which the operation is linear is one array."""
         ...
 
     def around(self, implementation: Callable[..., Any], library: str) -> Callable[..., Any]:
@@ -106,7 +106,7 @@ class Operation(Generic[P, R_co]):
     """The record of a pluggable function: the modules of its implementations, and the implementations found so far."""
 
     def __init__(self, facade: Callable[P, R_co]) -> None:
-        """Record a facade; look nothing up yet."""
+        """Record a facade. Implementations are looked up later."""
         self.facade = facade
         self.name = facade.__name__
         module = facade.__module__
@@ -120,11 +120,11 @@ class Operation(Generic[P, R_co]):
         self.plans = Memory()
         """The results of `planned`, by signature."""
         self.rules: OwnRules | None = None
-        """The derivative and the batching rule that `extend.register_rules` gave; None for none."""
+        """The rules that `extend.register_rules` has registered; None if there are none."""
 
     @property
     def is_own(self) -> bool:
-        """Whether the operation is xpand's own. Those that `extend`'s examples define are not."""
+        """Whether the operation is xpand's. The examples of `extend` define others."""
         return self.package == _PACKAGE and self.capability != "extend"
 
     @property
@@ -139,13 +139,13 @@ class Operation(Generic[P, R_co]):
         return name if self.package == _PACKAGE else f"{self.package}.{name}".lstrip(".")
 
     def resolve(self, key: type | tuple[type, ...], arrays: tuple[Any, ...]) -> Callable[..., Any]:
-        """Find the implementation for the arrays, and remember it under `key`."""
+        """Find the implementation for the arrays, and store it under `key`."""
         try:
             xp = array_namespace(*arrays)
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
         found = self.observed(self.resolve_library(library_name(xp)))
-        # By type only if the type determines the library: the namespace of third-party arrays may depend on the array.
+        # Store it by type only if the type determines the library: a third-party array may choose its namespace.
         types = key if isinstance(key, tuple) else (key,)
         if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
             self.by_type[key] = found
@@ -154,8 +154,8 @@ class Operation(Generic[P, R_co]):
     def plan(
         self, check: Callable[..., Any], arrays: tuple[Any, ...], options: tuple[Any, ...], key: Any
     ) -> tuple[Any, ...]:
-        """Check the arguments of a call, find its implementation, and remember both under `key`; None: don't."""
-        plans = self.plans  # `forget_types` replaces it, so that a plan made meanwhile is dropped
+        """Check the arguments of a call, find its implementation, and store both under `key` unless it is None."""
+        plans = self.plans  # `forget_types` replaces `self.plans`; a plan made meanwhile is dropped
         checked = check(self.name, *arrays, *options)
         found = self.facade.native(*arrays), *checked  # type: ignore[attr-defined]
         types = tuple([type(x) for x in arrays])
@@ -164,7 +164,7 @@ class Operation(Generic[P, R_co]):
         return found
 
     def resolve_library(self, library: str) -> Callable[..., Any]:
-        """Find the implementation for a library, and remember it."""
+        """Find the implementation for a library, and store it."""
         found = self.by_library.get(library)
         if found is None:
             found = self.by_library[library] = self.implementation(library)
@@ -175,7 +175,7 @@ class Operation(Generic[P, R_co]):
         return implementation if _observer is None else _observe(_observer, self, implementation)
 
     def forget(self) -> None:
-        """Forget the implementations found so far, since one was registered."""
+        """Forget the implementations found so far, because one was registered."""
         self.by_library.clear()
         self.forget_types()
 
@@ -199,7 +199,7 @@ class Operation(Generic[P, R_co]):
         return found if self.rules is None else self.rules.around(found, library)
 
     def native_implementation(self, library: str) -> Callable[..., Any] | None:
-        """Find a library's own implementation; None if there is none."""
+        """Return a library's own implementation; None if there is none."""
         if library in self.registered:
             return self.registered[library]
         module = self.plugin_module(library)
@@ -208,29 +208,29 @@ class Operation(Generic[P, R_co]):
         reason = getattr(module, "UNSUPPORTED", {}).get(self.name)
         if reason is not None:
             raise UnsupportedError(f"{self.name}: not available for {library}: {reason}")
-        # No `cast`: torch.compile loses track of where its result is from, and can't put it into the cache.
+        # No `cast`: torch.compile loses the origin of its result, and can't put it into the cache.
         found: Callable[..., Any] | None = getattr(module, self.name, None)
         return found
 
     def made_implementation(self, library: str) -> Callable[..., Any] | None:
-        """Have a library's plug-in package make the implementation; None where it doesn't."""
+        """Ask a library's plug-in package for an implementation; None if it makes none."""
         package = plugin_package(library)
         make = None if package is None else getattr(import_module(package), "implementation", None)
         return None if make is None else make(self)
 
     def plugin_module(self, library: str) -> ModuleType | None:
-        """Import the plug-in module for this capability and a library; None where there is none that can be used."""
+        """Import a library's plug-in module for this capability; None if there is none, or its packages are missing."""
         name = self.plugin_name(library)
         return None if name is None else import_if_usable(name)
 
     def plugin_name(self, library: str) -> str | None:
-        """Name the plug-in module for this capability and a library; None where there is none."""
+        """Name a library's plug-in module for this capability; None if there is none."""
         package = plugin_package(library, self.package)
         name = f"{package}.{self.capability}"
         return name if package is not None and _exists(name) else None
 
     def generic_implementation(self) -> Callable[..., Any] | None:
-        """Find the implementation for any library; None where there is none."""
+        """Return the implementation for any library; None if there is none."""
         if self.default is not None:
             return self.default
         module = import_if_present(f"{self.package}.generic.{self.capability}") if self.package else None
@@ -254,7 +254,7 @@ trace_instead(_observe, lambda observer, operation, found: found)
 def observe(observer: Observer | None) -> None:
     """Have an observer wrap all implementations; None: remove it.
 
-    Dispatch remembers the replacements as it remembers the implementations, so that calls cost nothing without one.
+    Dispatch stores the wrappers in place of the implementations, so calls without an observer cost nothing extra.
     """
     global _observer
     _observer = observer
@@ -265,14 +265,14 @@ def observe(observer: Observer | None) -> None:
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     """Turn a function into the facade of an operation that each library can implement.
 
-    The function stays unchanged: nothing is wrapped, a call costs as much as its body. It gains `native(*arrays)`, to
-    be called in its body, or `native_for(xp)` where it takes no array; `planned(check, arrays, *options)`, which checks
-    the arguments as well, once for each signature; `register(library)`, to add a version for one library; and
-    `default`, for all the rest.
+    The function is not wrapped, so a call costs no more than its body. It gets the attributes `native(*arrays)`, to be
+    called in its body, or `native_for(xp)` if it takes no array; `planned(check, arrays, *options)`, which also checks
+    the arguments, once for each signature; `register(library)`, to add a version for one library; and `default`, for
+    all other libraries.
 
     Args:
-        facade: The function, of the module, or of a private part of the package, whose name the generic and plug-in
-            modules have.
+        facade: The function. The generic and plug-in modules have the name of its module, or of the package around a
+            private module.
 
     Raises:
         TypeError: `facade` is not a plain function.
@@ -306,7 +306,7 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
         try:
             key = signature(arrays, options)
             found = operation.plans.get(key)
-        except (AttributeError, TypeError):  # no array, or something without a hash
+        except (AttributeError, TypeError):  # no array, or an option without a hash
             key = found = None
         return operation.plan(check, arrays, options, key) if found is None else found
 
@@ -314,7 +314,7 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
         checked = check(operation.name, *arrays, *options)
         return native(*arrays), *checked
 
-    trace_instead(planned, unplanned)  # torch.compile checks while it compiles, and guards what it has read
+    trace_instead(planned, unplanned)  # torch.compile runs the checks while it compiles
 
     def native_for(xp: Namespace | str | None, /) -> Callable[..., Any]:
         return operation.observed(operation.resolve_library(library_name(namespace_or_default(xp, operation.name))))
@@ -342,10 +342,10 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
 
 
 def for_library(path: str, library: str = _OTHER) -> Callable[..., Any]:
-    """Return the implementation of an operation of this package for a library, by default that for any library.
+    """Return the implementation of an operation of this package for a library, by default the generic one.
 
     Args:
-        path: The operation's capability and name, such as "control_flow.cond"; its facade has been imported.
+        path: The operation's capability and name, such as "control_flow.cond". Its facade must have been imported.
         library: The name of the library.
     """
     return OPERATIONS[f"{_PACKAGE}.{path}"].resolve_library(library)
@@ -358,7 +358,7 @@ def operation_of(function: Any) -> Operation[..., Any] | None:
 
 
 def forwards_to(other: Callable[..., Any], /) -> Callable[[F], F]:
-    """Decorate an implementation that passes options on to another one: its signature is that one's.
+    """Decorate an implementation that passes options on to another one, and give it the signature of the other.
 
     Args:
         other: The other implementation, or the facade.
@@ -381,12 +381,12 @@ def forwards_to(other: Callable[..., Any], /) -> Callable[[F], F]:
 
 
 def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:
-    """Return arrays, None and numbers unchanged; next to a traced array, convert concrete arrays to constants.
+    """Convert concrete arrays to constants if one of the arrays is traced; otherwise return all unchanged.
 
-    So the namespace of any of them takes all.
+    After that, the namespace of any array accepts all of them. None and numbers stay unchanged.
     """
     for x in arrays:
-        # Look in the class: for modules, a missing attribute costs a microsecond.
+        # Look in the class: a missing attribute of a module costs a microsecond.
         namespace: Any = getattr(type(x), "_namespace", None)
         if namespace is not None:
             return tuple([_constant(namespace, y) if is_array(y) else y for y in arrays])
@@ -400,7 +400,7 @@ def _constant(namespace: Any, x: Array) -> Array:
 
 @untraced
 def plugin_package(library: str, package: str = _PACKAGE) -> str | None:
-    """Name the package that holds a library's plug-in modules; None where there is none."""
+    """Name the package with a library's plug-in modules; None if there is none."""
     own = f"{package}.plugins"
     if package and find_spec(package) is not None and find_spec(own) is not None:
         name = f"{own}.{library}"
@@ -410,18 +410,18 @@ def plugin_package(library: str, package: str = _PACKAGE) -> str | None:
         return None
     found = third_party_plugins().get(library)
     if found is not None:
-        importlib.import_module(found)  # an entry point that leads nowhere is a broken plug-in, not an absent one
+        importlib.import_module(found)  # an entry point without a module is a broken plug-in, not an absent one
     return found
 
 
 @cache
 def third_party_plugins() -> dict[str, str]:
-    """Map each library that another distribution adds to the package that holds its plug-in modules.
+    """Return the libraries that other distributions add, each with the package of its plug-in modules.
 
     Raises:
         RuntimeError: Two distributions claim the same library.
     """
-    from importlib.metadata import entry_points  # takes longer than the rest of this package to import
+    from importlib.metadata import entry_points  # its import takes longer than the rest of this package
 
     found: dict[str, str] = {}
     for point in entry_points(group=ENTRY_POINTS):
@@ -434,7 +434,7 @@ def third_party_plugins() -> dict[str, str]:
 
 
 def import_if_present(name: str) -> ModuleType | None:
-    """Import a module; None if it doesn't exist. An error inside it is raised."""
+    """Import a module; None if it doesn't exist. Errors inside the module are raised."""
     return import_module(name) if _exists(name) else None
 
 
@@ -443,5 +443,5 @@ def _exists(name: str) -> bool:
     parent = name.rpartition(".")[0]
     if find_spec(parent.partition(".")[0]) is None or find_spec(parent) is None:
         return False
-    # Looking for a module imports its parent, which may be a plug-in that needs an optional package.
+    # The search imports the module's parent, perhaps a plug-in that needs an optional package.
     return missing_package(parent) is None and find_spec(name) is not None

@@ -1,4 +1,4 @@
-"""Objects as short texts and as HTML for notebooks."""
+"""Short texts for objects, and HTML for notebooks."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ Row = Sequence[Any]
 _FEW: Final = 6
 """The number of elements up to which arrays are shown with their values."""
 _PYTHON: Final = {"bool": bool, "integral": int, "complex floating": complex}
-"""The functions that make Python's numbers of elements, by the kind of the data type."""
+"""Python's number types, by the kind of the data type."""
 
 
 def array_text(x: Any) -> str:
@@ -27,7 +27,7 @@ def array_text(x: Any) -> str:
     xp = array_namespace(x)
     flat = xp.reshape(x, (-1,))
     values = [flat[i] for i in range(flat.shape[0])]
-    # PyTorch warns of `float(v)` where v has a gradient.
+    # PyTorch warns of `float(v)` if v requires a gradient.
     values = [v.item() if hasattr(v, "item") else v for v in values]
     if xp.isdtype(x.dtype, "real floating"):
         texts = [f"{float(v):.6g}" for v in values]
@@ -38,14 +38,14 @@ def array_text(x: Any) -> str:
 
 
 def as_text(title: str, rows: Iterable[tuple[str, Any]]) -> str:
-    """Write a title and named values, one a line."""
+    """Write a title and named values, one on each line."""
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join([title, *(f"    {name:<{width}}  {value}" for name, value in rows)])
 
 
 def as_html(title: str, rows: Iterable[Row], header: Row = (), inner: str = "") -> str:
-    """Write a title and a table; `inner` is HTML to show between them."""
+    """Write a title, `inner` (HTML) and a table."""
     lines = [f"<div><b>{escape(title)}</b>{inner}", "<table>"]
     if header:
         lines.append(f"<thead>{_row(header, 'th')}</thead>")

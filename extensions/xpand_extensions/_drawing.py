@@ -1,7 +1,7 @@
-"""Programs drawn as SVG, without other packages: operations in layers, each below those whose results it takes.
+"""Drawings of programs as SVG, without other packages: operations in layers, each below its inputs.
 
 The layout is that of K. Sugiyama, S. Tagawa and M. Toda (1981): a node lies below all its inputs, an edge over several
-layers has a point in each, and points are placed at the means of their neighbours.
+layers has a point in each of them, and points are placed at the means of their neighbours.
 """
 
 import os
@@ -31,13 +31,13 @@ class Node(NamedTuple):
     label: str
     kind: Kind
     inputs: tuple[int, ...] = ()
-    """The positions of the nodes whose results it takes, which come before it."""
+    """The positions of the nodes whose results this node takes. They come before it."""
     types: str = ""
-    """The types of its results."""
+    """The types of the results."""
 
 
 class Drawing(NamedTuple):
-    """A program to be drawn, and those within its loops and branches."""
+    """A program to draw, and the programs within its loops and branches."""
 
     title: str
     nodes: Sequence[Node]
@@ -45,7 +45,7 @@ class Drawing(NamedTuple):
 
 
 class SVG(str):
-    """A picture as the text of an SVG file, which notebooks show."""
+    """A picture: the text of an SVG file, which notebooks show."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class SVG(str):
 
 
 def drawn(drawing: Drawing) -> SVG:
-    """Draw a program, and below it those within its loops and branches."""
+    """Draw a program, and below it the programs within its loops and branches."""
     pictures = list(_pictures(drawing, ""))
     width = max(w for w, _, _ in pictures) + 2 * _MARGIN
     y, body = _MARGIN, []
@@ -80,7 +80,7 @@ def drawn(drawing: Drawing) -> SVG:
 
 
 def _pictures(drawing: Drawing, within: str) -> Iterator[tuple[float, float, list[str]]]:
-    """Yield width, height and elements of a program and of its parts."""
+    """Yield the width, the height and the SVG elements of a program and its parts."""
     title = f"{within}{drawing.title}"
     width, height, lines = _picture(drawing.nodes)
     heading = f'<text x="0" y="12" text-anchor="start" font-weight="bold">{escape(title)}</text>'
@@ -91,7 +91,7 @@ def _pictures(drawing: Drawing, within: str) -> Iterator[tuple[float, float, lis
 
 
 def _picture(nodes: Sequence[Node]) -> tuple[float, float, list[str]]:
-    """Return width, height and elements of one program."""
+    """Return the width, the height and the SVG elements of one program."""
     layers, chains = _layers(nodes)
     widths = [max(_CHARACTER * len(node.label), _CHARACTER * len(node.types) * 10 / 12) + 24 for node in nodes]
     centres = _centres(layers, chains, widths)
@@ -124,7 +124,7 @@ def _picture(nodes: Sequence[Node]) -> tuple[float, float, list[str]]:
 def _layers(nodes: Sequence[Node]) -> tuple[list[list[int]], list[tuple[int, int]]]:
     """Return the points of each layer, and the edges between neighbouring layers.
 
-    Points are the numbers of nodes; higher numbers are the points of edges over several layers.
+    A point is the number of a node; points of edges over several layers have higher numbers.
     """
     depth: list[int] = []
     for node in nodes:
@@ -158,7 +158,7 @@ def _layers(nodes: Sequence[Node]) -> tuple[list[list[int]], list[tuple[int, int
 
 
 def _centres(layers: list[list[int]], edges: list[tuple[int, int]], widths: Sequence[float]) -> dict[int, float]:
-    """Place the points of each layer: near the means of their neighbours, in the order of these, without overlap."""
+    """Place the points of each layer near the means of their neighbours, in this order and without overlap."""
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for i, j in edges:

@@ -1,4 +1,4 @@
-"""Data types of several arrays together: for comparisons, sums, and functions of floating-point numbers."""
+"""Common data types of several arrays: for comparisons, sums, and functions of floating-point numbers."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +9,7 @@ from xpand.extend import Array, DType, Namespace, checks, trace_instead
 
 P = ParamSpec("P")
 
-# A cache by type, written by hand: torch.compile warns of functools.cache, and can't compare data types of some other
+# A hand-written cache by type: torch.compile warns of functools.cache, and can't compare data types of some other
 # libraries.
 _narrow: dict[type, dict[DType, bool]] = {}
 
@@ -32,14 +32,14 @@ def is_narrow(xp: Namespace, dtype: DType) -> bool:
 
 
 def widened(function: Callable[P, Array]) -> Callable[P, Array]:
-    """Have a function compute in the data type to which its positional arrays promote, in float32 for narrower ones."""
+    """Have a function compute in the promoted data type of its positional arrays, or in float32 if that is narrower."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Array:
         if len(args) == 1:
             dtype = args[0].dtype  # type: ignore[attr-defined]
             known = _narrow.get(type(dtype))
-            if known is not None and known.get(dtype) is False:  # without finding the namespace, which takes longer
+            if known is not None and known.get(dtype) is False:  # faster than to find the namespace
                 return function(*args, **kwargs)
         arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)
@@ -56,23 +56,24 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
 
 
 def plain_sum(xp: Namespace, x: Array, **axes: Any) -> Array:
-    """Sum an array in its own data type, over `axis`, with `keepdims`.
+    """Sum an array in its own data type. `axes` are the options `axis` and `keepdims`.
 
-    Not by `sum(dtype=)`, which MLX doesn't have: floating-point numbers are summed in their own data type without it,
-    and integers in one that is no narrower.
+    `sum(dtype=)` is not used, because MLX lacks it. `sum` adds floating-point numbers in their own data type, and
+    integers in one that is no narrower.
     """
     total = xp.sum(x, **axes)
     return total if total.dtype == x.dtype else xp.astype(total, x.dtype)
 
 
 def comparable_dtype(function: str, xp: Namespace, *, mixed: bool = False, **arrays: Array) -> DType | None:
-    """Return the data type in which two named arrays of real values are compared; None where they have one already.
+    """Return the data type in which two named real arrays are compared; None if they already have the same one.
 
     Args:
         function: The name for messages.
         xp: Their namespace.
-        mixed: Whether integers may meet floating-point numbers, and are converted to the data type of these.
-        arrays: The two.
+        mixed: Whether one array may be of integers and the other of floating-point numbers, whose data type is then
+        used.
+        arrays: The two arrays, by name.
 
     Raises:
         TypeError: The standard doesn't promote their data types.
@@ -93,7 +94,7 @@ def comparable_dtype(function: str, xp: Namespace, *, mixed: bool = False, **arr
 
 
 def as_dtype(dtype: DType | None, *arrays: Array) -> tuple[Any, ...]:
-    """Convert arrays to a data type; None: leave them as they are."""
+    """Convert arrays to a data type; None leaves them unchanged."""
     if dtype is None:
         return arrays
     xp = array_namespace(*arrays)
@@ -101,6 +102,6 @@ def as_dtype(dtype: DType | None, *arrays: Array) -> tuple[Any, ...]:
 
 
 def _is_lossy(xp: Namespace, x1: Array, x2: Array) -> bool:
-    """Return whether no integer data type holds the values of both: uint64 and a signed one."""
+    """Return whether no integer data type holds the values of both arrays: one is uint64, the other signed."""
     ranges = [checks.integer_range(xp, x.dtype) for x in (x1, x2)]
     return min(low for low, _ in ranges) < 0 and max(high for _, high in ranges) >= 2**64 - 1

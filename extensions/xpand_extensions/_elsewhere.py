@@ -1,6 +1,6 @@
-"""Names that users of NumPy, SciPy, JAX and PyTorch look for, and xpand's names for them.
+"""Names from NumPy, SciPy, JAX and PyTorch, and what to use in their place.
 
-A module that has `__getattr__ = elsewhere(__name__)` raises an `AttributeError` that says so. One table has all names.
+A module with `__getattr__ = elsewhere(__name__)` raises an `AttributeError` that names the replacement.
 """
 
 from collections.abc import Callable, Mapping
@@ -106,7 +106,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "relu": "`named.maximum(x, 0)`",
     },
 }
-"""By module, or class: names from elsewhere, and their replacements."""
+"""By module or class: names from other libraries, and their replacements."""
 
 _WITH_NUMPYS_NAMES: Final = (
     "linalg",
@@ -122,7 +122,7 @@ _WITH_NUMPYS_NAMES: Final = (
 
 
 def elsewhere(module: str) -> Callable[[str], NoReturn]:
-    """Make the `__getattr__` of a module: the error of a missing name says what to write instead."""
+    """Make the `__getattr__` of a module. Its error for a missing name says what to write instead."""
     capability = module.rpartition(".")[2]
 
     def __getattr__(name: str) -> NoReturn:
@@ -132,7 +132,7 @@ def elsewhere(module: str) -> Callable[[str], NoReturn]:
 
 
 def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
-    """Make a decorator whose errors for arguments of other libraries' functions say what to write instead."""
+    """Make a decorator. Its error for an argument that other libraries have says what to write instead."""
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -156,13 +156,13 @@ def _of_a_capability(name: str) -> str | None:
 
 
 def instead_of(name: str) -> str:
-    """Say what to write in place of a function of NumPy, SciPy or PyTorch that the standard lacks."""
+    """Say what to write instead of a function of NumPy, SciPy or PyTorch that the standard lacks."""
     found = _of_a_capability(name.rpartition(".")[2]) or renamed(name)
     return "use a function of the standard or of `xpand_extensions`" if found is None else f"write {found}"
 
 
 def missing(what: str, capability: str | None, name: str) -> AttributeError:
-    """Make the error of a name that `what` lacks. Without a capability, the name is looked for in all."""
+    """Make the error for a name that `what` lacks. Without a capability, all capabilities are searched for the name."""
     tables = NAMES.values() if capability is None else [NAMES.get(capability, {})]
     found = None if capability is not None or name.startswith("_") else _of_a_capability(name)
     if found is None:

@@ -1,7 +1,7 @@
-"""NumPy's indices, of every kind, reduced to operations that any library has.
+"""NumPy's indices of every kind, reduced to operations that every library has.
 
-`select` reads an index once, for all libraries, and describes the selection in one of three forms: a basic index
-(numbers and slices), rows (one flat integer index into the leading axes), or a mask.
+For all libraries, `select` reads an index and describes the selection in one of three forms: a basic index (numbers and
+slices), rows (one flat integer index into the leading axes), or a mask.
 """
 
 import math
@@ -18,12 +18,12 @@ from ._bounds import Bounds, Mode, index_dtype, out_of_bounds, resolve
 
 @dataclass(frozen=True, slots=True)
 class Basic:
-    """Numbers, slices and new axes only: each element is selected at most once, and the library's own index serves."""
+    """Only numbers, slices and new axes: each element is selected at most once, and the library can index itself."""
 
     key: tuple[int | slice, ...]
     """One entry for each axis, slices within bounds."""
     sliced: tuple[int, ...]
-    """The shape that `key` selects: that of the selection, less its new axes."""
+    """The shape that `key` selects: the shape of the selection without new axes."""
     shape: tuple[int, ...]
     """The shape of the selection."""
 
@@ -32,8 +32,8 @@ class Basic:
 class Rows:
     """A flat index into the leading axes.
 
-    With the array reshaped to `(count, width)`, its rows `index` are the selection, in order; `index == count` stands
-    for one that is out of bounds and to be dropped.
+    The selection consists of the rows `index` of the array reshaped to `(count, width)`, in order. The number `count`
+    marks an index that is out of bounds and is dropped.
     """
 
     index: Array
@@ -42,14 +42,14 @@ class Rows:
     shape: tuple[int, ...]
     """The shape of the selection."""
     unique: bool
-    """No row can occur twice (dropped ones can)."""
+    """No row can occur twice, except dropped ones."""
     dropped: bool
     """Whether `index` may hold `count`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """One mask over some axes, all of the others."""
+    """A mask over some axes. The other axes are taken whole."""
 
     mask: Array
     axis: int
@@ -71,7 +71,7 @@ class _Range:
 
 @dataclass(frozen=True, slots=True)
 class _Gather:
-    """Integer arrays that broadcast together, each indexing one axis. Without pairs: a single True or False."""
+    """Integer arrays that broadcast together. Each indexes one axis. Without pairs: a single True or False."""
 
     pairs: tuple[tuple[int, Array], ...]
     shape: tuple[int, ...]
@@ -85,9 +85,9 @@ def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None
         function: The name for messages.
         xp: The namespace of `x`.
         x: The array.
-        index: Any index that NumPy takes, lists excepted.
-        mode: The treatment of indices out of bounds. None: raise where the values are known, else drop.
-        bounds: The library's minimum and maximum of an index array.
+        index: Any index that NumPy accepts, except lists.
+        mode: The treatment of indices out of bounds. None: raise if the values are known, else drop.
+        bounds: Returns the minimum and the maximum of an index array.
     """
     shape = checks.known_shape(function, "x", x)
     items = check_types(function, xp, x, index)
@@ -103,14 +103,14 @@ def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None
 
 
 def rows_of_mask(function: str, xp: Namespace, x: Array, selection: Mask, bounds: Bounds) -> Basic | Rows:
-    """Turn a mask whose values are known into rows."""
+    """Turn a mask with known values into rows."""
     items = [*([slice(None)] * selection.axis), selection.mask]
     items += [slice(None)] * (x.ndim - selection.axis - selection.mask.ndim)
     return _Reader(function, xp, x, tuple(x.shape), None, bounds).read(items)
 
 
 def _is_array(item: Any) -> bool:
-    # Types are compared first: torch.compile can't read a slice's attributes.
+    # Compare types first: torch.compile can't read a slice's attributes.
     return not (item is None or item is Ellipsis or isinstance(item, (int, slice))) and hasattr(item, "dtype")
 
 
@@ -119,7 +119,7 @@ def _is_mask(xp: Namespace, item: Any) -> bool:
 
 
 def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
-    """Check the type of each entry of an index, and add entries for the axes that it omits."""
+    """Check the type of each entry of an index, and add entries for omitted axes."""
     items = [checks.plain_integer(item) for item in (index if isinstance(index, tuple) else (index,))]
     consumed = sum(_consumes(function, xp, x, item) for item in items)
     if consumed > x.ndim:
@@ -165,7 +165,7 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
 
 
 def _apart(xp: Namespace, x: Array, item: Array) -> bool:
-    """Return whether an index isn't of the library of the array, nor of that under a traced array."""
+    """Return whether an index belongs to another library than the array, or than the values of a traced array."""
     try:
         return array_namespace(x, item) is not xp
     except TypeError:
@@ -182,7 +182,7 @@ def _check_mask(function: str, mask: Array, dim: int, shape: tuple[int, ...]) ->
 
 
 class _Reader:
-    """One reading of an index: bounds are checked, entries resolved, and their axes ordered as in NumPy."""
+    """Reads one index: checks bounds, resolves entries, and orders their axes as NumPy does."""
 
     def __init__(
         self, function: str, xp: Namespace, x: Array, shape: tuple[int, ...], mode: Mode | None, bounds: Bounds
@@ -197,7 +197,7 @@ class _Reader:
 
     def read(self, items: list[Any]) -> Basic | Rows:
         entries: list[int | _Range | _Gather | None] = []
-        dims: list[int] = []  # the axis that each entry begins with
+        dims: list[int] = []  # the first axis of each entry
         dim = 0
         for item in items:
             dims.append(dim)
@@ -281,14 +281,14 @@ class _Reader:
         advanced = [p for p, entry in enumerate(entries) if isinstance(entry, (int, _Gather))]
         gathers = [entry for entry in entries if isinstance(entry, _Gather)]
         group = self._broadcast([gather.shape for gather in gathers])
-        # The axes that arrays and numbers broadcast to replace theirs, or come first if other entries are between them.
+        # The axes of the broadcast arrays and numbers are put in their position, or first if other entries are between.
         together = advanced[-1] - advanced[0] + 1 == len(advanced)
         basic = [entry for entry in entries if entry is None or isinstance(entry, _Range)]
         insertion = advanced[0] if together else 0
         axes: list[Any] = [*basic[:insertion], *group, *basic[insertion:]]
         sizes = tuple([axis.size if isinstance(axis, _Range) else 1 if axis is None else axis for axis in axes])
 
-        # The last axes that are taken whole form the width of a row.
+        # The last axes form the width of a row if they are taken whole.
         lead = len(self.shape)
         while lead and any(isinstance(axis, _Range) and self._is_whole(axis, lead - 1) for axis in axes):
             lead -= 1
@@ -327,7 +327,7 @@ class _Reader:
         return axis.dim == dim and (axis.start, axis.step, axis.size) == (0, 1, self.shape[dim])
 
     def _along(self, x: Array, first: int, ndim: int) -> Array:
-        """Give an array `ndim` axes, its own from `first` on."""
+        """Reshape an array to `ndim` axes; its own axes start at `first`."""
         return self.xp.reshape(x, (1,) * first + tuple(x.shape) + (1,) * (ndim - first - x.ndim))
 
     def _broadcast(self, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -341,7 +341,7 @@ class _Reader:
 
 
 def _as_slice(entry: _Range) -> slice:
-    """Write a resolved slice so that it stays within bounds, for the strictest library."""
+    """Write a resolved slice that stays within bounds, as the strictest library requires."""
     if entry.size == 0:
         return slice(0, 0, 1)
     stop = entry.start + entry.step * entry.size

@@ -1,11 +1,11 @@
-"""Whether a library is lazy: it computes nothing until values are requested."""
+"""Lazy libraries: they compute nothing until values are requested."""
 
 from xpand import array_namespace, extend
 from xpand.extend import Array
 
 
 def is_lazy(x: Array) -> bool:
-    """Return whether an array's library is lazy, also where a transformation traces the array.
+    """Return whether an array's library is lazy, also for traced arrays.
 
     A loop over lazy arrays cannot report its progress, inside or outside of transformations.
     """

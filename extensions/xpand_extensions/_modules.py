@@ -1,4 +1,4 @@
-"""Modules that can be called: `from xpand_extensions import jit` gives the module, and `jit(f)` calls its function."""
+"""Callable modules: `from xpand_extensions import jit` imports the module, and `jit(f)` calls its function."""
 
 import inspect
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CallableModule(ModuleType):
-    """A module that is called like its function of the same name."""
+    """A module that can be called like its function of the same name."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -23,5 +23,5 @@ class CallableModule(ModuleType):
 
 
 def make_callable(module: str) -> None:
-    """Make a module that is being imported callable as its function of the same name."""
+    """Make a module callable like its function of the same name. Call this while the module is being imported."""
     sys.modules[module].__class__ = CallableModule

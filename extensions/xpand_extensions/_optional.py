@@ -1,4 +1,4 @@
-"""Packages that only some functions need, and the extras that install them."""
+"""Packages that only some functions need, and the extras that install these packages."""
 
 import importlib
 from types import ModuleType
@@ -17,7 +17,7 @@ _PACKAGES: Final = {
 """Name and extra of each package, by its root module."""
 
 _missing: dict[str, str] = {}
-"""For each module that can't be imported, the root module that it lacks."""
+"""For each module that can't be imported, the missing root module."""
 
 
 def import_optional(name: str, needed_for: str) -> ModuleType:
@@ -25,7 +25,7 @@ def import_optional(name: str, needed_for: str) -> ModuleType:
 
     Args:
         name: The module's full name.
-        needed_for: The function that needs it, for the error, such as "einsum of three or more operands".
+        needed_for: The function that needs the package, for the error: "einsum of three or more operands".
 
     Raises:
         ModuleNotFoundError: The package isn't installed; the message names its extra.
@@ -40,13 +40,13 @@ def import_optional(name: str, needed_for: str) -> ModuleType:
 
 
 def import_if_usable(name: str) -> ModuleType | None:
-    """Import a module that exists; None where an optional package that it needs isn't installed."""
+    """Import a module that exists; return None if it needs an optional package that isn't installed."""
     return import_module(name) if missing_package(name) is None else None
 
 
 @untraced
 def missing_package(name: str) -> str | None:
-    """Import a module that exists; return the root module of the optional package that it lacks, or None."""
+    """Import a module that exists; return the root module of a missing optional package that it needs, or None."""
     if name not in _missing:
         try:
             importlib.import_module(name)

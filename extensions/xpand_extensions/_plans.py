@@ -1,13 +1,14 @@
-"""Plans: everything about a call that depends only on its signature, computed once for each signature.
+"""Plans: the part of a call that depends only on its signature, computed once for each signature.
 
 The signature of a call is the type, the data type, the shape and the device of each array, and the static arguments. A
-facade calls `facade.planned(check, arrays, *options)`: on the first call of a signature `check` checks the arguments
-and returns what follows from them, such as an axis counted from the front; later calls find that, with the
-implementation, by one look-up. Checks of values stay in the facade: bounds of indices, and whether values are known,
-since types of PyTorch's tensors do not show this.
+facade calls `facade.planned(check, arrays, *options)`: on the first call with a signature, `check` checks the arguments
+and returns data derived from them, such as an axis counted from the front. Later calls find this data and the
+implementation by one look-up. The facade itself checks values: the bounds of indices, and whether values are known,
+which the types of PyTorch's tensors do not show.
 
-Python numbers are accepted as arrays. Their values are not in the signature, but their types are. Integers add their
-sign and number of bits, which decide whether a data type can hold them. So a loop over numbers needs one plan.
+Python numbers are accepted as arrays. The signature holds their types, but not their values, so a loop over numbers
+needs one plan. For integers it also holds the sign and the number of bits, because a data type may be too small for
+them.
 """
 
 from collections.abc import Callable
@@ -19,11 +20,11 @@ from xpand.extend import checks
 T = TypeVar("T")
 
 _SIMPLE: Final = frozenset({bool, int, str, type(None)})
-"""The types of static arguments that a key may hold as they are, next to their types: 1 equals True."""
+"""The types of static arguments that are part of a key unchanged. Their types are too, because 1 equals True."""
 
 
 class Memory(dict[Any, Any]):
-    """A dictionary that is cleared when it gets too long."""
+    """A dictionary that clears itself when it gets too long."""
 
     most = 1024
 
@@ -36,13 +37,13 @@ class Memory(dict[Any, Any]):
 
 
 def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the key of a call. Each array is an array, a Python number, or None if it is not given.
+    """Return the key of a call. `arrays` are arrays, Python numbers, or None for omitted ones.
 
-    Types come first, since data types of two libraries may have one hash and must not be compared.
+    Types come first: data types of two libraries may have the same hash and must not be compared.
 
     Raises:
         AttributeError: One of the arrays is not an array.
-        TypeError: A static argument is of a type that has no key.
+        TypeError: A static argument has a type without a key.
     """
     types = (*map(type, options),)
     if not _SIMPLE.issuperset(types):
@@ -50,7 +51,7 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
     if len(arrays) == 1:
         x = arrays[0]
         return type(x), types, x.dtype, x.shape, options
-    if len(arrays) == 2:  # two and three without a loop, in half the time
+    if len(arrays) == 2:  # for two and three, code without a loop takes half the time
         x, y = arrays
         c, d = type(x), type(y)
         return c, d, types, _DESCRIBED[c](x), _DESCRIBED[d](y), options
@@ -63,7 +64,7 @@ def signature(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> tuple[Any, .
 
 
 def _size(number: int) -> tuple[bool, int]:
-    """Return the sign of an integer and its number of bits, without the sign, in two's complement."""
+    """Return the sign of an integer, and its number of bits in two's complement without the sign."""
     return number < 0, (~number if number < 0 else number).bit_length()
 
 
@@ -72,10 +73,10 @@ def _none(x: Any) -> None:
 
 
 class _Described(dict[type, Callable[[Any], Any]]):
-    """Functions that return the part of the key for an array, by its type: data type, shape and device."""
+    """By type of array, the function that returns its part of the key: data type, shape and device."""
 
     def __missing__(self, cls: type) -> Callable[[Any], Any]:
-        # JAX's `device` is computed from `sharding`, in ten times the time.
+        # JAX computes `device` from `sharding`, which takes ten times as long.
         devices = [name for name in ("sharding", "device") if hasattr(cls, name)]
         found = attrgetter("dtype", "shape", *devices[:1])
         if len(self) < Memory.most:
@@ -84,15 +85,15 @@ class _Described(dict[type, Callable[[Any], Any]]):
 
 
 _DESCRIBED: Final = _Described({int: _size, **dict.fromkeys((bool, float, complex, type(None)), _none)})
-"""The functions that describe an array, by type. For None, and for numbers except integers, the type is enough."""
+"""By type, the function that describes an array. None and numbers except integers need no more than their type."""
 
 
 def exact(value: Any, other: Callable[[Any], Any]) -> Any:
-    """Return a key of a static value that equals that of no other: 1, True and 1.0 differ, as 0.0 and -0.0 do.
+    """Return a key of a static value that differs from all other values' keys: 1, True, 1.0; 0.0 and -0.0.
 
     Args:
-        value: The value, or a tuple of values. All NaNs have one key.
-        other: Returns the key of a value that is not a number, text or None.
+        value: The value, or a tuple of values. All NaNs have the same key.
+        other: Returns the key of a value that is not a number, a string or None.
     """
     cls = type(value)
     if isinstance(value, (float, complex)):
@@ -106,9 +107,9 @@ def exact(value: Any, other: Callable[[Any], Any]) -> Any:
 
 
 def _of_others(option: Any) -> Any:
-    """Return the key of a list, which a facade takes where it takes a tuple, or of a data type."""
+    """Return the key of a data type, or of a list, which facades accept in place of a tuple."""
     if type(option) is list:
         return list, exact(tuple(option), _of_others)
     if checks.knows_dtype(option):
         return type(option), option
-    raise TypeError(f"{type(option).__name__}: may change, so that it cannot be part of a key")
+    raise TypeError(f"{type(option).__name__}: can change, so it cannot be part of a key")

@@ -1,4 +1,4 @@
-"""Indices of every kind as one flat index into the rows of an array, for gathering and scattering."""
+"""Turns indices of every kind into one flat index into the rows of an array, for gathering and scattering."""
 
 import math
 from typing import Any
@@ -12,29 +12,29 @@ from xpand_extensions.scatter import at
 
 
 def row_kernels(x: Array) -> GenericAt:
-    """Return the reads and writes of rows for arrays of this library."""
+    """Return the row kernels for arrays of this library."""
     found = at.native(x)(x)
     return found if isinstance(found, GenericAt) else GenericAt(x)
 
 
 def fill_value(x: Array, value: Any) -> Any:
-    """Return the value that is read out of bounds."""
+    """Return the value for reads out of bounds."""
     return GenericAt(x)._fill_value() if value is None else value
 
 
 def copied(x: Array) -> Array:
-    """Return a copy: the result must not alias its input, even if nothing is updated."""
+    """Return a copy. A result must not alias its input, even if nothing is updated."""
     return array_namespace(x).asarray(x, copy=True)
 
 
 def flat_multi_index(
     function: str, x: Array, indices: Array, axes: tuple[int, ...], mode: Mode | None
 ) -> tuple[Array, bool]:
-    """Number the positions that multi-indices name among those of some axes, in row-major order.
+    """Convert multi-indices into some axes to flat positions, in row-major order.
 
     Returns:
-        The numbers, of the shape of `indices` without its last axis, and whether they may hold the number of positions,
-        which stands for "out of bounds".
+        The flat positions, of the shape of `indices` without its last axis, and whether they may hold the number of all
+        positions, which marks an index out of bounds.
     """
     xp = array_namespace(indices)
     device = checks.device_of(indices)
@@ -62,12 +62,12 @@ def rows(
 
     Args:
         xp: The namespace.
-        index: Which of `size`: its first axes run along `lead`, and each is as long, or has size 1, or `lead` has.
+        index: The positions along the indexed axis. Its first axes run along `lead` and broadcast with it.
         dropped: Whether `index` may hold `size`.
         lead: The sizes of the axes before the indexed one.
         size: The size of the indexed axis.
         width: The number of elements in a row.
-        shape: To which `index` broadcasts along `lead`.
+        shape: The shape of `index`, broadcast along `lead`.
     """
     device = checks.device_of(index)
     number, stride = index, size

@@ -1,7 +1,7 @@
 """Reductions over equal indices with the standard alone: sort, then combine within runs.
 
-The standard has no scatter. Sorted by index (stably, so that the order of duplicates is kept), the values of one index
-are a run, whose ends a binary search finds; a scan by doubling steps combines each run.
+The standard has no scatter. A stable sort by index brings the values of one index together in a run, in their order. A
+binary search finds the ends of the runs; a scan with doubling steps combines the values of each run.
 """
 
 import math
@@ -16,20 +16,21 @@ Combine = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Where each index from 0 to `count - 1` is among many: the positions `order[first:stop]`, in their own order."""
+    """The positions `order[first:stop]` at which each index from 0 to `count - 1` occurs, in ascending order."""
 
     xp: Namespace
     sorted_index: Array
     order: Array | None
-    """None: the index was sorted."""
+    """None if the index was sorted."""
     first: Array
     stop: Array
 
     @classmethod
     def of(cls, xp: Namespace, index: Array, count: int, *, is_sorted: bool = False) -> "Runs | Matches":
-        """Find the runs of a non-empty index of shape `(n,)`. Indices outside `0 <= index < count` are in none.
+        """Find the runs of a non-empty index of shape `(n,)`. Indices outside `0 <= index < count` are in no run.
 
-        On a library that can't sort, by comparing the index with each number: count times n steps, and as much memory.
+        If the library can't sort, compare the index with each number, in time and memory in proportion to count times
+        n.
         """
         if not (hasattr(xp, "searchsorted") and (is_sorted or hasattr(xp, "argsort"))):
             return Matches.of(xp, index, count)
@@ -51,17 +52,18 @@ class Runs:
 
     @property
     def longest(self) -> int:
-        """The length of the longest run, or a bound for it where the values of the index aren't known."""
+        """The length of the longest run, or a bound for it if the values of the index aren't known."""
         lengths = self.stop - self.first
         if math.prod(lengths.shape) and is_concrete(lengths):
             return int(self.xp.max(lengths))
         return int(self.sorted_index.shape[0])
 
     def reduce(self, values: Array, combine: Combine, neutral: Scalar) -> Array:
-        """Combine the values of each index: from `(n, width)` to `(count, width)`, arbitrary where there are none.
+        """Combine the values of each index: from `(n, width)` to `(count, width)`, arbitrary for indices without
+        values.
 
-        The function must be associative, and leave finite values finite when one is `neutral`; it gets what comes
-        earlier first. Takes log(longest) passes.
+        The function must be associative, and return finite values for a finite value and `neutral`. Its first argument
+        is the earlier one. Takes log(longest) passes.
         """
         xp, key = self.xp, self.sorted_index
         values = values if self.order is None else xp.take(values, self.order, axis=0)
@@ -70,7 +72,7 @@ class Runs:
         while step < longest:
             same = xp.expand_dims(key[step:] == key[:-step], axis=1)
             later = values[step:, :]
-            # Values of different indices are never combined: they may overflow, or make both gradients NaN.
+            # Never combine values of different indices: that may overflow, or make both gradients NaN.
             earlier = xp.where(same, values[:-step, :], none)
             values = xp.concat([values[:step, :], xp.where(same, combine(earlier, later), later)], axis=0)
             step *= 2
@@ -98,7 +100,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Where each index from 0 to `count - 1` is among many, as `Runs`, for libraries that can't sort."""
+    """The positions at which each index from 0 to `count - 1` occurs, like `Runs`, for libraries that can't sort."""
 
     xp: Namespace
     index: Array
@@ -118,7 +120,7 @@ class Matches:
 
     @property
     def longest(self) -> int:
-        """How often the most frequent index occurs, or a bound for it where the values of the index aren't known."""
+        """How often the most frequent index occurs, or a bound for it if the values of the index aren't known."""
         if math.prod(self.found.shape) and is_concrete(self.found):
             return int(self.xp.max(self.xp.sum(self.xp.astype(self.found, self.index.dtype), axis=1)))
         return int(self.index.shape[0])
@@ -142,7 +144,7 @@ class Matches:
         return self._picked(self._number_of(later=False) == number, values)
 
     def _number_of(self, *, later: bool) -> Array:
-        """Count, for each position, the earlier or later positions of the same index: shape `(n,)`."""
+        """Count the earlier or later positions with the same index, for each position: shape `(n,)`."""
         xp, index = self.xp, self.index
         positions = _numbers(xp, index.shape[0], index)
         here, there = xp.expand_dims(positions, axis=1), xp.expand_dims(positions, axis=0)
@@ -153,10 +155,10 @@ class Matches:
         return self.found & self.xp.expand_dims(chosen, axis=0)
 
     def _picked(self, chosen: Array, values: Array) -> Array:
-        """Pick the values of the chosen positions, of which there is at most one for each index."""
+        """Pick the values of the chosen positions, at most one for each index."""
         xp = self.xp
         mask = xp.expand_dims(self._chosen(chosen), axis=2)
-        # Numbers that are not selected must have no effect, not even on bits: -0.0 + 0.0 is 0.0, and NaN + 0.0 is NaN.
+        # Other values must not change a single bit, so don't add them: -0.0 + 0.0 is 0.0, and NaN + 0.0 is NaN.
         zero = xp.zeros((), dtype=values.dtype, device=device_of(values))
         spread = xp.where(mask, xp.expand_dims(values, axis=0), zero)
         while mask.shape[1] > 1:
@@ -171,15 +173,15 @@ class Matches:
 
 
 def _numbers(xp: Namespace, count: int, like: Array) -> Array:
-    """Number the positions of an axis. A library that can't sort may have no `arange` either."""
+    """Number the positions of an axis. A library that can't sort may also lack `arange`."""
     if hasattr(xp, "arange"):
         return xp.arange(count, dtype=like.dtype, device=device_of(like))
     return xp.asarray(list(range(count)), dtype=like.dtype, device=device_of(like))
 
 
 def _folded(x: Array, combine: Combine) -> Array:
-    """Combine the values along the second of three axes, halving it in each step."""
-    rest: Array | None = None  # not joined by `concat`: sparse arrays may have another fill value by now
+    """Combine the values along the second of three axes, which is halved in each step."""
+    rest: Array | None = None  # without `concat`: sparse arrays may have another fill value by now
     while x.shape[1] > 1:
         half = x.shape[1] // 2
         if x.shape[1] % 2:

@@ -1,4 +1,4 @@
-"""Convergence status of solvers: one code per system, its description, and an error that can be requested."""
+"""Convergence status of solvers: a code for each system, its description, and an optional error."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -14,9 +14,9 @@ class Status(IntEnum):
     CONVERGED = 0
     """The criterion holds, and was recomputed from the solution."""
     MAX_STEPS = 1
-    """The steps allowed were used up."""
+    """All allowed steps were used."""
     STAGNATED = 2
-    """No more progress before the criterion was met: a line search found nothing lower, or rounding errors dominate."""
+    """Progress stopped before the criterion was met: no lower point was found, or rounding errors dominate."""
     DIVERGED = 3
     """The iteration diverges: the residual grows, or the function has no lower bound."""
     BREAKDOWN = 4
@@ -66,11 +66,11 @@ _NONLINEAR: Final = {
     Status.NON_FINITE: "start where the function and its derivatives are finite",
     Status.NO_BRACKET: "choose ends at which the function has opposite signs",
 }
-"""How to fix problems of optimisation and roots, by status."""
+"""How to fix optimization and root-finding problems, by status."""
 
 
 class ConvergenceError(RuntimeError):
-    """A solver did not converge; raised by default where values are concrete, and never with `throw=False`.
+    """A solver did not converge. By default raised for concrete values; never raised with `throw=False`.
 
     Attributes:
         result: The result that `throw=False` returns: the last iterate, with a `status` for each system.
@@ -93,7 +93,7 @@ class ConvergenceError(RuntimeError):
 
 
 def message(status: Status | int) -> str:
-    """Say in words how one system ended.
+    """Describe how one system ended.
 
     >>> message(1)
     'not converged within the steps allowed'
@@ -102,7 +102,7 @@ def message(status: Status | int) -> str:
 
 
 def summary(codes: Sequence[int]) -> str:
-    """Say in words how the systems of a batch ended: one sentence, the systems that failed first.
+    """Describe how the systems of a batch ended, in one sentence that starts with the systems that failed.
 
     >>> summary([0, 1, 0])
     '1 of 3 systems not converged within the steps allowed (the first: number 1); 2 converged'
@@ -121,7 +121,7 @@ def summary(codes: Sequence[int]) -> str:
 
 
 def codes_of(status: Array) -> list[int] | None:
-    """Read the codes of a batch, in order; None where they aren't known yet: under `jit`, in lazy arrays."""
+    """Read the codes of a batch, in order; None if they aren't known yet: under `jit`, in lazy arrays."""
     if not is_concrete(status):
         return None
     xp = array_namespace(status)
@@ -130,7 +130,7 @@ def codes_of(status: Array) -> list[int] | None:
 
 
 def throw_unless_converged(function: str, method: str, result: Any, status: Array | None = None) -> None:
-    """Raise if the status of a result, or the one given, is concrete and a failure. A stop by the callback is none.
+    """Raise if the status of a result, or the given one, is a concrete failure. A stop by the callback is no failure.
 
     Raises:
         ConvergenceError: A system did not converge.

@@ -1,8 +1,8 @@
-"""The base of all transformations of functions: they are decorators too, and their results can be pickled.
+"""The base of all transformations of functions. They are decorators too, and their results can be pickled.
 
-`@transformation` is put on a facade that takes a function and returns one, such as `jit` and `grad`. Called without a
-function, it returns a decorator. The result is a `Transformed`: an object that is called like the function, and is
-pickled as the transformation, the function and the options, without its compiled programs.
+`@transformation` decorates a facade that takes a function and returns one, such as `jit` and `grad`. Called without a
+function, the facade returns a decorator. Its result is a `Transformed`: an object that is called like the function. A
+pickle holds the transformation, the function and the options, but no compiled programs.
 """
 
 import sys
@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 
 class Transformation(Protocol[P, R_co]):
-    """A facade that makes a function of a function. Without the function, it makes a decorator."""
+    """A facade that takes a function and returns one. Without the function, it returns a decorator."""
 
     __name__: str
     __module__: str
@@ -46,7 +46,7 @@ class Transformation(Protocol[P, R_co]):
 
 
 def transformation(facade: Callable[Concatenate[Function, P], R_co], /) -> Transformation[P, R_co]:
-    """Make a facade that takes a function as its first argument, `function`, a decorator as well.
+    """Make a facade also a decorator. Its first argument is `function`, the function to transform.
 
     >>> @transformation
     ... def negative(function, scale=1.0):
@@ -69,25 +69,25 @@ def transformation(facade: Callable[Concatenate[Function, P], R_co], /) -> Trans
 
 
 class Transformed:
-    """A function that a transformation has made of another.
+    """A function made by a transformation from another function.
 
-    It has the name, the documentation and the signature of the other function, and is bound to instances as a function
-    is. Errors of a call show the user's frames alone.
+    It has the name, the documentation and the signature of the other function. As an attribute of a class, it becomes a
+    method. Tracebacks of its errors show only the user's frames.
     """
 
-    # Not in the dictionary, which `functools.wraps` copies to the functions that others make of this one.
+    # Not in the dictionary: `functools.wraps` would copy these attributes to functions that wrap this one.
     __slots__ = ("__dict__", "__weakref__", "_call", "_made_of")
 
     def __init__(
         self, transform: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], call: FunctionType
     ) -> None:
-        """Take the transformation and its arguments, for pickle, and the function that it has made."""
+        """Store the transformed function, and for pickle the transformation and its arguments."""
         self._made_of = transform, args, kwargs
         self._call = call
         update_wrapper(cast(Any, self), call)
         self.__wrapped__ = getattr(call, "__wrapped__", call)
         for name in [name for name in vars(self) if name.startswith("_torchdynamo")]:
-            delattr(self, name)  # they are for the function itself, which torch.compile finds by `__call__`
+            delattr(self, name)  # only for the function itself, which torch.compile finds by `__call__`
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -97,11 +97,11 @@ class Transformed:
             raise for_user(error)  # noqa: B904 (it is the error itself)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind the function to an instance, as a method."""
+        """Bind the function to an instance, like a method."""
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        """Return how to make the function again: by its name where a module has it, else by transforming again."""
+        """Pickle the function by its name if a module has it, otherwise as a call of the transformation."""
         found: Any = sys.modules.get(self.__module__)
         name: str = vars(self)["__qualname__"]
         for part in name.split("."):

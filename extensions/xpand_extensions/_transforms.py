@@ -1,6 +1,6 @@
-"""Shared code of the transformations: they turn a function of trees into one of arrays, which libraries transform.
+"""Shared code of the transformations. They turn a function of trees into one of arrays, which libraries transform.
 
-So trees are the same on every library: optree decides what is a node.
+Trees are therefore the same on every library: optree determines the nodes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,9 +19,9 @@ Structure: TypeAlias = "trees.Structure | Patterned | Partial"
 
 
 class Flat:
-    """A function of arrays that calls a function of trees, and stores the rest of its result.
+    """A function of arrays that calls a function of trees, and stores the parts of the result that are no arrays.
 
-    Calling it returns two tuples of arrays: those of the result and those of the auxiliary data (`has_aux`).
+    A call returns two tuples of arrays: from the result and from the auxiliary data (`has_aux`).
     """
 
     __slots__ = ("_aux", "_flatten", "function", "has_aux", "name", "result", "structure")
@@ -34,9 +34,9 @@ class Flat:
         has_aux: bool,
         flatten: Callable[[trees.Tree], tuple[list[Any], Structure]] = flatten_values,
     ) -> None:
-        """Keep the function, called by the transformation `name` with trees of a structure.
+        """Store the function, which the transformation `name` calls with trees of a structure.
 
-        The patterns of containers that it returns come with the auxiliary data, unless `flatten` makes leaves of them.
+        The patterns of containers in its result are appended to the auxiliary data, unless `flatten` makes them leaves.
         """
         self.name, self.function, self.structure, self.has_aux = name, function, structure, has_aux
         self._flatten = flatten
@@ -65,16 +65,16 @@ class Flat:
         return tuple(as_array(f"{self.name}: the function returned", leaf, like) for leaf in arrays), aux
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Give arrays in the order of the result the structure of the result."""
+        """Combine the arrays of the result with its structure."""
         assert self.result is not None, "the function has been called"
         return unflatten(self.result, arrays)
 
     def take_patterns(self, aux: Sequence[Array]) -> Sequence[Array]:
-        """Remove the patterns of results from the end of the auxiliary data; return the rest."""
+        """Take the patterns of the result from the end of the auxiliary data, and return the rest."""
         return self.result.give(aux) if type(self.result) is Patterned else aux
 
     def aux(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Combine the arrays of the auxiliary data with the rest of it."""
+        """Combine the arrays of the auxiliary data with its other parts."""
         assert self._aux is not None, "the function has been called with has_aux"
         leaves, structure = self._aux
         given = iter(arrays)
@@ -91,7 +91,7 @@ class ArraySpec:
     device: Device
 
     def __reduce__(self) -> Any:
-        """Be pickled by the name of the namespace."""
+        """Pickle the namespace by its name."""
         return _spec, (self.xp.__name__, self.shape, self.dtype, self.device)
 
     @property
@@ -105,11 +105,11 @@ class ArraySpec:
         return cls(array_namespace(x), tuple(x.shape), x.dtype, checks.device_of(x))
 
     def zeros(self) -> Array:
-        """Make such an array of zeros."""
+        """Make an array of zeros with this spec."""
         return self.xp.zeros(self.shape, dtype=self.dtype, device=self.device)
 
     def conforming(self, what: str, leaf: Any) -> Array:
-        """Check that a derivative has this type, and return it; that of an integer is always zero."""
+        """Check that a derivative has this type, and return it. Derivatives of integers are always zero."""
         if not self.is_floating:
             return self.zeros()
         leaf = self.array(what, leaf)
@@ -120,7 +120,7 @@ class ArraySpec:
         return leaf
 
     def array(self, what: str, leaf: Any) -> Array:
-        """Return an array as it is, and a number as one of this data type."""
+        """Return an array unchanged; convert a number to this data type."""
         if isinstance(leaf, (bool, int, float)):
             return self.xp.asarray(leaf, dtype=self.dtype, device=self.device)
         return leaf if checks.is_array(leaf) else as_array(f"{what} is", leaf, None)
@@ -136,24 +136,24 @@ class Partial:
     __slots__ = ("_constants", "structure")
 
     def __init__(self, structure: trees.Structure, constants: Sequence[Any]) -> None:
-        """Take the structure, and its leaves with `HOLE` in place of those that will be given."""
+        """Store the structure, and its leaves with `HOLE` in place of the replaced ones."""
         self.structure, self._constants = structure, constants
 
     def tree(self, leaves: Iterable[Any]) -> trees.Tree:
-        """Make the tree of the leaves that were omitted."""
+        """Make the tree from the replaced leaves."""
         return trees.unflatten(self.structure, self.filled(leaves))
 
     def filled(self, leaves: Iterable[Any]) -> list[Any]:
-        """List all leaves."""
+        """List all leaves, with the replaced leaves in their positions."""
         given = iter(leaves)
         return [next(given) if x is HOLE else x for x in self._constants]
 
     def given(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return the leaves that are replaced."""
+        """Select the replaced leaves."""
         return [leaf for leaf, x in zip(leaves, self._constants) if x is HOLE]
 
     def mapped(self, function: Callable[[Any], Any]) -> "Partial":
-        """Return the structure with a function applied to what is kept: to zeros, for the structure of derivatives."""
+        """Apply a function to the constant leaves. Derivatives have zeros in their place."""
         return Partial(self.structure, [x if x is HOLE else function(x) for x in self._constants])
 
 
@@ -171,15 +171,15 @@ HOLE: Final = _Hole()
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:
-    """Make the tree of a structure and its leaves."""
+    """Make the tree from its structure and its leaves."""
     return structure.tree(leaves) if isinstance(structure, Partial) else unflatten_values(structure, leaves)
 
 
 def weak_numbers(like: Array | None) -> bool:
     """Return whether Python numbers stay numbers in functions of arrays like `like`.
 
-    Python numbers are weakly typed: with an array, they take its data type. As arrays they would not, except on
-    libraries that have arrays like that, which are JAX's of numbers and PyTorch's of shape ().
+    Python numbers are weakly typed: with an array, they take its data type. Arrays made of numbers are weakly typed
+    only on JAX and, with shape (), on PyTorch.
     """
     return like is None or not _has_weak_arrays(library_name(array_namespace(like)))
 
@@ -202,10 +202,10 @@ _WEAK_ARRAYS: Final[dict[str, bool]] = {}
 def arrays_and_numbers(
     function: str, name: str, tree: trees.Tree, others: trees.Tree = None
 ) -> "tuple[list[Array], trees.Structure | Partial]":
-    """Flatten a tree as `arrays_of` does; Python numbers stay in the structure where `weak_numbers` says so.
+    """Flatten a tree like `arrays_of`, but leave Python numbers in the structure if `weak_numbers` says so.
 
     Raises:
-        TypeError: As `arrays_of`, except that there need not be arrays.
+        TypeError: As for `arrays_of`, except that there need not be arrays.
     """
     leaves, structure = trees.flatten(tree)
     around = leaves if others is None else (*leaves, *trees.leaves(others))
@@ -225,12 +225,12 @@ def arrays_and_numbers(
 
 
 def is_python_number(x: Any) -> bool:
-    """Return whether something is a Python number, and no array."""
+    """Return whether an object is a Python number, and no array."""
     return isinstance(x, (bool, int, float, complex)) and not checks.is_array(x)
 
 
 def as_array(what: str, value: Any, like: Array | ArraySpec | None) -> Array:
-    """Return an array as it is, and a Python number as an array of the library and on the device of another."""
+    """Return an array unchanged; convert a Python number to the library and the device of `like`."""
     if checks.is_array(value):
         return value
     if is_number(value):
@@ -238,11 +238,11 @@ def as_array(what: str, value: Any, like: Array | ArraySpec | None) -> Array:
             return like.xp.asarray(value, device=like.device)
         xp = array_namespace(like) if like is not None else choose_namespace(value)
         return xp.asarray(value, device=None if like is None else checks.device_of(like))
-    raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
+    raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of them")
 
 
 def is_number(value: Any) -> bool:
-    """Return whether something is an array or a Python number."""
+    """Return whether an object is an array or a Python number."""
     return isinstance(value, (bool, int, float, complex)) or checks.is_array(value)
 
 
@@ -252,7 +252,7 @@ def without_arrays(tree: trees.Tree) -> str:
 
 
 def promoted_number(what: str, value: Any, given: Sequence[Array]) -> Array:
-    """Return an array as it is, and a Python number as an array: a float of the data type of the real arrays."""
+    """Return an array unchanged; convert a Python number. A float takes the data type of the given real arrays."""
     array = as_array(what, value, next(iter(given), None))
     if not isinstance(value, float) or checks.is_array(value):
         return array
@@ -262,9 +262,9 @@ def promoted_number(what: str, value: Any, given: Sequence[Array]) -> Array:
 
 
 def values_of(function: str, name: str, tree: trees.Tree, others: trees.Tree = None) -> tuple[list[Array], Structure]:
-    """Flatten a tree as `arrays_of` does. Only the values of containers are leaves. The tree may be empty.
+    """Flatten a tree like `arrays_of`. The leaves of containers are only their values. The tree may be empty.
 
-    Floats have the data type of the real arrays among the leaves and in `others`.
+    Floats take the data type of the real arrays among the leaves and in `others`.
     """
     leaves, structure = flatten_values(tree)
     if not leaves:
@@ -281,7 +281,7 @@ def arrays_of(
 ) -> tuple[list[Array], trees.Structure]:
     """Flatten a tree of arrays and Python numbers into arrays of one library.
 
-    Numbers take the library of the arrays; where there are none, that of arrays in `others`, or the default one.
+    Numbers take the library of the arrays. If there are none, they take that of arrays in `others`, or the default one.
 
     Raises:
         TypeError: A leaf is something else, or arrays belong to two libraries.
@@ -301,10 +301,10 @@ def _checked(function: str, name: str, leaves: list[Any], structure: S, others: 
 
 
 def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
-    """Check that arrays are of floating-point data types.
+    """Check that arrays have floating-point data types.
 
     Raises:
-        TypeError: One isn't.
+        TypeError: One has another data type.
     """
     for x in arrays:
         if checks.kind_of(x) not in checks.FLOATING:
@@ -315,16 +315,16 @@ def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
 
 
 def is_floating(xp: Namespace, x: Array) -> bool:
-    """Return whether an array is of a floating-point data type, real or complex."""
+    """Return whether an array has a floating-point data type, real or complex."""
     return checks.kind(xp, x.dtype) in checks.FLOATING
 
 
 def like_tree(
     function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array | ArraySpec]
 ) -> list[Array]:
-    """Flatten a tree of derivatives that must be like another tree: of its structure, its shapes and its data types.
+    """Flatten a tree of derivatives, which must have the structure, the shapes and the data types of another tree.
 
-    Integers have no derivatives: anything of the same shape is accepted, and None is returned for it.
+    Integers have no derivatives: an array of any data type is accepted for them, and None is returned.
 
     Numbers, and arrays without axes, are converted to the data type.
 

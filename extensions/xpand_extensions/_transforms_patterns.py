@@ -1,7 +1,7 @@
-"""Containers of sparse arrays in trees: transformations trace their values, and hold their patterns constant.
+"""Sparse containers in trees: transformations trace their values, and keep their patterns constant.
 
-A pattern consists of integers, which have no derivatives: a gradient with respect to a container is one of the same
-pattern, and so are directions and Jacobians.
+A pattern consists of integers, which have no derivatives. A gradient with respect to a container is a container with
+the same pattern; so are directions and Jacobians.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,10 @@ from xpand.extend import Array, checks
 
 
 class Container:
-    """The base of tree nodes whose values transformations trace, and whose pattern, arrays of integers, they don't.
+    """The base of tree nodes with values, which transformations trace, and a pattern of integers, which they don't.
 
-    Classes such as `sparse.Sparse` inherit from it, so that transformations need not know them. The
-    leaves are those of the values, the pattern and the plan, in this order; the plan is a tree of arrays that were
-    computed from the pattern, or None.
+    Classes such as `sparse.Sparse` inherit from it, so transformations need not know them. The leaves are the values,
+    the pattern and the plan, in this order. The plan is None or a tree of arrays computed from the pattern.
     """
 
     __slots__ = ()
@@ -43,7 +42,7 @@ class Container:
 
 
 def is_container(x: Any) -> bool:
-    """Return whether an object is a container, at which walks through trees end."""
+    """Return whether an object is a container; used as `is_leaf` for trees."""
     return isinstance(x, Container)
 
 
@@ -53,7 +52,7 @@ def has_containers(tree: trees.Tree) -> bool:
 
 
 def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patterned]":
-    """Flatten a tree; only the values of its containers are leaves."""
+    """Flatten a tree. The leaves of containers are only their values."""
     leaves, structure = trees.flatten(tree)
     if len(leaves) < 2 or not has_containers(tree):
         return leaves, structure
@@ -70,7 +69,7 @@ def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patt
 
 
 def unflatten(structure: "trees.Structure | Patterned", leaves: Iterable[Any]) -> trees.Tree:
-    """Make the tree of a structure that `flatten_values` found, and of leaves."""
+    """Make the tree from its leaves and the structure that `flatten_values` returned."""
     return structure.tree(leaves) if isinstance(structure, Patterned) else trees.unflatten(structure, leaves)
 
 
@@ -87,16 +86,16 @@ trees.register(_Shell, lambda x: ((x.values,), (x.cls, x.kind)), lambda static, 
 
 
 class Patterned:
-    """The structure of a tree with containers, and their patterns. It equals others with the same values' structure."""
+    """The structure of a tree with containers, and their patterns. Comparison ignores the patterns."""
 
     __slots__ = ("_patterns", "structure")
 
     def __init__(self, structure: trees.Structure, patterns: list[tuple[Any, ...]]) -> None:
-        """Take the structure with shells in place of containers, and the containers' patterns."""
+        """Store the structure with shells in place of containers, and the containers' patterns."""
         self.structure, self._patterns = structure, patterns
 
     def tree(self, leaves: Iterable[Any], shape: tuple[int, ...] = ()) -> trees.Tree:
-        """Make the tree of leaves, those of containers with further axes of a shape before their own."""
+        """Make the tree from its leaves. The leaves of containers have further leading axes of the given shape."""
         given = list(leaves)
         patterns = iter(in_namespace_of(given, self._patterns))
 
@@ -104,18 +103,18 @@ class Patterned:
             if type(x) is not _Shell:
                 return x
             pattern, static, plan = next(patterns)
-            if shape and any(each.ndim > 1 for each in pattern):  # one for each batch element
+            if shape and any(each.ndim > 1 for each in pattern):  # a pattern for each batch element
                 pattern, plan = tuple(_repeated(each, shape) for each in pattern), None
             return x.cls._of(x.values, pattern, static, plan)
 
         return trees.map(fill, trees.unflatten(self.structure, given), is_leaf=lambda x: type(x) is _Shell)
 
     def copy(self) -> "Patterned":
-        """Return another that `take` and `give` can change."""
+        """Return a copy that `take` and `give` can change."""
         return Patterned(self.structure, self._patterns)
 
     def take(self) -> tuple[Array, ...]:
-        """Return the arrays of patterns and drop them: stored ones would escape from a transformation."""
+        """Remove the arrays of the patterns and return them. Stored arrays would leak from a transformation."""
         found, patterns = [], []
         for pattern, static, _ in self._patterns:
             found += pattern
@@ -124,7 +123,7 @@ class Patterned:
         return tuple(found)
 
     def give(self, arrays: Sequence[Array]) -> Sequence[Array]:
-        """Take the patterns back from the end of other arrays; return the others."""
+        """Take the patterns back from the end of `arrays`, and return the other arrays."""
         counts = [count for count, _, _ in self._patterns]
         rest = len(arrays) - sum(counts)
         start, patterns = rest, []
@@ -135,11 +134,11 @@ class Patterned:
         return arrays[:rest]
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another has its containers, of the same sizes, in the same positions."""
+        """Return whether the other has containers of the same sizes in the same positions."""
         return isinstance(other, Patterned) and bool(self.structure == other.structure)
 
     def __hash__(self) -> int:
-        """Return a hash that is equal for equal ones."""
+        """Return a hash that is the same for equal structures."""
         return hash(self.structure)
 
     def __str__(self) -> str:
@@ -148,11 +147,11 @@ class Patterned:
 
 
 def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
-    """Convert the arrays of a tree to the namespace of traced arrays, if those have one.
+    """Convert the arrays of a tree to the namespace of `arrays`, if these are traced.
 
-    So a function finds the same namespace for each of its arguments.
+    A function then finds the same namespace for each of its arguments.
     """
-    # Look in the class: for modules, a missing attribute costs a microsecond.
+    # Look in the class: a missing attribute of a module costs a microsecond.
     namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
     if namespace is None:
         return tree
@@ -160,7 +159,7 @@ def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
 
 
 def pattern_positions(tree: trees.Tree) -> list[int]:
-    """Return which leaves of a tree, by their numbers, are patterns of containers, or were computed from them."""
+    """Return the numbers of the leaves that are patterns of containers, or were computed from patterns."""
     if not has_containers(tree):
         return []
     positions: list[int] = []
@@ -177,7 +176,7 @@ def pattern_positions(tree: trees.Tree) -> list[int]:
 
 
 def without_plans(tree: trees.Tree) -> trees.Tree:
-    """Omit the data computed from patterns: containers of one structure may have it or not."""
+    """Remove the data computed from patterns, which containers of the same structure may have or not."""
     if not has_containers(tree):
         return tree
     return trees.map(
@@ -188,7 +187,7 @@ def without_plans(tree: trees.Tree) -> trees.Tree:
 
 
 def stackable(tree: trees.Tree) -> trees.Tree:
-    """Give each batch element a pattern of its own, so that all arrays can be cut and stacked alike."""
+    """Give each batch element its own pattern, so that all arrays can be sliced and stacked in the same way."""
     if not has_containers(tree):
         return tree
 
@@ -203,7 +202,7 @@ def stackable(tree: trees.Tree) -> trees.Tree:
 
 
 def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
-    """Convert containers so that all their arrays can be cut along the first axis.
+    """Convert containers so that all their arrays can be sliced along the first axis.
 
     Raises:
         ValueError: A container is no batch.
@@ -220,7 +219,7 @@ def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
 
 
 def flatten_without_plans(tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
-    """Flatten a tree, without the data computed from the patterns of containers."""
+    """Flatten a tree without the data computed from the patterns of containers."""
     leaves, structure = trees.flatten(tree)
     return trees.flatten(without_plans(tree)) if len(leaves) > 1 and has_containers(tree) else (leaves, structure)
 

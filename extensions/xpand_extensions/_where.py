@@ -1,4 +1,4 @@
-"""The user's code that an error comes from: its location, and a traceback of this code only."""
+"""The location of an error in the user's code, and a traceback of this code only."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ _ROOTS: Final = frozenset(
         *("array_api_compat", "array_api_extra", "array_api_strict", "contextlib", "functools", "optree", "scipy"),
     )
 )
-"""Packages that work on arrays for others: the cause of an error is rarely in their code."""
+"""Packages for arrays: the cause of an error is rarely in their code."""
 
 
 E = TypeVar("E", bound=BaseException)
@@ -26,9 +26,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def clean_tracebacks(facade: F, /) -> F:
-    """Decorate a facade that calls user functions: tracebacks show the user's frames alone.
+    """Decorate a facade that calls user functions: tracebacks show only the user's frames.
 
-    It is put outside of `pluggable`, whose attributes it copies. A call costs about 0.15 µs more.
+    Put it above `pluggable`: it copies the attributes. A call costs about 0.15 µs more.
 
     >>> @clean_tracebacks
     ... def twice(function, x):
@@ -43,29 +43,29 @@ def clean_tracebacks(facade: F, /) -> F:
         except Exception as error:
             raise for_user(error)  # noqa: B904 (it is the error itself)
 
-    # Tracebacks show this name. torch.compile stores its results with the code object, so facades must not share one.
+    # Tracebacks show this name. torch.compile stores its results in the code object, so facades must not share one.
     call.__code__ = call.__code__.replace(co_name=facade.__name__)
     return cast(F, wraps(facade)(call))
 
 
 def for_user(error: E) -> E:
-    """Remove xpand's frames from the traceback of an error to be re-raised, and note the user's line.
+    """Remove xpand's frames from the traceback of an error before it is raised again, and note the user's line.
 
-    Frames of libraries that call xpand are removed too. The user's frames stay, and those of libraries that the user
-    called; for errors from such a library, a note names the user's line. The environment variable
-    `XPAND_TRACEBACK=full` leaves the error as it is.
+    Frames of libraries that call xpand are removed too. The frames of the user, and of libraries that the user calls,
+    stay. If the error comes from such a library, a note names the user's line. The environment variable
+    `XPAND_TRACEBACK=full` leaves the error unchanged.
     """
     if os.environ.get("XPAND_TRACEBACK") == "full":
         return error
     first = error.__traceback__
-    error.__traceback__ = _without_own_frames(first and first.tb_next)  # re-raising adds the first again
+    error.__traceback__ = _without_own_frames(first and first.tb_next)  # `raise` adds the first frame again
     for cause in (error.__cause__, error.__context__):
         if cause is not None:
             cause.__traceback__ = _without_own_frames(cause.__traceback__)
     shown = list(_inwards(error.__traceback__))
     if shown and not _is_users(shown[-1].tb_frame) and (position := location_of(error)):
         note = f"at {position}"
-        if note not in getattr(error, "__notes__", ()):  # of a transformation inside
+        if note not in getattr(error, "__notes__", ()):  # an inner transformation adds the same note
             error.add_note(note)
     return error
 
@@ -74,7 +74,7 @@ def _unchanged(error: E) -> E:
     return error
 
 
-# torch.compile inlines this instead: it can't trace tracebacks, and would report that instead of the error.
+# torch.compile inlines `_unchanged`: it can't trace tracebacks, and would report that in place of the error.
 trace_instead(for_user, _unchanged)
 
 
@@ -82,7 +82,7 @@ def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
     traceback: TracebackType | None = None
     calls_us = False
     for trace in reversed(list(_inwards(first))):
-        module = trace.tb_frame.f_globals.get("__name__")  # which functions made from text don't have
+        module = trace.tb_frame.f_globals.get("__name__")  # None in functions made by `exec`
         calls_us = (calls_us and module is None) or (
             module is not None and (_is_ours(module) or (calls_us and _is_of_a_library(module)))
         )
@@ -92,18 +92,18 @@ def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
 
 
 def position() -> str:
-    """Name the innermost line that is in neither this project nor a library of arrays; "" if there is none."""
+    """Name the user's innermost line, outside of this project and of array libraries; "" if there is none."""
     return _first((frame, frame.f_lineno) for frame in _outwards(sys._getframe(1)))
 
 
 def location_of(error: BaseException) -> str:
-    """Name the innermost such line in the traceback of an error."""
+    """Name the user's innermost line in the traceback of an error; "" if there is none."""
     passed = [(trace.tb_frame, trace.tb_lineno) for trace in _inwards(error.__traceback__)]
     return _first(reversed(passed))
 
 
 def stacklevel() -> int:
-    """Return the `stacklevel` by which a warning of the caller names the user's line."""
+    """Return the `stacklevel` with which a warning of the caller names the user's line."""
     levels = enumerate(_outwards(sys._getframe(1)), 1)
     return next((level for level, frame in levels if _is_users(frame)), 1)
 

@@ -1,6 +1,6 @@
-"""Arithmetic that the standard lacks: explicit promotion, division that is defined at zero or truncates.
+"""Arithmetic that the standard lacks: explicit promotion, and division that is defined at zero or truncates.
 
-Where the standard has the operation (`remainder` is floored, `nextafter`, `floor_divide`), use the namespace's.
+Use the namespace for the operations of the standard: `floor_divide`, `remainder` (floored), `nextafter`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SCALARS: Final = (bool, int, float, complex)
 def check_operands(
     kinds: frozenset[checks.Kind], names: tuple[str, ...], function: str, *operands: Any
 ) -> tuple[Callable[[Any], Array], ...]:
-    """Check arrays and Python numbers, one array at least, that are to be combined; return a conversion of each.
+    """Check operands, arrays and Python numbers with at least one array; return a conversion for each.
 
     The conversions bring the operands to one data type of the given kinds.
 
@@ -48,7 +48,7 @@ def check_operands(
 
 
 def conversion(xp: Namespace, value: Any, target: Array) -> Callable[[Any], Array]:
-    """Return the function that converts such values, arrays or Python numbers, to the data type of `target`."""
+    """Return a function that converts values like `value`, arrays or Python numbers, to the data type of `target`."""
     dtype = target.dtype
     if type(value) in SCALARS:
         return partial(xp.asarray, dtype=dtype, device=checks.device_of(target))
@@ -60,10 +60,10 @@ def unchanged(x: Array) -> Array:
 
 
 def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> Array:
-    """Give an array the data type of `target`, or make an array of a Python scalar that may take it.
+    """Convert an array, or a Python scalar that fits, to the data type of `target`.
 
     Raises:
-        TypeError: A scalar of a kind that the data type does not take.
+        TypeError: A scalar of a kind that does not fit the data type.
         OverflowError: A Python integer too large for the data type.
     """
     if type(value) in SCALARS:
@@ -72,7 +72,7 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
 
 
 def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
-    """Raise if no operand is an array."""
+    """Raise the error for a call without an array."""
     listed = ", ".join(f"{name} of {describe(x)}" for name, x in operands.items()) or "nothing"
     raise TypeError(f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`")
 
@@ -96,14 +96,14 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
 
     Args:
         *operands: Arrays of one library, of any shapes, and Python scalars; one array at least.
-        bool_to_int: Booleans count as integers: with arrays of numbers they take their type; alone they become the
-            library's default integers.
-        int_to_float: Integers count as floating-point numbers: with floating-point arrays they take their type;
-            alone they become the library's default real floating-point type.
+        bool_to_int: Booleans count as integers: together with arrays of numbers, they take the type of these; alone,
+            the library's default integer type.
+        int_to_float: Integers count as floating-point numbers: together with floating-point arrays, they take the type
+            of these; alone, the library's default real floating-point type.
 
     Returns:
-        A tuple of arrays of one data type, in the order of the operands; scalars become 0-dimensional arrays. The type
-        is the standard's promotion of those of the arrays; Python scalars take it, and don't change it.
+        A tuple of arrays of one data type, in the order of the operands; scalars become 0-dimensional arrays. The
+        standard's promotion of the arrays determines the type; Python scalars take it.
 
     Raises:
         TypeError: No array, arrays of two libraries, or kinds that the standard does not promote and no option allows.
@@ -129,7 +129,7 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
     device = checks.device_of(next(iter(arrays.values())))
     rank = {"bool": 0, "unsigned": 1, "signed": 1, "real": 2, "complex": 2}
     ranks = {name: rank.get(checks.kind(xp, x.dtype) or "", 3) for name, x in arrays.items()}
-    # Operands that an option lets promote to a higher kind don't affect the type.
+    # Operands that an option promotes to a higher kind don't affect the type.
     highest = max(ranks.values())
     lowest = highest
     if highest == 2 and int_to_float:
@@ -139,7 +139,7 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
     leading = {name: x for name, x in arrays.items() if ranks[name] == highest or not lowest <= ranks[name] < highest}
     named |= zip(leading, checks.promote("promote", xp, **leading))
     target = named[next(iter(leading))]
-    # The library's default types, found in a way that torch.compile accepts too.
+    # Arrays of the library's default types: torch.compile accepts this.
     if highest == 0 and bool_to_int:
         highest, target = 1, xp.arange(0, device=device)
     if highest == 1 and int_to_float:
@@ -158,7 +158,7 @@ _CHECK_REAL_VALUED: Final = partial(check_operands, checks.REAL_VALUED, ("x", "y
 
 @pluggable
 def divide_no_nan(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Divide, with 0 wherever the divisor is 0.
+    """Divide, with the result 0 where the divisor is 0.
 
     Args:
         x: The dividend: a floating-point array, or a Python scalar.
@@ -193,9 +193,9 @@ def quotient(x: ArrayLike, y: ArrayLike, /) -> Array:
             is an array.
 
     Returns:
-        The quotients, of the promoted data type. 0 where `y` is 0, on every library: this does not raise, since values
-        are not read. The smallest number divided by -1, which the type can't hold, wraps around to itself. Always `x ==
-        quotient(x, y) * y + truncated_remainder(x, y)`.
+        The quotients, of the promoted data type. 0 where `y` is 0, on every library; no error is raised, because values
+        are not read. The smallest number divided by -1 wraps around to itself, because the type can't hold the
+        quotient. Always `x == quotient(x, y) * y + truncated_remainder(x, y)`.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
@@ -213,9 +213,9 @@ def quotient(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 @pluggable
 def truncated_remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Take the remainder of division truncated toward zero: it has the sign of the dividend.
+    """Compute the remainder of division truncated toward zero. It has the sign of the dividend.
 
-    The standard's `remainder` is that of floored division, with the sign of the divisor.
+    The standard's `remainder` belongs to floored division, and has the sign of the divisor.
 
     Args:
         x: The dividend: an integer or real floating-point array, or a Python number.
@@ -223,9 +223,9 @@ def truncated_remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
             the two is an array.
 
     Returns:
-        The remainders, of the promoted data type, exact. For integers `x` where `y` is 0, as `quotient` is 0 there.
-        For floating-point numbers as C's fmod: NaN where `y` is 0 or `x` infinite; `x` where `y` is infinite and `x`
-        is not; a zero has the sign of `x`.
+        The exact remainders, of the promoted data type. Integers: `x` where `y` is 0, because `quotient` is 0 there.
+        Floating-point numbers, as by C's fmod: NaN where `y` is 0 or `x` is infinite; `x` where `y` is infinite and `x`
+        is finite; a zero has the sign of `x`.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that aren't real-valued or don't promote.

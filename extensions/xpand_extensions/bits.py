@@ -1,6 +1,6 @@
 """The bits of integers, and reinterpretation of arrays as another data type.
 
-`bitwise_and`, `bitwise_or`, `bitwise_xor`, `bitwise_invert` are the namespace's.
+The namespace has `bitwise_and`, `bitwise_or`, `bitwise_xor` and `bitwise_invert`.
 """
 
 from functools import partial
@@ -33,13 +33,13 @@ def bitcast(x: Array, /, dtype: DType | str) -> Array:
         dtype: The numeric data type of the result, of the library of `x`, or its name.
 
     Returns:
-        A new array, or a view: of the shape of `x` where both types have the same width. Where `dtype` is narrower by a
-        factor n, with an axis of size n added at the end, which holds the lowest bits first. Where it is wider by a
-        factor n, without the last axis of `x`, whose size must be n. On JAX, complex numbers lose subnormal parts.
+        A new array, or a view. If both types have the same width, its shape is that of `x`. If `dtype` is narrower by a
+        factor n, an axis of size n is added at the end, with the lowest bits first. If `dtype` is wider by a factor n,
+        the last axis of `x`, which must have size n, is removed. On JAX, complex numbers lose subnormal parts.
 
     Raises:
         TypeError: `x` is not an array, or one of the types isn't numeric.
-        ValueError: `dtype` is wider, and the last axis of `x` does not have the size that this takes.
+        ValueError: `dtype` is wider, and the last axis of `x` does not have the required size.
         UnsupportedError: The library cannot reinterpret bits; the standard has no function for it.
 
     Source: `jax.lax.bitcast_convert_type`; `Nx.bitcast`.
@@ -62,24 +62,24 @@ def bitcast(x: Array, /, dtype: DType | str) -> Array:
     old, new = element_width(xp, x.dtype), element_width(xp, dtype)
     if new > old and (not x.ndim or x.shape[-1] != new // old):
         raise ValueError(
-            f"bitcast: to see {x.dtype} as {dtype}, which is {new // old} times as wide, the last axis of x must have "
-            f"the size {new // old}, got the shape {tuple(x.shape)}"
+            f"bitcast: {dtype} is {new // old} times as wide as {x.dtype}, so the last axis of x must have the size "
+            f"{new // old}, got the shape {tuple(x.shape)}"
         )
     return bitcast.native(x)(x, dtype)
 
 
 @pluggable
 def population_count(x: Array, /) -> Array:
-    """Count the bits that are one, of each integer.
+    """Count the bits of each integer that are one.
 
     Args:
-        x: An array of integers, of any shape. Negative numbers are taken in two's complement.
+        x: An array of integers, of any shape. Negative numbers count in two's complement.
 
     Returns:
         The counts, of the data type and shape of `x`.
 
     Raises:
-        TypeError: `x` is not an array, or not one of integers.
+        TypeError: `x` is not an array of integers.
 
     Source: `jax.lax.population_count`; `Nx.population_count`.
 
@@ -94,16 +94,16 @@ def population_count(x: Array, /) -> Array:
 
 @pluggable
 def count_leading_zeros(x: Array, /) -> Array:
-    """Count the zero bits above the highest bit that is one, of each integer.
+    """Count the zero bits of each integer above its highest bit that is one.
 
     Args:
         x: An array of integers, of any shape.
 
     Returns:
-        The counts, of the data type and shape of `x`: the width of the type for 0, 0 for negative numbers.
+        The counts, of the data type and shape of `x`: the width of the type for 0, and 0 for negative numbers.
 
     Raises:
-        TypeError: `x` is not an array, or not one of integers.
+        TypeError: `x` is not an array of integers.
 
     Source: `jax.lax.clz`; `Nx.count_leading_zeros`.
 
@@ -129,8 +129,8 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
             of the two is an array.
 
     Returns:
-        An array of the promoted data type. Bits shifted out are lost, zeros come in. 0 where `n` is the width of the
-        type or more, or negative, for which the standard's `bitwise_left_shift` is left undefined.
+        An array of the promoted data type. Bits shifted out are lost, zeros come in. The result is 0 if `n` is
+        negative, or the width of the type or more; the standard's `bitwise_left_shift` is undefined there.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
@@ -148,15 +148,15 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
 
 @pluggable
 def shift_right(x: Array | int, n: Array | int, /) -> Array:
-    """Shift bits to the right, by any number of positions, keeping the sign.
+    """Shift bits to the right by any number of positions, and keep the sign.
 
     Args:
         x: As for `shift_left`.
         n: As for `shift_left`.
 
     Returns:
-        An array of the promoted data type. Copies of the sign's bit come in, which is 0 for unsigned types. Where `n`
-        is the width of the type or more, or negative, nothing else is left: -1 for negative numbers, 0 for others.
+        An array of the promoted data type. Copies of the sign bit come in, which is 0 for unsigned types. If `n` is
+        negative, or the width of the type or more, only these are left: -1 for negative numbers, 0 for others.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
@@ -174,14 +174,14 @@ def shift_right(x: Array | int, n: Array | int, /) -> Array:
 
 @pluggable
 def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
-    """Shift bits to the right, by any number of positions, with zeros coming in, also for negative numbers.
+    """Shift bits to the right by any number of positions. Zeros come in, also for negative numbers.
 
     Args:
         x: As for `shift_left`.
         n: As for `shift_left`.
 
     Returns:
-        An array of the promoted data type. 0 where `n` is the width of the type or more, or negative.
+        An array of the promoted data type. 0 if `n` is negative, or the width of the type or more.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
@@ -199,19 +199,19 @@ def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
 
 @pluggable
 def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "little"] = "big") -> Array:
-    """Pack booleans into the bits of bytes, eight into each.
+    """Pack booleans into the bits of bytes, eight into each byte.
 
     Args:
-        x: An array of booleans or integers; a nonzero element is a bit that is one.
+        x: An array of booleans or integers. A nonzero element gives a bit that is one.
         axis: The axis to pack along. By default, the array is flattened first.
-        bitorder: Whether the first of eight becomes the highest bit ("big") or the lowest ("little").
+        bitorder: Whether the first of eight elements becomes the highest bit ("big") or the lowest ("little").
 
     Returns:
-        An array of uint8, of the shape of `x` but for `axis`, whose size is divided by 8 and rounded up. The bits that
-        are missing in the last byte are 0.
+        An array of uint8, of the shape of `x`, except that the size of `axis` is divided by 8 and rounded up. Missing
+        bits of the last byte are 0.
 
     Raises:
-        TypeError: `x` is not an array, or not one of booleans or integers.
+        TypeError: `x` is not an array of booleans or integers.
         ValueError: No such axis, an unknown bit order, or a shape not known yet.
 
     Source: `numpy.packbits`.
@@ -233,21 +233,21 @@ def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "
 def unpackbits(
     x: Array, /, *, axis: int | None = None, count: int | None = None, bitorder: Literal["big", "little"] = "big"
 ) -> Array:
-    """Unpack the bits of bytes, each into a number of its own.
+    """Unpack the bits of bytes into numbers, one for each bit.
 
     Args:
         x: An array of uint8.
         axis: The axis to unpack along. By default, the array is flattened first.
-        count: How many bits to return along the axis: the first ones, with zeros after the last where there are fewer.
-            Below 0: all except this number at the end. By default: all.
+        count: The number of bits to return along the axis. Zeros are appended if there are fewer. A negative number
+            removes that many bits from the end. By default, all bits are returned.
         bitorder: Whether the highest bit of each byte comes first ("big") or the lowest ("little").
 
     Returns:
-        An array of uint8 with the values 0 and 1, of the shape of `x` but for `axis`, whose size is 8 times as large,
-        or `count`.
+        An array of uint8 with the values 0 and 1, of the shape of `x`, except that the size of `axis` is 8 times as
+        large, or `count`.
 
     Raises:
-        TypeError: `x` is not an array, not one of uint8, or `count` is not an integer.
+        TypeError: `x` is not an array of uint8, or `count` is not an integer.
         ValueError: No such axis, an unknown bit order, a negative `count` beyond the size, or a shape not known yet.
 
     Source: `numpy.unpackbits`.

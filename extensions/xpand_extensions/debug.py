@@ -27,13 +27,14 @@ def leaks_checked(*, xp: Namespace | str | None = None) -> AbstractContextManage
 def checking_leaks() -> Iterator[None]:
     """Raise an error in this context if a traced array outlives its transformation.
 
-    A traced array that a function stores in a list or an attribute raises an error when it is used later; in this
-    context it does so even if it is never used. On JAX this is `jax.checking_leaks`, which checks after each call. For
-    arrays that xpand traces, references at the end of the block count. PyTorch's own traced tensors are not checked.
+    A traced array that a function stores in a list or an attribute raises an error when it is used later. In this
+    context, it raises an error even if it is never used. On JAX this is `jax.checking_leaks`, which checks after each
+    call. Arrays that xpand traces must have no references at the end of the block. PyTorch's own traced tensors are not
+    checked.
 
     Raises:
         LeakedArrayError: At the end of the block, with the names of the transformations.
-        Exception: JAX's own, where its transformations leak.
+        Exception: JAX's own error, if JAX's transformations leak.
 
     Source: `jax.checking_leaks`.
 
@@ -57,21 +58,21 @@ def checking_leaks() -> Iterator[None]:
 def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Call a function with the values of arrays, also inside transformed programs.
 
-    Inside `jit` the function is called each time the compiled program gets there, inside `vmap` once for each lane, and
-    inside derivatives with the values alone: it has no effect on them.
+    Inside `jit`, the function is called whenever the compiled program reaches the call; inside `vmap`, once for each
+    lane; inside derivatives, with the primal values. It does not affect derivatives.
 
     Args:
-        function: Takes NumPy arrays, in the trees of `args` and `kwargs`. Its result is ignored.
-        *args: Trees of arrays and Python numbers. Other values are passed as they are.
+        function: Takes the trees of `args` and `kwargs`, with NumPy arrays. Its result is ignored.
+        *args: Trees of arrays and Python numbers. Other values are passed unchanged.
         ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
             ordered calls by `vmap`.
         **kwargs: Keyword arguments of the function, likewise.
 
     Raises:
         TypeError: `function` is not callable, `ordered` is no boolean, or arrays of two libraries.
-        UnsupportedError: Lazy arrays of Dask, whose values would have to be computed.
+        UnsupportedError: Lazy arrays of Dask, which would have to be computed.
 
-    Without array arguments the library is the default one.
+    Without array arguments, the default library is used.
 
     Source: `jax.debug.callback`.
 
@@ -91,10 +92,10 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
 
     Args:
         fmt: A format string, as of `str.format`: "x = {}", "{x}".
-        *args: The values to format: arrays, Python numbers and trees of such, as NumPy arrays; other values as they
-            are.
+        *args: The values to format. Arrays, Python numbers and trees of them are formatted as NumPy arrays, other
+            values unchanged.
         ordered: As in `callback`.
-        **kwargs: The same by name.
+        **kwargs: Values to format, by name.
 
     Lazy arrays of Dask are not computed: their description is printed.
 

@@ -1,7 +1,8 @@
-"""Counts of integers and histograms: counts, weighted sums and densities, in batches too.
+"""Counts of integers, and histograms: counts, weighted sums and densities, also in batches.
 
-Bins are half-open, `edges[i] <= x < edges[i + 1]`, except the last one, which includes its right edge. Values in no
-bin, NaN among them, are not counted. Equally spaced bins are found by arithmetic, with the same result as by a search.
+Bins are half-open, `edges[i] <= x < edges[i + 1]`, except the last one, which includes its right edge. Values outside
+of all bins, such as NaN, are not counted. Equally spaced bins are found by arithmetic, with the same result as by
+search.
 """
 
 import builtins
@@ -50,21 +51,20 @@ def bincount(
     Args:
         x: Integers of shape `(..., n)`.
         weights: The weight of each occurrence, real or complex, of a shape that broadcasts to that of `x`. None: 1.
-        minlength: The least length of the result, where `length` isn't given.
-        length: The length of the result, which makes its shape independent of the values. None: one more than the
-            largest value, whose values must be known then.
-        mode: The treatment of values below 0 or from `length` on: "raise" an `IndexError`, "drop" them (or "fill",
-            which means the same here), "clip" them to 0 or `length - 1`, or "wrap" them around. None: "raise" where the
-            values are known, else "drop".
+        minlength: The minimum length of the result if `length` isn't given.
+        length: The length of the result. None: one more than the largest value; then the values must be known.
+        mode: The treatment of values below 0 or at least `length`: "raise" an `IndexError`, "drop" them (here "fill"
+            means the same), "clip" them to 0 or `length - 1`, or "wrap" them around. None: "raise" if the values are
+            known, else "drop".
 
     Returns:
-        Shape `(..., length)`. Without weights, integers of the library's data type for indices; else of the data type
-        of the weights, in which they are differentiable (integers wrap around where their sum is too large).
+        Counts of shape `(..., length)` in the library's data type for indices; with weights, sums in the data type of
+        the weights, differentiable in them. Sums of integers wrap around if they are too large.
 
     Raises:
-        TypeError: An argument is not an array, of another library, or of another data type.
+        TypeError: An argument is not an array, belongs to another library, or has another data type.
         IndexError: A value is out of bounds.
-        ValueError: Shapes don't fit; both `minlength` and `length` are given; `length` isn't under tracing.
+        ValueError: Shapes don't fit; both `minlength` and `length` are given; `length` is omitted under tracing.
 
     Source: `numpy.bincount`, with `length` as in `jax.numpy.bincount`, and PhiML's `batched_bincount`.
 
@@ -96,25 +96,24 @@ def histogram(
     Args:
         x: Integers or real floating-point numbers of shape `(..., n)`.
         bins: The number of bins, of equal width; or their edges, in ascending order: an array of shape `(bins + 1,)`,
-            or `(..., bins + 1)` for different ones in each row of `x`, whose data type is then that of the comparison
-            (where only one of `x` and the edges is floating-point, the other is converted to its data type).
-        range: With a number of bins, the lowest and the highest edge, as Python numbers; half a unit is left on both
-            sides where they are equal. None: the smallest and the largest value of each row, 0 and 1 where there are
-            none.
+            or `(..., bins + 1)` for different edges in each row of `x`. If only one of `x` and the edges is
+            floating-point, the other is converted to its data type.
+        range: For a number of bins, the lowest and the highest edge, as Python numbers. If they are equal, half a unit
+            is added on both sides. None: the smallest and the largest value of each row; 0 and 1 if the row is empty.
         weights: The weight of each value, real or complex, of a shape that broadcasts to that of `x`. None: 1.
-        density: Whether to divide by the total in all bins and the bin's width, so that the integral is 1. It is NaN
-            where the total is zero.
+        density: Whether to divide by the total of all bins and by the bin's width, so that the integral is 1. The
+            density is NaN if the total is zero.
 
     Returns:
-        `hist`, of shape `(..., bins)`: integers of the library's data type for indices, or of the data type of the
-        weights, or, for a density, floating-point. And `edges`: those given; `(bins + 1,)` for a `range`; else
-        `(..., bins + 1)`. Their data type is that of `x`, or float64 (the library's default where it has none) for
-        integers. `hist` is differentiable in the weights.
+        `hist`, of shape `(..., bins)`: counts in the library's data type for indices, sums in the data type of the
+        weights, or a floating-point density. It is differentiable in the weights. And `edges`: the given ones, or of
+        shape `(bins + 1,)` for a `range`, else `(..., bins + 1)`. They have the data type of `x`; for integers,
+        float64, or the library's default if it lacks float64.
 
     Raises:
-        TypeError: An argument is not an array, of another library, or of another data type or type.
-        ValueError: Shapes don't fit; edges are not in ascending order; the range, or the values it is taken from, is
-            not finite, or too narrow for so many bins. (Under tracing, conditions on values aren't checked.)
+        TypeError: An argument is not an array, belongs to another library, or has another data type or type.
+        ValueError: Shapes don't fit; edges are not in ascending order; the range, given or computed, is not finite or
+            too narrow for so many bins. Under tracing, values aren't checked.
 
     Source: `numpy.histogram`, for rows; PhiML's `histogram1d`.
 
@@ -138,7 +137,7 @@ def histogram(
 def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, float] | None = None) -> Array:
     """Compute the edges of bins of equal width for the values along the last axis.
 
-    Arguments and errors are those of `histogram`; the result is the `edges` of its.
+    Arguments and errors are those of `histogram`; the result is its `edges`.
 
     Source: `numpy.histogram_bin_edges`, for rows.
 
@@ -166,18 +165,18 @@ def histogramdd(
 
     Args:
         sample: Integers or real floating-point numbers of shape `(..., n, d)`: n points of d coordinates.
-        bins: The number of bins along all dimensions; or a sequence that gives for each the number or the edges, as
-            `bins` of `histogram` does.
-        range: For each dimension, as `range` of `histogram`. None: None for all.
-        weights: As of `histogram`, of a shape that broadcasts to `(..., n)`.
-        density: As of `histogram`, with the bin's volume.
+        bins: The number of bins along all dimensions; or a sequence with the number or the edges for each dimension,
+            like `bins` of `histogram`.
+        range: A sequence with the `range` of `histogram` for each dimension. None: None for all.
+        weights: As for `histogram`, of a shape that broadcasts to `(..., n)`.
+        density: As for `histogram`, with the bin's volume.
 
     Returns:
         `hist`, of shape `(..., bins along the first dimension, …)` and the data type that `histogram` would give, and
-        `edges`, a tuple with those of each dimension.
+        `edges`, a tuple with the edges of each dimension.
 
     Raises:
-        TypeError, ValueError: As `histogram`; there isn't one entry in `bins` or `range` for each dimension.
+        TypeError, ValueError: As for `histogram`; `bins` or `range` does not have one entry for each dimension.
 
     Source: `numpy.histogramdd`, for batches.
 
@@ -213,23 +212,23 @@ def histogramdd(
 
 @pluggable
 def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
-    """Find which of the intervals between edges each value is in.
+    """Find the interval between edges that contains each value.
 
     Args:
         x: Integers or real floating-point numbers of any shape.
-        edges: Values of shape `(m,)`, in ascending or descending order. Where only one of the two arrays is
+        edges: Values of shape `(m,)`, in ascending or descending order. If only one of the two arrays is
             floating-point, the other is converted to its data type.
-        right: Whether intervals hold the larger of their edges, in place of the smaller.
+        right: Whether an interval includes its larger edge instead of its smaller one.
 
     Returns:
         Integers of the shape of `x` and the library's data type for indices: the `i` with
-        `edges[i - 1] <= x < edges[i]`, or `edges[i - 1] > x >= edges[i]` where they descend (with `right=True`, `<` and
-        `<=` are exchanged, as are `>` and `>=`); 0 before the first edge and `m` after the last. NaN counts as the
-        largest value.
+        `edges[i - 1] <= x < edges[i]`, or `edges[i - 1] > x >= edges[i]` for descending edges; 0 before the first edge
+        and `m` after the last. `right=True` exchanges `<` with `<=`, and `>` with `>=`. NaN counts as the largest
+        value.
 
     Raises:
-        TypeError: An argument is not an array, of another library, or of another data type.
-        ValueError: `edges` has not one axis, or no order.
+        TypeError: An argument is not an array, belongs to another library, or has another data type.
+        ValueError: `edges` does not have one axis, or is not in order.
 
     Source: `numpy.digitize`.
 
@@ -260,9 +259,7 @@ def _check_bincount(
     if length is not None:
         length = checks.integer(function, "length", length, minimum=0)
         if minlength:
-            raise ValueError(
-                f"{function}: takes minlength or length, got both: {minlength} and {length}; leave one out"
-            )
+            raise ValueError(f"{function}: takes minlength or length, got both: {minlength} and {length}; omit one")
     return minlength, length, shape
 
 
@@ -292,7 +289,7 @@ def _namespace(function: str, x: Array, weights: Array | None) -> Namespace:
 
 
 def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
-    """Choose a mode if none is given; refuse one that needs values where these are unknown."""
+    """Choose a mode if none is given. Check that the values are known if the mode needs them."""
     concrete = is_concrete(x)
     if length is None and not concrete:
         raise ValueError(
@@ -302,10 +299,10 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
     if mode == "raise" and not concrete:
         raise ValueError(
             "bincount: mode='raise' needs the values of x, which aren't known here (under jit or vmap, or in a lazy "
-            "array); leave mode out to have those out of bounds dropped, or choose 'drop', 'clip' or 'wrap'"
+            "array); omit mode to drop values out of bounds, or choose 'drop', 'clip' or 'wrap'"
         )
     if length == 0 and mode in ("clip", "wrap") and 0 not in x.shape:
-        raise IndexError(f"bincount: mode={mode!r} has no place to move values to: length is 0")
+        raise IndexError(f"bincount: mode={mode!r} has no bin to move values to: length is 0")
     if mode is None:
         return "raise" if concrete else "drop"
     return "drop" if mode == "fill" else mode
@@ -314,7 +311,7 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
 def _check_weights(
     function: str, xp: Namespace, x: Array, weights: Array | None, shape: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """Check weights; return the shape to broadcast them to, or None if they have it."""
+    """Check weights; return the shape to broadcast them to, or None if they already have it."""
     if weights is None:
         return None
     checks.one_device(function, x=x, weights=weights)
@@ -335,7 +332,7 @@ def _spread(weights: Array | None, shape: tuple[int, ...] | None) -> Array | Non
 
 
 def _is_number(bins: Any) -> bool:
-    """Return whether bins are given as their number instead of edges."""
+    """Return whether bins are given by their number, not by edges."""
     return isinstance(bins, Number) or not hasattr(bins, "ndim")
 
 
@@ -355,7 +352,7 @@ def _check_ascending(function: str, edges: Array) -> None:
 def _check_bins(
     function: str, xp: Namespace, x: Array, bins: Any, range: Any
 ) -> tuple[Any, tuple[float, float] | None, DType | None]:
-    """Check values and bins; return bins, range, and the data type for edges and values if it is another."""
+    """Check values and bins; return bins, range, and the data type to convert edges and values to, or None."""
     checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
     shape = checks.known_shape(function, "x", x)
     if not shape:

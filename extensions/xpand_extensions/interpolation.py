@@ -1,6 +1,6 @@
-"""Interpolation on regular grids in any number of dimensions, and of functions of one variable.
+"""Interpolation on regular grids of any number of dimensions, and of functions of one variable.
 
-Both are linear between neighbours, and therefore differentiable in values and positions.
+Both interpolate linearly between neighbours, and are differentiable in values and positions.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -13,7 +13,7 @@ __all__ = ["Extrapolation", "grid_sample", "interp"]
 __dir__ = __all__.copy
 
 Extrapolation: TypeAlias = Literal["undefined", "zeros", "boundary", "periodic", "symmetric", "reflect"]
-"""The values outside of a grid."""
+"""The rule for values outside of a grid."""
 
 _EXTRAPOLATIONS: Final = (None, "undefined", "zeros", "boundary", "periodic", "symmetric", "reflect")
 
@@ -25,16 +25,17 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
     Args:
         grid: Values of shape `(batch, *spatial, channel)`, of a real or complex floating-point data type.
         coordinates: Positions, in steps of the grid: of shape `(batch, *points, d)` for `d` spatial axes, of a real
-            floating-point data type. The first point of an axis lies at 0, the last one of `n` at `n - 1`. Where one of
-            both batches is 1, it is used with all of the other.
-        extrapolation: The values outside, for an axis with the points `abc`: "boundary": `aaa abc ccc`, likewise for
-            "undefined" and None, which leave the choice to the implementation; "zeros": `000 abc 000`, so that values
-            fall to 0 over one step; "periodic": `abc abc abc`; "symmetric": `cba abc cba`; "reflect": `bcb abc bab`.
+            floating-point data type. The first point of an axis lies at 0, the last one of `n` at `n - 1`. A batch of
+            size 1 broadcasts.
+        extrapolation: The values outside. For an axis with the points `abc`: "boundary": `aaa abc ccc`; "zeros":
+            `000 abc 000`, so that values fall to 0 over one step; "periodic": `abc abc abc`; "symmetric":
+            `cba abc cba`; "reflect": `bcb abc bab`. "undefined" and None leave the choice to the implementation, which
+            takes "boundary".
 
     Returns:
-        An array of shape `(batch, *points, channel)`, of the data type that both promote to. NaN where a coordinate is,
-        or where one is infinite, except that "boundary" takes it for far outside, and so does "zeros". A neighbour
-        counts with its weight even where that is 0: one that isn't finite makes NaN.
+        An array of shape `(batch, *points, channel)`, of the promoted data type. It is NaN where a coordinate is NaN,
+        or infinite, unless "boundary" or "zeros" treats that as far outside. Neighbours are multiplied by their weights
+        even if these are 0, so a neighbour that isn't finite makes NaN.
 
     Raises:
         TypeError: Not two arrays of one library, or data types that aren't floating-point.
@@ -69,26 +70,26 @@ def interp(
     right: Scalar | None = None,
     period: float | None = None,
 ) -> Array:
-    """Interpolate functions of one variable, given at increasing points, linearly between these.
+    """Interpolate functions of one variable linearly between increasing points.
 
     Args:
-        x: Where to evaluate them: any shape, a real floating-point data type.
-        points: Where they are given: of shape `(n,)`, `n` at least 1, increasing, unless `period` is given. The order
-            isn't checked. Equal neighbours make a jump, whose point belongs to the right.
-        values: Their values there: of shape `(*batch, n)`, a real or complex floating-point data type.
-        left: The value below the first point; None: that of the first point.
-        right: The value above the last point; None: that of the last point.
-        period: The period of the functions: then `points` may have any order, and `left` and `right` aren't used.
+        x: The points at which to evaluate: any shape, a real floating-point data type.
+        points: The points with given values: of shape `(n,)`, `n` at least 1, increasing unless `period` is given. The
+            order isn't checked. Equal neighbours make a jump; the value at the jump is that on its right.
+        values: The values at `points`: of shape `(*batch, n)`, a real or complex floating-point data type.
+        left: The value below the first point; None: the value at the first point.
+        right: The value above the last point; None: the value at the last point.
+        period: The period of the functions. If given, `points` may have any order, and `left` and `right` are ignored.
 
     Returns:
-        An array of shape `(*batch, *x.shape)`, of the data type that all promote to. NaN where `x` is.
+        An array of shape `(*batch, *x.shape)`, of the promoted data type of all arrays. NaN where `x` is NaN.
 
     Raises:
-        TypeError: Not three arrays of one library, data types that aren't floating-point, `left`, `right` or `period`
-            not numbers of such a kind.
+        TypeError: Not three arrays of one library; data types that aren't floating-point; `left`, `right` or `period`
+            that isn't a number, or is complex and may not be.
         ValueError: Shapes that don't fit together, no points, a period that isn't positive, arrays on two devices.
 
-    Takes time in proportion to the size of the result, and a binary search for each element of `x`.
+    Takes time in proportion to the size of the result, plus a binary search for each element of `x`.
 
     Source: `numpy.interp`.
 

@@ -1,4 +1,4 @@
-"""Padding: arrays extended at the ends of their axes, or between their elements."""
+"""Padding: extend arrays at the ends of their axes, or between their elements."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
@@ -12,13 +12,13 @@ __all__ = ["PadMode", "PadWidth", "pad"]
 __dir__ = __all__.copy
 
 PadMode: TypeAlias = Literal["constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp"]
-"""The values that extend an array."""
+"""The rule for the added values."""
 
 PadWidth: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
-"""A number of elements for all ends, a pair (low, high) for all axes, or a pair for each axis."""
+"""The number of added elements for all ends, a pair (low, high) for all axes, or a pair for each axis."""
 
 Values: TypeAlias = ArrayLike | Sequence[Any]
-"""One value for all ends, a pair (low, high) for all axes, or a pair for each axis; each a number or 0-dimensional."""
+"""One value for all ends, a pair (low, high) for all axes, or a pair for each axis: numbers or 0-d arrays."""
 
 _MODES: Final = ("constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp")
 _OTHER_NAMES: Final = {
@@ -30,7 +30,7 @@ _OTHER_NAMES: Final = {
     "mirror": "reflect",
     "zeros": "constant",
 }
-"""Names of the modes in other libraries."""
+"""Other libraries' names of modes."""
 
 
 @pluggable
@@ -48,35 +48,35 @@ def pad(
     """Extend an array at the ends of its axes.
 
     Args:
-        x: An array of any shape and data type; numeric for "linear_ramp" and `reflect_type="odd"`.
-        pad_width: How many elements are added to the ends: a number for all, a pair (low, high) for all axes, or a pair
-            for each axis. Below zero: this number of elements is removed from that end, after the other ends are
-            extended.
-        mode: The added elements.
+        x: An array of any shape and data type. "linear_ramp" and `reflect_type="odd"` require numbers.
+        pad_width: The number of elements to add to the ends: a number for all, a pair (low, high) for all axes, or a
+            pair for each axis. A negative number removes elements from its end, after the other ends are extended.
+        mode: The rule for the added elements.
 
             - "constant": `constant_values`.
             - "edge": the element at the end.
-            - "wrap": the array once more, from its other end: `b c | a b c | a b`.
+            - "wrap": the array again, from its other end: `b c | a b c | a b`.
             - "symmetric": the array in reverse: `b a | a b c | c b`.
-            - "reflect": the same, the element at the end excluded: `c b | a b c | b a`.
-            - "linear_ramp": from the element at the end to `end_values`, in even steps; rounded down for integers.
+            - "reflect": the same without the element at the end: `c b | a b c | b a`.
+            - "linear_ramp": even steps from the element at the end to `end_values`; rounded down for integers.
 
-            Widths beyond the size of the array repeat this.
+            For widths beyond the size of the array, the rule is repeated.
         constant_values: For "constant": a number or 0-dimensional array for all ends, a pair (low, high) for all axes,
-            or a pair for each axis. They must promote to the data type of `x`. Where axes meet, the last one counts.
-        end_values: For "linear_ramp": in the same forms, the outermost values.
-        reflect_type: For "symmetric" and "reflect": "odd" continues the slope, with `2 * end - element`.
-        interior: For "constant": how many constants come between neighbouring elements, for all axes or for each; at
+            or a pair for each axis. They must promote to the data type of `x`. In corners, the value of the last axis
+            is used.
+        end_values: For "linear_ramp": the outermost values, in the same forms.
+        reflect_type: For "symmetric" and "reflect": "odd" continues the slope, by `2 * end - element`.
+        interior: For "constant": the number of constants between neighbouring elements, for all axes or for each; at
             least 0.
 
     Returns:
         A new array of the data type of `x`.
 
     Raises:
-        TypeError: `x` is not an array or its data type not numeric where it must be; a width is not an integer; values
+        TypeError: `x` is not an array, or its data type must be numeric and isn't; a width is not an integer; values
             don't promote to the data type of `x`, or belong to another library.
-        ValueError: An unknown mode, an option of another mode, another number of widths or values than of axes, more
-            elements removed than there are, or an empty axis that is to be extended from its elements.
+        ValueError: An unknown mode; an option of another mode; a wrong number of widths or values; widths that remove
+            more elements than there are; an empty axis in a mode that needs elements.
 
     Source: `numpy.pad`; interior and negative widths as in `jax.lax.pad` and `Nx.pad`.
 
@@ -91,7 +91,7 @@ def pad(
     """
     given = pad_width, mode, constant_values, end_values, reflect_type, interior
     implementation, widths, options, arrays = pad.planned(_check, (x,), *given)
-    if arrays:  # one of them may be traced, and `x` not
+    if arrays:  # one of the arrays may be traced even if `x` is not
         implementation = pad.native(x, *arrays)
     return implementation(x, widths, mode=mode, reflect_type=reflect_type, **options)
 
@@ -106,7 +106,7 @@ def _check(
     reflect_type: Any,
     interior: Any,
 ) -> tuple[tuple[tuple[int, int], ...], dict[str, Any], list[Array]]:
-    """Check the arguments; return the widths as pairs, the options as implementations get them, and arrays in them."""
+    """Check the arguments; return the widths as pairs, the options for implementations, and the arrays in them."""
     xp = checks.namespace_of(function, x=x)
     shape = checks.known_shape(function, "x", x)
     widths = _widths(pad_width, x.ndim)
@@ -159,7 +159,7 @@ def _integer(value: Any) -> int:
 def _pair(name: str, value: Any, pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, (tuple, list)) or len(pair) not in (1, 2):
         raise ValueError(
-            f"pad: {name} must be one entry, a pair (low, high) for all axes, or a pair for each axis, got {value!r}"
+            f"pad: {name} must be one value, a pair (low, high) for all axes, or a pair for each axis, got {value!r}"
         )
     return pair[0], pair[-1]
 
@@ -202,8 +202,8 @@ def _check_options(
     if mode == "constant":
         if any(interior) and isinstance(constant_values, (tuple, list)):
             raise ValueError(
-                f"pad: constant_values must be one value where interior is given, since that has no low and high end; "
-                f"got {constant_values!r}"
+                f"pad: constant_values must be one value if interior is given, because the interior has no low or "
+                f"high end; got {constant_values!r}"
             )
         return
     if not _is_default(constant_values):
@@ -213,7 +213,7 @@ def _check_options(
 
 
 def _other_mode(option: str, modes: str, mode: str) -> None:
-    raise ValueError(f"pad: {option} is for mode={modes}, got it with mode={mode!r}; leave it out")
+    raise ValueError(f"pad: {option} is for mode={modes}, got it with mode={mode!r}; omit it")
 
 
 def _values(xp: Namespace, x: Array, name: str, value: Any) -> Any:
@@ -230,7 +230,7 @@ def _values(xp: Namespace, x: Array, name: str, value: Any) -> Any:
 
 
 def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
-    """Check one value. An integer fits any data type, and booleans if it is 0 or 1."""
+    """Check one value. An integer fits any numeric data type; 0 and 1 fit booleans too."""
     if type(value) is int and value in (0, 1) and checks.kind(xp, x.dtype) == "bool":
         return bool(value)
     if isinstance(value, (bool, int, float, complex)):
@@ -241,7 +241,7 @@ def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
     if value.ndim:
         raise ValueError(
             f"pad: {name} must be numbers or 0-dimensional arrays, got the shape {tuple(value.shape)} of "
-            f"{describe(value)}; write one for each end as a tuple of pairs"
+            f"{describe(value)}; for a value for each end, write a tuple of pairs"
         )
     checks.castable("pad", name, xp, value, x, "x")
     return value

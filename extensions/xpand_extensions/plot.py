@@ -1,7 +1,7 @@
-"""Pictures of matrices, iterations, programs, profiles and samples, by matplotlib.
+"""Plots of matrices, iterations, programs, profiles and samples, by matplotlib.
 
-Each function draws on the axes `ax`, or on those of a new figure, and returns the axes; `graph` returns SVG and needs
-no other package. Arrays of all libraries are accepted. matplotlib is in the extra `plot`.
+Each function draws on the axes `ax`, or on a new figure, and returns the axes. `graph` returns SVG and needs no other
+package. Functions accept arrays of all libraries. matplotlib is in the extra `plot`.
 
 >>> import numpy as np
 >>> from xpand_extensions.linear_solve import solve
@@ -34,14 +34,14 @@ __all__ = ["SVG", "convergence", "graph", "memory", "samples", "sparsity", "time
 __dir__ = __all__.copy
 
 Axes: TypeAlias = Any
-"""The axes of matplotlib."""
+"""Axes of matplotlib."""
 
 _MOST_CELLS: Final = 512
-"""The resolution of a large pattern."""
+"""The number of rows and columns of pixels for large matrices."""
 _MOST_INTEGERS: Final = 10_000
-"""The width of a range up to which the density is drawn at all its integers, instead of at the samples alone."""
+"""The largest range in which the density is drawn at all integers, not only at the samples."""
 _MOST_NAMES: Final = 8
-"""The number of lines up to which each has a name."""
+"""The largest number of lines for which each gets a name."""
 _KINDS: Final = {
     "namespace": "#2a9fc9",
     "extension": "#e0842c",
@@ -56,9 +56,9 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     """Draw the sparsity pattern of a matrix.
 
     Args:
-        a: A matrix: a container of `sparse`, a sparse matrix of the array's library, or a dense array, whose nonzero
-            elements are drawn. For matrices larger than 512 by 512, each pixel shows the share of the entries in its
-            block.
+        a: A matrix: a container of `sparse`, a library's own sparse matrix, or a dense array. Of a dense array, the
+            nonzero elements are drawn. For matrices larger than 512 by 512, each pixel shows the fraction of entries in
+            its block.
         ax: Where to draw; by default on a new figure.
 
     Raises:
@@ -83,7 +83,7 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     else:
         rows, columns = np.nonzero(_on_host("sparsity", "a", matrix))
     cells = [min(size, _MOST_CELLS) for size in matrix.shape]
-    # In 64 bits: products with the indices of a large matrix overflow 32.
+    # In 64 bits: products with indices of a large matrix overflow 32 bits.
     place = [
         np.astype(x, np.int64) * cell // max(size, 1) for x, cell, size in zip((rows, columns), cells, matrix.shape)
     ]
@@ -108,13 +108,13 @@ def convergence(
     label: str | None = None,
     ax: Axes = None,
 ) -> Axes:
-    """Draw how a solver or an optimizer converged: a line for each system or problem of a batch.
+    """Draw the convergence of a solver or an optimizer, with a line for each system or problem of a batch.
 
     Args:
-        result: The result of a function called with `record_history=True`; or a history itself.
+        result: The result of a function called with `record_history=True`, or a history.
         quantity: For optimizers: "optimality", the quantity compared with the tolerance, or "objective".
-        label: The name of the line, for a legend.
-        ax: Where to draw; by default on a new figure. Further calls draw into the same.
+        label: The name of the line in the legend.
+        ax: Where to draw; by default on a new figure. Several calls may draw on the same axes.
 
     Raises:
         TypeError: No result.
@@ -164,19 +164,19 @@ def convergence(
 
 
 def graph(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SVG:
-    """Draw the program that a function becomes when it is compiled, as SVG.
+    """Draw the program of a compiled function, as SVG.
 
     Args:
-        function: As in `jit`. The program is that of `jit.make_graph`: JAX's and PyTorch's own, otherwise xpand's.
-        *args: Arrays of the shapes to trace for; their values aren't used.
-        **kwargs: Keyword arguments likewise.
+        function: As in `jit`. The program is that of `jit.make_graph`: of JAX or PyTorch, for other libraries of xpand.
+        *args: Arrays with the shapes to trace for. Their values aren't used.
+        **kwargs: Keyword arguments, likewise.
 
     Returns:
-        The text of an SVG file, with a method `save`; notebooks show it. Operations lie below those whose results they
-        take; bodies of loops and branches are drawn below.
+        The text of an SVG file, with a method `save`. Notebooks show it. Operations lie below their inputs; the bodies
+        of loops and branches are drawn below the program.
 
     Raises:
-        TypeError, ValueError: As `jit.make_graph`.
+        TypeError, ValueError: As for `jit.make_graph`.
 
     >>> import numpy as np
     >>> picture = graph(lambda x: (x * x).sum() + 1, np.ones(3))
@@ -197,8 +197,7 @@ def drawing(made: Any, title: str, /, *, xp: Namespace | str | None = None) -> D
 
 
 def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
-    """Draw the calls of a profile over time: inner calls above the calls that contain them, threads one above the
-    other.
+    """Draw the calls of a profile over time. Inner calls and further threads are drawn above.
 
     Args:
         profile: A finished profile.
@@ -226,7 +225,7 @@ def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
             add(child, level + 1)
 
     ends: list[float] = []
-    for entry in profile.entries:  # calls of another thread overlap, and get their own rows
+    for entry in profile.entries:  # calls of other threads overlap, and get their own rows
         free = next((i for i, end in enumerate(ends) if end <= entry.start), len(ends))
         ends[free : free + 1] = [entry.stop]
         add(entry, 10_000 * free)
@@ -247,7 +246,7 @@ def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
 
 
 def memory(profile: Profile, /, *, ax: Axes = None) -> Axes:
-    """Draw the memory during a profile: what its calls have allocated, and the peak of each.
+    """Draw the memory during a profile: the allocations of its calls, and the peak of each call.
 
     Args:
         profile: A finished profile with `memory=True`.
@@ -293,7 +292,7 @@ def samples(
         x: The samples: real numbers or integers, an array of any shape.
         density: The density, or for integers the probability: takes an array of the samples' library and returns its
             values.
-        bins: For real numbers, the bins, as of `matplotlib`.
+        bins: For real numbers: the bins, as in matplotlib.
         ax: Where to draw; by default on a new figure.
 
     Raises:

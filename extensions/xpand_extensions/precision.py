@@ -1,6 +1,6 @@
 """Precision: the default data types of new arrays, and the precision of matrix products.
 
-A setting holds for all libraries and affects only defaults: existing arrays keep their data types, and promotion
+A setting applies to all libraries and changes only defaults: existing arrays keep their data types, and promotion
 follows the standard.
 """
 
@@ -46,15 +46,15 @@ _Target = Callable[[Namespace, Array, Any], DType]
 
 
 def to_float(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to real floating-point numbers, of the current precision.
+    """Convert arrays to real floating-point numbers of the current precision.
 
     Args:
-        tree: An array, a Python number, or a tree of them: real, integer or boolean. Of sparse containers the values
-            are converted.
+        tree: An array, a Python number, or a tree of them: real, integer or boolean. In sparse containers, the
+            values are converted.
 
     Returns:
-        The tree, of arrays of the default real data type (see `default_dtype`). Where no precision is set,
-        floating-point arrays stay unchanged. An array that has the data type already is returned as it is.
+        The tree with arrays of the default real data type (see `default_dtype`). If no precision is set, floating-point
+        arrays stay unchanged. An array that already has the data type is returned unchanged.
 
     Raises:
         TypeError: A leaf is neither an array nor a number, or complex: take `xp.real` of it first.
@@ -70,15 +70,15 @@ def to_float(tree: trees.Tree, /) -> trees.Tree:
 
 
 def to_complex(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to complex numbers, of the current precision.
+    """Convert arrays to complex numbers of the current precision.
 
     Args:
-        tree: An array, a Python number, or a tree of them. Of sparse containers the values are converted.
+        tree: An array, a Python number, or a tree of them. In sparse containers, the values are converted.
 
     Returns:
-        The tree, of arrays of the default complex data type (see `default_dtype`). Where no precision is set, complex
-        arrays stay unchanged, and real ones become complex numbers whose parts are as exact. An array that has the
-        data type already is returned as it is.
+        The tree with arrays of the default complex data type (see `default_dtype`). If no precision is set, complex
+        arrays stay unchanged, and real ones become complex with parts of the same precision. An array that already has
+        the data type is returned unchanged.
 
     Raises:
         TypeError: A leaf is neither an array nor a number.
@@ -94,16 +94,16 @@ def to_complex(tree: trees.Tree, /) -> trees.Tree:
 
 
 def to_int(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to integers, of the current precision. The fraction is dropped.
+    """Convert arrays to integers of the current precision. Fractions are dropped.
 
     Args:
-        tree: An array, a Python number, or a tree of them: real, integer or boolean. Of sparse containers the values
-            are converted.
+        tree: An array, a Python number, or a tree of them: real, integer or boolean. In sparse containers, the
+            values are converted.
 
     Returns:
-        The tree, of arrays of the default integer data type (see `default_dtype`). Where no precision is set, integer
-        arrays stay unchanged. The result for a number that the data type can't hold, NaN included, depends on the
-        library. An array that has the data type already is returned as it is.
+        The tree with arrays of the default integer data type (see `default_dtype`). If no precision is set, integer
+        arrays stay unchanged. The result for NaN, and for numbers that the data type can't hold, depends on the
+        library. An array that already has the data type is returned unchanged.
 
     Raises:
         TypeError: A leaf is neither an array nor a number, or complex: take `xp.real` of it first.
@@ -169,7 +169,7 @@ _INTEGERS: Final = ("int32", "int64")
 
 
 class PrecisionBlock(Protocol):
-    """A setting inside a `with` block, or, as a decorator, in the calls of a function."""
+    """A setting inside a `with` block, or, as a decorator, inside the calls of a function."""
 
     def __enter__(self) -> None: ...
 
@@ -183,14 +183,14 @@ class PrecisionBlock(Protocol):
 def precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> PrecisionBlock:
     """Set the data types of new arrays inside a `with` block, on every library.
 
-    They are those of the creation functions of the standard (`zeros`, `ones`, `empty`, `full`, `arange`, `linspace`,
-    `eye`, `asarray` of Python numbers, `fft.fftfreq`, `fft.rfftfreq`) in xpand's namespaces, of random numbers, and of
-    every other function of xpand that makes new arrays. An explicit `dtype=` has priority. A library that xpand doesn't
-    wrap ignores the setting: give it `dtype=default_dtype(xp=xp)`.
+    The setting applies to the standard's creation functions in xpand's namespaces (`zeros`, `ones`, `empty`, `full`,
+    `arange`, `linspace`, `eye`, `asarray` of Python numbers, `fft.fftfreq`, `fft.rfftfreq`), to random numbers, and to
+    all other functions of xpand that make new arrays. An explicit `dtype=` has priority. Libraries that xpand doesn't
+    wrap ignore the setting: pass `dtype=default_dtype(xp=xp)`.
 
-    The block applies to this thread, or this asyncio task, alone. Functions compiled inside of the block, by `jit`,
-    `jax.jit` or `torch.compile`, use its setting. JAX has 64-bit types only if they are enabled: the block enables them
-    in its thread, and restores the setting.
+    The block applies only to its thread or asyncio task. Functions compiled inside the block, by `jit`, `jax.jit` or
+    `torch.compile`, use its setting. JAX has 64-bit types only if they are enabled: if they are needed, the block
+    enables them in its thread, and restores the setting at its end.
 
     Args:
         real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
@@ -199,15 +199,15 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
         integer: 32 or 64 bits, or one of these data types. By default: 64 where `real` has 64, else 32.
 
     Returns:
-        The context manager, which serves as a decorator too. Complex numbers get two parts of 64 bits where `real` has
-        64, else two of 32: no library computes with complex numbers of half precision.
+        The context manager, which is also a decorator. The parts of complex numbers have 64 bits if `real` has 64, else
+        32: no library computes with complex numbers of half precision.
 
     Raises:
         TypeError: An argument is not such a data type.
         ValueError: Another number of bits.
 
-    Functions that make arrays raise `UnsupportedError` where the library, or the device, lacks the data type: NumPy has
-    no bfloat16, Apple's GPUs no float64. No other type replaces it.
+    Functions that make arrays raise `UnsupportedError` if the library, or the device, lacks the data type: NumPy has no
+    bfloat16, Apple's GPUs have no float64. No other type is used instead.
 
     Source: PhiML's `precision`; 64-bit types on JAX are `jax.enable_x64`.
 
@@ -223,10 +223,10 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 
 
 def set_precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> None:
-    """Set the data types of new arrays for the process: for all that runs outside of `precision` blocks.
+    """Set the data types of new arrays for the process, outside of `precision` blocks.
 
-    In addition to xpand's defaults, PyTorch's own default data type becomes `real`, and JAX's 64-bit types are enabled
-    if they are needed; another precision, or None, restores both.
+    This also makes `real` PyTorch's own default data type, and enables JAX's 64-bit types if they are needed. Another
+    precision, or None, restores both.
 
     Args:
         real: As for `precision`. None: each library's own defaults again.
@@ -246,13 +246,13 @@ def set_precision(real: int | str | DType | None, /, *, integer: int | str | DTy
 
 
 def get_precision(xp: Namespace | str | None = None) -> int:
-    """Return the number of bits of new real arrays: those of the current precision, or of the library's default.
+    """Return the number of bits of new real arrays, by the current precision or the library's default.
 
     Args:
         xp: The namespace of the library, or its name; the default one if omitted.
 
     Raises:
-        TypeError, ValueError, ModuleNotFoundError: No namespace, and no library of that name.
+        TypeError, ValueError, ModuleNotFoundError: `xp` is no namespace and no library's name.
 
     >>> get_precision("numpy")
     64
@@ -270,13 +270,14 @@ def default_dtype(
     """Return the default data type of new arrays.
 
     Args:
-        kind: "real floating", "complex floating", "integral" or "indexing", as the standard's `default_dtypes` has
-            them. A precision does not affect "indexing", the type of the indices that functions return.
+        kind: "real floating", "complex floating", "integral" or "indexing", as in the standard's `default_dtypes`. A
+            precision does not change "indexing", the type of the indices that functions return.
         xp: The namespace of the library, or its name; the default one if omitted.
         device: The device of the array.
 
     Raises:
-        TypeError, ValueError, ModuleNotFoundError: No namespace, and no library of that name; or no such kind.
+        TypeError, ValueError, ModuleNotFoundError: `xp` is no namespace and no library's name, or there is no such
+        kind.
         UnsupportedError: The library, or the device, lacks the data type of the current precision.
 
     >>> default_dtype(xp="numpy")
@@ -292,16 +293,17 @@ def default_dtype(
 def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
     """Set the precision of float32 matrix products inside a `with` block.
 
-    GPUs and TPUs multiply matrices of shorter numbers several times as fast as float32: "high" permits TensorFloat32,
-    or two or three bfloat16 numbers in place of one float32, "medium" permits bfloat16. Sums and results are still
-    float32. Other data types and CPUs are not affected. It is `jax.default_matmul_precision` ("high", and "default" for
-    "medium"), `torch.set_float32_matmul_precision`, and CuPy's type of computation. Other libraries use all bits.
+    GPUs and TPUs multiply matrices of shorter numbers several times as fast as float32. "high" permits TensorFloat32,
+    or two or three bfloat16 numbers in place of one float32; "medium" permits bfloat16. Sums and results are still
+    float32. Other data types and CPUs are not affected. The setting is `jax.default_matmul_precision` ("high", and
+    "default" for "medium"), `torch.set_float32_matmul_precision`, and CuPy's compute type. Other libraries use all
+    bits.
 
     On JAX, the block applies to its thread. PyTorch and CuPy have one setting for the process: the block entered last,
     by any thread, determines it, and the end of the last block restores it.
 
     Args:
-        level: "highest", "high" or "medium"; None: that of the process.
+        level: "highest", "high" or "medium"; None: the level of the process.
 
     Raises:
         TypeError, ValueError: Not one of them.
@@ -317,7 +319,7 @@ def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
     """Set the precision of float32 matrix products for the process, outside of `matmul_precision` blocks.
 
     Args:
-        level: As for `matmul_precision`; None: the earlier values of the libraries' own settings.
+        level: As for `matmul_precision`; None restores the earlier values of the libraries' own settings.
 
     Raises:
         TypeError, ValueError: Not one of them.
@@ -361,7 +363,7 @@ def _name(function: str, what: str, value: Any, bits: tuple[int, ...], names: tu
         if value not in bits:
             raise ValueError(f"{function}: {what} must have {listed} bits, got {value}")
         return value
-    # Data types of libraries are written in different ways: `torch.float32`, `<class 'numpy.float32'>`, `float32`.
+    # Libraries write data types in different ways: `torch.float32`, `<class 'numpy.float32'>`, `float32`.
     name = value.__name__ if hasattr(value, "__name__") else str(value).rpartition(".")[2]
     if name not in names or isinstance(value, (bool, float, complex)):
         raise TypeError(

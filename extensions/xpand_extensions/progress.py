@@ -1,17 +1,17 @@
 """Progress of long computations: a bar in a terminal, lines in a log file, or calls of a function.
 
-Solvers, optimizers and loops have an argument `progress`: True shows how far they are, and a function is called with a
-`Progress` after each step. `reporting` does the same for everything in a block, computations of Dask arrays included.
+Solvers, optimizers and loops have an argument `progress`: True shows their progress, and a function is called with a
+`Progress` after each step. `reporting` does the same for all calls in a block, including computations of Dask arrays.
 
-True writes to the standard error: a bar in a terminal and in a notebook (with rich, of the extra `cli`), a line every
-few seconds in a file, and nothing in a pipe. The environment variable `XPAND_PROGRESS` overrides this: "bar", "lines"
-or "off".
+True writes to the standard error: a bar in a terminal or a notebook (by rich, of the extra `cli`), a line every few
+seconds in a file, and nothing in a pipe. The environment variable `XPAND_PROGRESS` overrides this: "bar", "lines" or
+"off".
 
-The outermost call reports; what it calls in turn is silent, so that a minimization whose function solves linear systems
-shows one bar. Within compiled functions each step calls the host, as `debug.callback` does, which costs some
-microseconds. Such a program is compiled separately, its reports may come after the call has returned, and a terminal
-shows lines instead of a bar. Functions of `torch.compile` report nothing; those of `jit` do. Under `vmap` each lane
-reports. Lazy arrays of Dask report when they are computed within `reporting`.
+Only the outermost call reports: a minimization of a function that solves linear systems shows one bar. Within compiled
+functions, each step calls the host, like `debug.callback`, which costs some microseconds. Such a program is compiled
+separately. Its reports may come after the call has returned, and a terminal shows lines instead of a bar. Functions
+compiled by `jit` report, those compiled by `torch.compile` don't. Under `vmap`, each lane reports. Lazy arrays of Dask
+report when they are computed within `reporting`.
 """
 
 import os
@@ -40,13 +40,13 @@ class Progress(NamedTuple):
     """The state of a computation after a step."""
 
     name: str
-    """The function, with its method: "solve: cg"."""
+    """The function and its method: "solve: cg"."""
     step: int
-    """The number of steps taken; of a batch, the largest."""
+    """The number of steps taken; the largest one of a batch."""
     total: int | None
     """The maximum number of steps; None where there is none."""
     value: float | None
-    """The residual or objective value, of a batch the largest; None if there is none."""
+    """The residual or the objective value, the largest one of a batch; None if there is none."""
     label: str
     """The name of the value: "residual" or "objective"."""
     seconds: float
@@ -65,12 +65,12 @@ class Report(Protocol):
     """The function that a computation calls after each step."""
 
     def __call__(self, step: int | Array, value: float | Array | None = None, /) -> None:
-        """Report the number of steps and a value: numbers, or arrays of a batch, which may be traced."""
+        """Report the number of steps and a value: numbers, or arrays for a batch, which may be traced."""
         ...
 
 
 To: TypeAlias = bool | Callable[[Progress], object]
-"""The treatment of progress: True shows it, False doesn't, and a function is called with it."""
+"""The argument `progress`: True shows the progress, False doesn't, and a function is called with it."""
 
 _TO: Final = ContextVar[To]("progress", default=False)
 _CURRENT: Final = ContextVar["_Tracked | None"]("report", default=None)
@@ -79,10 +79,10 @@ _SECONDS_PER_LINE: Final = 2.0
 
 @contextmanager
 def reporting(to: To = True, /) -> Iterator[None]:
-    """Report the progress of solvers, optimizers and computations of Dask arrays within this context.
+    """Report the progress of solvers, optimizers and computations of Dask arrays in a `with` block.
 
-    Loops of `control_flow` report only if they have the argument `progress`, since many functions use them. Of Dask,
-    the schedulers of the local machine report; `distributed` has a progress bar of its own.
+    Loops of `control_flow` report only if the argument `progress` is given to them, because many functions use loops.
+    Dask's local schedulers report; `distributed` has its own progress bar.
 
     Args:
         to: True shows the progress; a function is called with a `Progress` after each step.
@@ -108,13 +108,13 @@ def reporting(to: To = True, /) -> Iterator[None]:
 
 @contextmanager
 def tracked(name: str, total: int | None = None, label: str = "", *, progress: To = False) -> Iterator[Report | None]:
-    """Track a computation of your own; calls that track within it are silent.
+    """Track your own computation. Calls within it that would report are silent.
 
     Args:
         name: The name to show.
         total: The number of steps, if known.
         label: The name of the reported values.
-        progress: Where to report. False: to that of the surrounding `reporting`, if any.
+        progress: Where to report. False: as the surrounding `reporting` says, if any.
 
     Yields: The function to call after each step, or None if nothing is reported.
 
@@ -148,24 +148,24 @@ def check(function: str, to: Any) -> To:
 
 
 def is_silent(to: Any) -> bool:
-    """Return whether a call with this argument `progress` reports nothing, and is not within one that does."""
+    """Return whether a call with this `progress` reports nothing, and no surrounding call reports."""
     return to is False and _TO.get() is False and _CURRENT.get() is None
 
 
 def current(function: str) -> Report | None:
-    """Return the function that the current call of a facade reports to; None without reports.
+    """Return the function to which the current call of a facade reports; None if it doesn't report.
 
-    The name distinguishes a call from calls for its derivatives: a minimization calls solvers for the gradient of a
-    solution.
+    The name distinguishes the call from calls for its derivatives: the gradient of a minimization's solution calls
+    solvers.
     """
     report = _CURRENT.get()
     return report if report is not None and report.last.name.partition(":")[0] == function else None
 
 
 def emit(report: Report | None, step: Any, value: Any = None) -> None:
-    """Report steps and values: at once, or from within a compiled program.
+    """Report steps and values, directly or from within a compiled program.
 
-    Lazy arrays aren't computed for it, and batches without elements have nothing to report.
+    Reports don't compute lazy arrays. Empty batches have nothing to report.
     """
     arrays = [x for x in (step, value) if checks.is_array(x)]
     if report is None or any(0 in x.shape for x in arrays):
@@ -176,7 +176,7 @@ def emit(report: Report | None, step: Any, value: Any = None) -> None:
         debug.callback(report, step, value)
 
 
-# torch.compile can't follow context variables: programs that it makes of user functions have no reports.
+# torch.compile can't trace context variables, so functions that users compile have no reports.
 trace_instead(tracked, lambda name, total=None, label="", *, progress=False: nullcontext())
 trace_instead(current, lambda function: None)
 
@@ -223,7 +223,7 @@ class _Shown:
         self.task: Any = None
 
     def __call__(self, progress: Progress) -> None:
-        """Move the bar, or write a line if the last one is some seconds old."""
+        """Move the bar, or write a line if the last line is some seconds old."""
         rich = import_if_usable("rich.progress") if self.form == "bar" else None
         if rich is not None:
             self._draw(rich, progress)
@@ -233,7 +233,7 @@ class _Shown:
             sys.stderr.flush()
 
     def end(self) -> None:
-        """Show reports that compiled programs make later as lines: nothing would stop their bar."""
+        """Show later reports of compiled programs as lines, because nothing would end their bar."""
         if self.form == "bar":
             self.form = "lines"
 
@@ -246,7 +246,7 @@ class _Shown:
             self.task = self.bar.add_task(progress.name, total=progress.total)
             self.bar.start()
         value = "" if progress.value is None else f", {progress.label} {progress.value:.3g}"
-        # A computation that converges early has a full bar.
+        # A computation that converges early ends with a full bar.
         total = progress.step if progress.finished else progress.total
         self.bar.update(self.task, completed=progress.step, total=total, description=progress.name + value)
         if progress.finished:
@@ -263,6 +263,6 @@ def _form() -> str:
         return "bar"
     try:
         is_file = stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
-    except (OSError, ValueError):  # no file: a notebook, or a test that captures
+    except (OSError, ValueError):  # no file: a notebook, or a test that captures output
         return "bar" if "ipykernel" in sys.modules else "lines"
     return "lines" if is_file else "off"

@@ -1,6 +1,6 @@
-"""Sorting and searching: the largest or smallest values, partitions, positions in sorted arrays, unique values.
+"""Sorting and searching: largest or smallest values, partitions, positions in sorted arrays, unique values.
 
-NaN counts as larger than every number, and zeros of either sign as equal, on every library.
+On every library, NaN counts as larger than every number, and zeros of either sign are equal.
 """
 
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ Side: TypeAlias = Literal["left", "right"]
 
 
 class TopK(NamedTuple):
-    """The largest or smallest values along an axis, in order, and where they are."""
+    """The largest or smallest values along an axis, in order, and their positions."""
 
     values: Array
     indices: Array
@@ -30,20 +30,20 @@ def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
 
     Args:
         x: An array of at least one axis, of an integer or real floating-point data type.
-        k: How many, from 0 to the size of the axis.
+        k: The number of values, from 0 to the size of the axis.
         axis: The axis.
         largest: True for the largest values, False for the smallest.
 
     Returns:
         `values`, of the shape of `x` with `k` along the axis, and `indices`, their positions along it. NaN counts as
-        the largest value of all: it comes first, or with `largest=False` last. Of equal values the one with the lower
-        index comes first. The values are differentiable.
+        the largest value: it comes first, or with `largest=False` last. Among equal values, the lower index comes
+        first. The values are differentiable.
 
     Raises:
         TypeError: `x` is not an array, or has another data type; an option is of another type.
-        ValueError: There is no such axis, or it holds fewer than `k` values.
+        ValueError: There is no such axis, or it has fewer than `k` values.
 
-    Takes time in proportion to the size of `x` on NumPy and PyTorch, elsewhere that of a sort.
+    Takes time in proportion to the size of `x` on NumPy and PyTorch, and the time of a sort elsewhere.
 
     Source: `jax.lax.top_k`, for any axis and both directions.
 
@@ -88,24 +88,24 @@ def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) ->
 
 @pluggable
 def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
-    """Partition the values along an axis: the value at position `kth` is the one that a sort would put there.
+    """Partition the values along an axis: position `kth` gets the value that it has in sorted order.
 
-    Values before it are not larger, values after it not smaller. Their order depends on the library.
+    Values before `kth` are not larger, values after it are not smaller. Their order depends on the library.
 
     Args:
         x: An array of at least one axis, of an integer or real floating-point data type. NaN counts as the largest.
-        kth: The position, counted from the end where negative.
+        kth: The position; negative numbers count from the end.
         axis: The axis.
 
     Returns:
-        An array of the shape and data type of `x`. It is differentiable.
+        An array of the shape and data type of `x`, differentiable in `x`.
 
     Raises:
         TypeError: `x` is not an array, or has another data type; an option is not an integer.
         ValueError: There is no such axis.
         IndexError: `kth` is out of bounds.
 
-    Takes time in proportion to the size of `x` on NumPy, and that of a sort elsewhere.
+    Takes time in proportion to the size of `x` on NumPy, and the time of a sort elsewhere.
 
     Source: `numpy.partition`.
 
@@ -119,7 +119,7 @@ def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
 
 @pluggable
 def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
-    """Return the indices that partition the values along an axis, as `partition` does.
+    """Return the indices that partition the values along an axis, like `partition`.
 
     Arguments and errors are those of `partition`.
 
@@ -138,25 +138,24 @@ def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
 
 @pluggable
 def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
-    """Find where values would have to be inserted into sorted ones to keep the order.
+    """Find the positions at which values must be inserted into sorted values to keep the order.
 
     Args:
-        x1: Values sorted in ascending order along the last axis, NaN last: shape `(n,)` or `(..., n)`. Of an integer or
-            real floating-point data type.
-        x2: The values to insert: of any shape where `x1` has one axis, else of shape `(..., m)`, whose leading axes
+        x1: Values sorted in ascending order along the last axis, with NaN last: of shape `(n,)` or `(..., n)`, and of
+            an integer or real floating-point data type. The order is not checked.
+        x2: The values to insert: of any shape if `x1` has one axis, else of shape `(..., m)`, with leading axes that
             broadcast with those of `x1`.
-        side: "left" for the first suitable position: the number of values in `x1` below the one inserted. "right" for
-            the last: the number of those no larger.
-        sorter: Integers of the shape of `x1` that sort it: `x1` itself need not be sorted then.
+        side: "left" for the first suitable position: the number of values in `x1` below the inserted one. "right" for
+            the last: the number of values not above it.
+        sorter: Integers of the shape of `x1` that sort it. `x1` itself need not be sorted then.
 
     Returns:
-        Integers from 0 to `n`, of the library's data type for indices and the shape of `x2` (its leading axes
-        broadcast). NaN belongs before (side "left") or after (side "right") all other NaN. That `x1` is sorted is not
-        checked.
+        Integers from 0 to `n`, of the library's data type for indices and the shape of `x2` (with its leading axes
+        broadcast). NaN is inserted before (side "left") or after (side "right") all other NaN.
 
     Raises:
-        TypeError: An argument is not an array, they belong to two libraries, or their data types don't promote.
-        ValueError: The shapes don't fit, or `side` is neither.
+        TypeError: An argument is not an array, arrays belong to two libraries, or their data types don't promote.
+        ValueError: The shapes don't fit, or `side` is neither "left" nor "right".
 
     Takes time in proportion to the size of `x2` times the logarithm of `n`.
 
@@ -188,33 +187,33 @@ def unique(
 ) -> Any:
     """Find the unique values of an array, sorted, or its unique slices along an axis, in lexicographic order.
 
-    As in the standard's `unique_all`, zeros of either sign are equal (the first that occurs is returned), and no NaN
-    is equal to another: each is a value of its own, at the end. Complex numbers are sorted by their real parts, then by
-    their imaginary parts.
+    As in the standard's `unique_all`, zeros of either sign are equal (the first one is returned), and each NaN is a
+    value of its own, at the end. Complex numbers are sorted by their real parts, then by their imaginary parts.
 
     Args:
         x: An array of any shape and data type of the standard.
-        axis: The axis whose slices are compared. None: all values are, as one sequence.
-        return_index: Whether to return the position of the first occurrence of each.
+        axis: The axis whose slices are compared. None: all values are compared, as one sequence.
+        return_index: Whether to return the position of the first occurrence of each value.
         return_inverse: Whether to return the number of the unique value for each element of `x`.
-        return_counts: Whether to return how often each occurs.
-        size: How many to return. The shape of the result then does not depend on values, as jit and vmap require. Where
-            there are more, those first in order are returned; in the inverse, the others have the number `size`. Where
-            there are fewer, `fill_value` follows them.
-        fill_value: A Python scalar for missing values up to `size`. None: the first of the unique values (zero where
-            there is none). Indices are filled with that of the first as well, counts with 0.
+        return_counts: Whether to return how often each value occurs.
+        size: The number of values to return. The shape of the result then does not depend on values, as jit and vmap
+            require. If there are more unique values, the first ones in order are returned, and the inverse has the
+            number `size` for the others. If there are fewer, `fill_value` is appended.
+        fill_value: A Python scalar for missing values up to `size`. None: the first unique value (zero if there is
+            none). Indices are filled with the first index, counts with 0.
 
     Returns:
-        The unique values, of shape `(size,)`, or the slices: the shape of `x` with `size` along `axis`. With any of the
-        switches a tuple: those, then the indices, the inverse and the counts asked for, integers of the library's data
-        type for indices. Indices count along the axis, or in the flattened array. The inverse has the shape of `x`
-        where `axis` is None, else `(x.shape[axis],)`. Without `size`, lazy arrays have results of unknown sizes.
+        The unique values, of shape `(size,)`, or the unique slices, of the shape of `x` with `size` along `axis`. With
+        any of the options `return_…`, a tuple of these and the requested indices, inverse and counts: integers of the
+        library's data type for indices. Indices count along the axis, or in the flattened array. The inverse has the
+        shape of `x` if `axis` is None, else `(x.shape[axis],)`. Without `size`, lazy arrays have results of unknown
+        sizes.
 
     Raises:
         TypeError: `x` is not an array, or an argument is of another type than stated.
-        ValueError: There is no such axis; `size` isn't given under tracing; `fill_value` is without `size`.
+        ValueError: There is no such axis; `size` is omitted under tracing; `fill_value` is given without `size`.
 
-    Takes the time of a sort, for slices that of one for each of their elements.
+    Takes the time of a sort; for slices, the time of a sort for each element of a slice.
 
     Source: `jax.numpy.unique`, with the standard's rules for NaN.
 
@@ -240,7 +239,7 @@ def unique(
     if size is not None:
         size = checks.integer("unique", "size", size, minimum=0)
     elif fill_value is not None:
-        raise ValueError("unique: fill_value is for missing elements, so it needs size; give size too")
+        raise ValueError("unique: fill_value is for missing elements; give size too")
     if fill_value is not None:
         if not isinstance(fill_value, (bool, int, float, complex)):
             raise TypeError(f"unique: fill_value must be a Python scalar, got {fill_value!r}")
@@ -257,7 +256,7 @@ def unique(
 
 
 def _real_valued(function: str, x: Array, axis: Any) -> tuple[int]:
-    """Check the array and the axis of a function of one, and return the axis counted from the front."""
+    """Check the array and the axis of a function of one array; return the axis counted from the front."""
     xp = checks.namespace_of(function, x=x)
     checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
     checks.known_shape(function, "x", x)
@@ -274,7 +273,7 @@ def _check_top_k(function: str, x: Array, k: Any, axis: Any, largest: Any) -> tu
 
 
 def _check_searchsorted(function: str, x1: Array, x2: Array, sorter: Array | None, side: Any) -> tuple[DType | None]:
-    """Check the arguments; return the data type in which they are compared, unless they have it."""
+    """Check the arguments; return the data type to compare them in, or None if they already have it."""
     arrays = {"x1": x1, "x2": x2} if sorter is None else {"x1": x1, "x2": x2, "sorter": sorter}
     xp = checks.namespace_of(function, **arrays)
     checks.one_device(function, **arrays)
@@ -306,11 +305,11 @@ def _check_position(function: str, x: Array, kth: Any, axis: Any) -> tuple[int, 
 
 
 def _same_leading_axes(x1: Array, x2: Array) -> None:
-    """Check that the axes of two arrays before the last broadcast together, in shapes that are known."""
+    """Check that the known leading axes of two arrays, all but the last, broadcast together."""
     first, second = checks.known_shape("searchsorted", "x1", x1), checks.known_shape("searchsorted", "x2", x2)
     pairs = zip(first[-2::-1], second[-2::-1])
     if not second or any(a != b and a != 1 and b != 1 for a, b in pairs):
         raise ValueError(
             f"searchsorted: the leading axes of x1 and x2 must broadcast together, got shapes {first} and {second}; "
-            "where x1 has one axis, x2 may have any shape"
+            "if x1 has one axis, x2 may have any shape"
         )
