@@ -31,5 +31,5 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = elsewhere(__name__)

@@ -1,4 +1,4 @@
-"""Checks and right-hand sides that the functions of linear algebra share."""
+"""Shared checks of the functions of linear algebra, and forms of right-hand sides."""
 
 import math
 from collections.abc import Callable
@@ -16,21 +16,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Conversion: TypeAlias = Callable[..., tuple[Any, ...]]
-"""Brings arrays to one data type and one namespace."""
+"""Converts arrays to one data type and one namespace."""
 
 
 def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Array]:
-    """Bring arrays of one library, on one device, with known shapes, to one data type of the given kinds.
+    """Convert arrays of one library, on one device, with known shapes, to one data type of the given kinds.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types of another kind or that don't promote.
-        ValueError: Arrays on two devices, or a shape not known yet.
+        TypeError: There is no array, arrays belong to two libraries, or data types have another kind or don't promote.
+        ValueError: Arrays are on two devices, or a shape is not known yet.
     """
     return list(conversion(function, kinds, **arrays)(*arrays.values()))
 
 
 def conversion(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> Conversion:
-    """Check arrays as `alike` does; return the function that converts them."""
+    """Check arrays as `alike` does, and return the function that converts them."""
     xp = checks.namespace_of(function, **arrays)
     checks.one_device(function, **arrays)
     for name, x in arrays.items():
@@ -39,7 +39,7 @@ def conversion(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> Con
     dtype = checks.common_dtype(function, xp, **arrays)
     if any(x.dtype != dtype for x in arrays.values()):
         return partial(_converted, dtype)
-    # Arrays of one type are either all traced or all concrete.
+    # Arrays of one type are all traced or all concrete.
     return _unchanged if len({type(x) for x in arrays.values()}) == 1 else in_one_namespace
 
 
@@ -52,12 +52,12 @@ def _unchanged(*arrays: Array) -> tuple[Array, ...]:
 
 
 def narrow(xp: Namespace, dtype: DType) -> bool:
-    """Return whether a data type is float16 or bfloat16, which LAPACK doesn't know and libraries refuse."""
+    """Return whether a data type is float16 or bfloat16: LAPACK doesn't have them, and libraries refuse them."""
     return checks.kind(xp, dtype) == "real" and is_narrow(xp, dtype)
 
 
 def computed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call an implementation. For a narrow first array, compute in float32 and round the results."""
+    """Call an implementation. If the first array is narrow, compute in float32 and round the results."""
     first: Any = args[0]
     dtype, xp = first.dtype, array_namespace(first)
     if not narrow(xp, dtype):
@@ -74,7 +74,7 @@ def _cast(xp: Namespace, x: Any, old: DType, new: DType) -> Any:
 
 
 def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tuple[int, int]:
-    """Check for a matrix or a stack of them, square if required; return the numbers of rows and columns.
+    """Check for a matrix or a stack of matrices, square if required. Return the numbers of rows and columns.
 
     Raises:
         ValueError: The array has another shape.
@@ -86,17 +86,17 @@ def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tup
 
 
 def check_one(function: str, x: Array, square: bool) -> tuple[()]:
-    """Check the argument of a function of one array of matrices, of a floating-point data type."""
+    """Check the argument of a function of matrices of a floating-point data type."""
     conversion(function, checks.FLOATING, x=x)
     matrices(function, "x", x, square=square)
     return ()
 
 
 def check_right_hand_sides(function: str, a: Array, b: Array, size: int, *, left_side: bool = True) -> None:
-    """Check that `b` fits the matrices `a`: one vector, or matrices whose columns (or rows) have the size given.
+    """Check that `b` fits the matrices `a`: it is one vector, or matrices whose columns (or rows) have the given size.
 
     Raises:
-        ValueError: Another size, or stacks of matrices that don't broadcast.
+        ValueError: The size is wrong, or the stacks of matrices don't broadcast.
     """
     axis = -1 if b.ndim == 1 or not left_side else -2
     if b.ndim == 0 or b.shape[axis] != size:
@@ -122,7 +122,7 @@ def stacks(function: str, a: Array, b: Array, names: tuple[str, str] = ("a", "b"
 
 
 def broadcast_stacks(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array]:
-    """Broadcast the stacks, all axes but the last two, of two arrays of matrices."""
+    """Broadcast the stacks of two arrays of matrices: all axes but the last two."""
     if a.shape[:-2] == b.shape[:-2]:
         return a, b
     stack = xp.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
@@ -130,20 +130,20 @@ def broadcast_stacks(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def flat(xp: Namespace, x: Array) -> Array:
-    """Reshape a stack of matrices to have one axis for the stack."""
+    """Reshape a stack of matrices so that the stack has one axis."""
     return xp.reshape(x, (math.prod(x.shape[:-2]), *x.shape[-2:]))
 
 
 AXES = (-2, -1)
-"""The axes along which the vectors of a right-hand side may lie."""
+"""The possible axes of the vectors in right-hand sides."""
 
 
 def axis_of(function: str, axis: Any) -> int:
-    """Check along which axis of `b` its vectors lie.
+    """Check the axis of `b` that its vectors lie along.
 
     Raises:
-        TypeError: No integer.
-        ValueError: Neither -2 nor -1.
+        TypeError: It is not an integer.
+        ValueError: It is neither -2 nor -1.
     """
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise TypeError(f"{function}: axis must be -2 or -1, got {axis!r} of {describe(axis)}")
@@ -158,7 +158,7 @@ def axis_of(function: str, axis: Any) -> int:
 def stack_of(
     function: str, name: str, matrices: tuple[Any, ...], shape: tuple[Any, ...], axis: int, size: int | None = None
 ) -> tuple[Any, ...]:
-    """Check that right-hand sides fit matrices; return the stack that both broadcast to.
+    """Check that right-hand sides fit matrices. Return the stack that both broadcast to.
 
     Args:
         function: The name of the function, for errors.
@@ -169,7 +169,7 @@ def stack_of(
         size: The size of the vectors. By default m.
 
     Raises:
-        ValueError: Another size, or stacks that don't broadcast.
+        ValueError: The size is wrong, or the stacks don't broadcast.
     """
     size, stack = matrices[-2] if size is None else size, tuple(matrices[:-2])
     is_one = len(shape) == 1
@@ -185,16 +185,16 @@ def stack_of(
 
 
 class Columns(NamedTuple):
-    """Right-hand sides as matrices of columns."""
+    """Right-hand sides as the columns of matrices."""
 
     array: Array
-    """Shape `(..., m, k)`; `(m, k)` where there is one matrix A."""
+    """Shape `(..., m, k)`; `(m, k)` if there is one matrix A."""
     restore: Callable[[Array], Array]
     """Return solutions, `(..., n, k)`, in the layout of the right-hand sides."""
 
 
 def columns_of(b: Array, axis: int, *, is_one_matrix: bool) -> Columns:
-    """Convert checked right-hand sides to columns; for one matrix, all together."""
+    """Convert checked right-hand sides to columns; for one matrix, all of them together."""
     xp, shape = array_namespace(b), tuple(b.shape)
     if b.ndim == 1:
         return Columns(b[:, None], lambda x: x[..., 0])

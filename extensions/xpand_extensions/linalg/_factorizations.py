@@ -1,4 +1,4 @@
-"""Systems of equations by factors, and functions of square matrices."""
+"""Solutions of linear systems by factors, and functions of square matrices."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ class LUFactors(NamedTuple):
     """The result of `lu_factor`, which `lu_solve` takes."""
 
     factors: Array
-    """The upper factor, and below its diagonal the lower one without its diagonal of ones: shape `(..., m, n)`."""
+    """The upper factor; below its diagonal, the lower factor without its diagonal of ones: shape `(..., m, n)`."""
     permutation: Array
     """The row of the matrix for each row of the factors: integers, shape `(..., m)`."""
 
@@ -40,28 +40,28 @@ def triangular_solve(
     unit_diagonal: bool = False,
     left_side: bool = True,
 ) -> Array:
-    """Solve `a @ x = b` or `x @ a = b` for dense triangular `a`; a zero on the diagonal gives infinities or NaN.
+    """Solve `a @ x = b` or `x @ a = b` for dense triangular `a`. A zero on the diagonal gives infinities or NaN.
 
-    `linear_solve.solve_triangular` takes sparse matrices too, and raises for zeros on the diagonal.
+    `linear_solve.solve_triangular` also takes sparse matrices, and raises for zeros on the diagonal.
 
     Args:
         a: Square matrices, shape `(..., n, n)`, of a floating-point data type. Only one triangle is read.
-        b: One vector, shape `(n,)`, or matrices, shape `(..., n, k)`, of a floating-point data type; the two are
+        b: One vector, shape `(n,)`, or matrices, shape `(..., n, k)`, of a floating-point data type; `a` and `b` are
             promoted. Stacks of matrices broadcast.
         lower: True for the lower triangle, False for the upper one.
         transpose: Solve with the transpose of `a`.
-        conjugate: Solve with the complex conjugate of `a`; with `transpose` too, with its adjoint.
-        unit_diagonal: Take the diagonal to be ones, and don't read it.
-        left_side: Whether `a` stands on the left. Otherwise `x @ a = b` is solved, for `b` of shape `(..., k, n)`.
+        conjugate: Solve with the complex conjugate of `a`; with `transpose`, with its adjoint.
+        unit_diagonal: Take the diagonal as ones, without reading it.
+        left_side: Whether `a` is on the left. Otherwise, solve `x @ a = b` for `b` of shape `(..., k, n)`.
 
     Returns:
-        The solution, of the shape of `b` with the stacks broadcast, and the promoted data type. A zero on the diagonal
-        is divided by as other numbers are: results that depend on it are infinite or NaN, on every library, without an
-        error.
+        The solution, of the shape of `b` with the stacks broadcast, and of the promoted data type. Division by a zero
+        on the diagonal raises no error on any library: results that depend on it are infinite or NaN.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't floating-point, options that are not bools.
-        ValueError: Shapes that don't fit, arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, data types aren't floating-point, or options are
+        not bools.
+        ValueError: Shapes don't fit, or arrays are on two devices.
 
     Source: `jax.lax.linalg.triangular_solve`; `scipy.linalg.solve_triangular`, which raises for zeros.
 
@@ -81,7 +81,7 @@ def triangular_solve(
 def _check_triangular(
     function: str, a: Array, b: Array, lower: Any, transpose: Any, conjugate: Any, unit_diagonal: Any, left_side: Any
 ) -> tuple[checks.Conversion, dict[str, bool]]:
-    """Check the arguments of `triangular_solve`; return the data type to convert to, and the options."""
+    """Check the arguments of `triangular_solve`. Return the data type to convert to, and the options."""
     convert = checks.conversion(function, _arguments.FLOATING, a=a, b=b)
     options = {
         "lower": lower,
@@ -99,21 +99,22 @@ def _check_triangular(
 
 @pluggable
 def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
-    """Solve `a @ x = b` for Hermitian positive definite matrices, by the factors that `xp.linalg.cholesky` gives.
+    """Solve `a @ x = b` for Hermitian positive definite matrices, by the factors of `xp.linalg.cholesky`.
 
     Args:
-        c: The factors, shape `(..., n, n)`, of a floating-point data type: lower ones, `a = c @ adjoint(c)`, of which
-            the upper triangle isn't read; or upper ones, `a = adjoint(c) @ c`.
-        b: One vector, shape `(n,)`, or matrices, shape `(..., n, k)`, of a floating-point data type; the two are
+        c: The factors, shape `(..., n, n)`, of a floating-point data type. Lower factors have `a = c @ adjoint(c)`, and
+            upper factors have `a = adjoint(c) @ c`. The other triangle isn't read.
+        b: One vector, shape `(n,)`, or matrices, shape `(..., n, k)`, of a floating-point data type; `c` and `b` are
             promoted. Stacks of matrices broadcast.
         lower: Whether the factors are lower triangular.
 
     Returns:
-        The solution, of the shape of `b` with the stacks broadcast, and the promoted data type.
+        The solution, of the shape of `b` with the stacks broadcast, and of the promoted data type.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't floating-point, `lower` is not a bool.
-        ValueError: Shapes that don't fit, arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, data types aren't floating-point, or `lower` is
+        not a bool.
+        ValueError: Shapes don't fit, or arrays are on two devices.
 
     Source: `scipy.linalg.cho_solve`.
 
@@ -143,12 +144,12 @@ def lu_factor(x: Array, /) -> LUFactors:
         x: Matrices, shape `(..., m, n)`, of a floating-point data type.
 
     Returns:
-        A named tuple `(factors, permutation)`: both triangles in one array, and integers that say how the rows were
-        permuted. A singular matrix is factored as well: its upper triangle has a zero on the diagonal.
+        A named tuple `(factors, permutation)`: both triangles in one array, and the permutation of the rows as
+        integers. A singular matrix can be factored, too: its upper triangle has a zero on the diagonal.
 
     Raises:
-        TypeError: No array, or a data type that isn't floating-point.
-        ValueError: No matrices.
+        TypeError: `x` is not an array, or its data type isn't floating-point.
+        ValueError: `x` has fewer than two axes.
 
     Source: `scipy.linalg.lu_factor`, which returns the exchanges one by one instead of the permutation.
 
@@ -176,8 +177,8 @@ def lu(x: Array, /) -> LUResult:
         `lower @ upper`. For one matrix, `xp.take(x, permutation, axis=0)` gives them.
 
     Raises:
-        TypeError: No array, or a data type that isn't floating-point.
-        ValueError: No matrices.
+        TypeError: `x` is not an array, or its data type isn't floating-point.
+        ValueError: `x` has fewer than two axes.
 
     Source: `scipy.linalg.lu`, whose `p_indices` are the inverse permutation.
 
@@ -199,19 +200,20 @@ def lu_solve(
 
     Args:
         factors: Both triangles of square matrices, shape `(..., n, n)`, of a floating-point data type.
-        permutation: Integers of shape `(..., n)`, the stack being that of `factors`.
+        permutation: Integers of shape `(..., n)`, with the stack of `factors`.
         b: One vector, shape `(n,)`, or matrices, shape `(..., n, k)`, of a floating-point data type, promoted with
             `factors`. Stacks of matrices broadcast.
         transpose: Solve with the transpose of `a`.
-        conjugate: Solve with the complex conjugate of `a`; with `transpose` too, with its adjoint.
+        conjugate: Solve with the complex conjugate of `a`; with `transpose`, with its adjoint.
 
     Returns:
-        The solution, of the shape of `b` with the stacks broadcast, and the promoted data type. For a singular matrix
-        it is infinite or NaN.
+        The solution, of the shape of `b` with the stacks broadcast, and of the promoted data type. For a singular
+        matrix it is infinite or NaN.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types of another kind, options that are not bools.
-        ValueError: Shapes that don't fit, arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, data types have another kind, or options are not
+        bools.
+        ValueError: Shapes don't fit, or arrays are on two devices.
 
     Source: `scipy.linalg.lu_solve`.
 
@@ -238,7 +240,7 @@ def _check_lu_solve(
     if tuple(permutation.shape) != tuple(factors.shape[:-1]):
         raise ValueError(
             f"{function}: permutation must have the shape {tuple(factors.shape[:-1])}, one number for each row of "
-            f"factors, got {tuple(permutation.shape)}; pass what lu_factor returned"
+            f"factors, got {tuple(permutation.shape)}; pass the result of lu_factor"
         )
     checks.check_right_hand_sides(function, factors, b, size)
     return (convert,)
@@ -252,13 +254,13 @@ def expm(x: Array, /) -> Array:
         x: Square matrices, shape `(..., n, n)`, of a floating-point data type.
 
     Returns:
-        An array of the same shape and data type. For a matrix with values that aren't finite it is NaN.
+        An array of the same shape and data type. NaN for a matrix with values that aren't finite.
 
     Raises:
-        TypeError: No array, or a data type that isn't floating-point.
-        ValueError: No square matrices.
+        TypeError: `x` is not an array, or its data type isn't floating-point.
+        ValueError: The matrices aren't square.
 
-    Takes six products of matrices, a solve, and a product more each time that the norm doubles, from 5 on.
+    Takes six products of matrices and a solve. From a norm of 5 on, each doubling of the norm takes one more product.
 
     Source: N. J. Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, SIAM J. Matrix Anal.
     Appl. 26 (2005) 1179.
@@ -274,23 +276,23 @@ def expm(x: Array, /) -> Array:
 
 @pluggable
 def logm(x: Array, /) -> Array:
-    """Compute the principal matrix logarithm of square matrices: the inverse of `expm`, with eigenvalues between -πi
-    and πi.
+    """Compute the principal matrix logarithm of square matrices: the inverse of `expm`, with imaginary parts of
+    eigenvalues between -π and π.
 
     Args:
         x: Square matrices, shape `(..., n, n)`, of a floating-point data type.
 
     Returns:
-        An array of the same shape and data type. As with numbers, the logarithm of a real matrix with a negative
-        eigenvalue is NaN; that of the same matrix with a complex data type is not. NaN, too, for a matrix with an
-        eigenvalue of zero or values that aren't finite. (A singular matrix whose eigenvalues of zero come out as small
-        numbers may give a finite but meaningless result.)
+        An array of the same shape and data type. As for numbers, the logarithm of a real matrix with a negative
+        eigenvalue is NaN; with a complex data type it is not. It is also NaN for a matrix with an eigenvalue of zero,
+        or with values that aren't finite. (If rounding turns eigenvalues of zero into small numbers, the result may be
+        finite but meaningless.)
 
     Raises:
-        TypeError: No array, or a data type that isn't floating-point.
-        ValueError: No square matrices.
+        TypeError: `x` is not an array, or its data type isn't floating-point.
+        ValueError: The matrices aren't square.
 
-    Takes some tens of inversions. The derivatives are those of the logarithm, not of the steps towards it.
+    Takes some tens of inversions. Derivatives are those of the logarithm, not of the steps that compute it.
 
     Source: N. J. Higham, Functions of Matrices, SIAM (2008), chapters 6 and 11: square roots by the Denman-Beavers
     iteration, then a Padé approximant in partial fractions.

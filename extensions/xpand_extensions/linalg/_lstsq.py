@@ -15,12 +15,13 @@ class LstsqResult(NamedTuple):
     """The result of `lstsq`."""
 
     x: Array
-    """The vectors of least norm among those that make `A @ x - b` smallest, laid out like `b`: shape `(n,)` or
-    `(..., n, k)`, and `(..., n)` with `axis=-1`."""
+    """The vectors that minimize `A @ x - b`, and of these the ones of least norm, in the layout of `b`: shape `(n,)` or
+    `(..., n, k)`, and `(..., n)` with `axis=-1`.
+    """
     residuals: Array
-    """The sum of squares of `A @ x - b` of each vector, real: shape `()` or `(..., k)`, and `(...)` with `axis=-1`."""
+    """The sum of squares of `A @ x - b` for each vector, real: shape `()` or `(..., k)`, and `(...)` with `axis=-1`."""
     rank: Array
-    """How many singular values of each matrix count as different from zero: integers, shape `(...)`."""
+    """The number of singular values of each matrix that count as nonzero: integers, shape `(...)`."""
     singular_values: Array
     """All singular values of each matrix, in descending order, real: shape `(..., min(m, n))`."""
 
@@ -30,24 +31,25 @@ def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -
 
     Args:
         A: Matrices, shape `(..., m, n)`, of a floating-point data type and any rank.
-        b: One vector, shape `(m,)`, or matrices of columns, shape `(..., m, k)`, of a floating-point data type; the two
-            are promoted. Stacks of matrices broadcast.
-        axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., m)`, and
-            the axes before broadcast with the stacks of A.
-        rtol: Singular values up to `rtol` times the largest count as zero. By default `max(m, n)` times the data
+        b: One vector, shape `(m,)`, or matrices of columns, shape `(..., m, k)`, of a floating-point data type; `A` and
+            `b` are promoted. Stacks of matrices broadcast.
+        axis: The axis of `b` that vectors lie along. -1 is the last axis, shape `(..., m)`; the axes before it
+            broadcast with the stacks of A.
+        rtol: Singular values up to `rtol` times the largest count as zero. By default: `max(m, n)` times the data
             type's `eps`.
 
     Returns:
-        A named tuple `(x, residuals, rank, singular_values)`. The residuals are there for every rank and shape, unlike
-        those of `numpy.linalg.lstsq`. The solution is NaN for a vector of `b` that isn't finite, and for a matrix that
-        isn't, whose rank is 0; other systems are not affected.
+        A named tuple `(x, residuals, rank, singular_values)`. In contrast to `numpy.linalg.lstsq`, it has residuals for
+        every rank and shape. The solution is NaN for a vector of `b` that isn't finite. For a matrix that isn't finite,
+        it is NaN and the rank is 0. Other systems are not affected.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't floating-point, a sparse matrix, an `axis`
-            or `rtol` that is not a number.
-        ValueError: Shapes that don't fit, an `axis` other than -2 and -1, a negative `rtol`, arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, data types aren't floating-point, the matrix is
+            sparse, or `axis` or `rtol` is not a number.
+        ValueError: Shapes don't fit, `axis` is neither -2 nor -1, `rtol` is negative, or arrays are on two devices.
 
-    The solution is differentiable where the rank doesn't change. One singular value decomposition of each matrix.
+    The solution is differentiable where the rank doesn't change. Takes one singular value decomposition for each
+    matrix.
 
     Source: `numpy.linalg.lstsq`; the derivative: G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973) 413.
 
@@ -93,8 +95,8 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
 
 
 def _check(_: str, A: Array, b: Array, axis: Any, rtol: Any) -> tuple[checks.Conversion, tuple[int, ...], float | None]:
-    """Check the arguments of `lstsq`; return the conversion of the arrays, the shape of the stack, and `rtol`."""
-    # Imported here, since products and factorisations of dense arrays need no sparse ones.
+    """Check the arguments of `lstsq`. Return the conversion of the arrays, the shape of the stack, and `rtol`."""
+    # Imported here: products and factorisations of dense arrays need no sparse ones.
     if import_module("xpand_extensions.sparse").is_sparse(A):
         raise TypeError(
             "lstsq: A must be a dense array, since its singular values are computed, got a sparse one; use "
@@ -108,7 +110,8 @@ def _check(_: str, A: Array, b: Array, axis: Any, rtol: Any) -> tuple[checks.Con
     xp = array_namespace(A, b)
     dtype = convert(A, b)[0].dtype
     if rtol is None and checks.narrow(xp, dtype):
-        rtol = max(A.shape[-2:]) * float(xp.finfo(dtype).eps)  # not that of float32, which is used to compute
+        # from the original type, not from float32, which only computes
+        rtol = max(A.shape[-2:]) * float(xp.finfo(dtype).eps)
     return convert, stack, rtol
 
 
@@ -123,21 +126,21 @@ def _tolerance(function: str, rtol: Any) -> float | None:
 
 
 def cutoff(xp: Namespace, a: Array, rtol: float | None) -> float:
-    """Return the fraction of the largest singular value up to which others count as zero."""
+    """Return the fraction of the largest singular value up to which other singular values count as zero."""
     return float(max(a.shape[-2:]) * xp.finfo(a.dtype).eps) if rtol is None else rtol
 
 
 class Finite(NamedTuple):
-    """Masks of the matrices, `(..., 1, 1)`, and of the systems, `(..., 1, k)`, that have only finite values."""
+    """Masks of the matrices, `(..., 1, 1)`, and of the systems, `(..., 1, k)`, with only finite values."""
 
     matrices: Array
     systems: Array
 
 
 def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Finite]:
-    """Replace matrices and columns that aren't finite by zeros; return which are finite.
+    """Replace matrices and columns that aren't finite by zeros. Return which are finite.
 
-    For others, libraries raise, never return, or return NaN.
+    Otherwise, libraries raise, never return, or return NaN.
     """
     a, b = checks.broadcast_stacks(xp, a, b)
     matrices = xp.all(xp.isfinite(a), axis=(-2, -1), keepdims=True)
@@ -160,7 +163,7 @@ def no_values(xp: Namespace, a: Array, b: Array, finite: Finite) -> LstsqResult:
 def lstsq_result(
     xp: Namespace, a: Array, b: Array, x: Array, s: Array, significant: Array, finite: Finite
 ) -> LstsqResult:
-    """Make the result; `kept` marks the singular values `s` that are different from zero."""
+    """Return the result; `significant` marks the singular values `s` that count as nonzero."""
     nan = float("nan")
     x = xp.where(finite.systems, x, xp.full_like(x, nan))
     residuals = _squares(xp, b - xp.matmul(a, x))

@@ -1,6 +1,6 @@
 """The plan of an einsum: its formula, and the order in which operands are combined.
 
-It is found once for a formula and the shapes of its operands.
+A plan is made once for each formula and shapes of operands.
 """
 
 import math
@@ -18,7 +18,7 @@ from .._optional import import_optional
 Shape: TypeAlias = tuple[int, ...]
 
 METHODS: Final = ("auto", "auto-hq", "optimal", "dp", "greedy", "branch-2", "branch-all", "random-greedy")
-"""The strategies by which opt_einsum finds the order."""
+"""The strategies of opt_einsum for finding the order."""
 
 _MAX_PLANS: Final = 4096
 _plans: dict[tuple[str, tuple[Shape, ...], bool | str], "Plan"] = {}
@@ -26,13 +26,13 @@ _plans: dict[tuple[str, tuple[Shape, ...], bool | str], "Plan"] = {}
 
 @dataclass(frozen=True)
 class Single:
-    """The operations on one operand by itself, before it is combined with others."""
+    """The operations on one operand, before it is combined with others."""
 
     shape: Shape | None
-    """Its shape without the axes of size one that only broadcast; None where it has none."""
+    """The shape without the axes of size one that only broadcast. None: there are no such axes."""
     labels: str
     remaining: str
-    """Labels of the result; those of `labels` that are missing here are summed over, repeated ones are diagonals."""
+    """Labels of the result. Labels of `labels` that are missing here are summed over; repeated labels are diagonals."""
 
     @cached_property
     def subscripts(self) -> str:
@@ -41,37 +41,39 @@ class Single:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of two arrays as one of matrices, or of broadcast arrays if no axes are summed over.
+    """A product of two arrays as a product of matrices; of broadcast arrays, if no axes are summed over.
 
     A field is None if its step changes nothing.
     """
 
     orders: tuple[Shape | None, Shape | None]
-    """The permutations of the axes of both arrays."""
+    """The permutation of the axes of each array."""
     shapes: tuple[Shape | None, Shape | None]
-    """Their shapes after that."""
+    """The shape of each array after it."""
     is_summed: bool
-    """Whether they are multiplied as matrices."""
+    """Whether to multiply them as matrices."""
     shape: Shape | None
-    """The shape of the product."""
+    """The final shape of the product, before its permutation."""
     order: Shape | None
     """The permutation of the axes of the product."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A product of two operands, which are removed from the list; the result is appended."""
+    """A product of two operands. They are removed from the list, and the result is appended."""
 
     first: int
     second: int
     subscripts: str
     """The product as a separate formula, without ellipses or repeated labels."""
     axes: tuple[Shape, Shape]
-    """The axes that are summed over, in both."""
+    """The axes to sum over, in both operands."""
     batch_axes: tuple[Shape, Shape]
-    """The axes that are common to both, and stay."""
+    """The axes that both operands share and the product keeps."""
     order: Shape | None
-    """How the axes of the product (common ones first, then the others of both) are permuted; None: they stay."""
+    """The permutation of the axes of the product, which has the shared axes first, then the others of both. None:
+    unchanged.
+    """
     shapes: tuple[Shape, Shape]
 
     @cached_property
@@ -79,9 +81,9 @@ class Pair:
         return product_of(*self.shapes, self.axes, self.batch_axes, self.order)
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: each formula with its shapes has one
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: there is one plan for each formula and shapes
 class Plan:
-    """All steps: first each operand by itself, then pairs."""
+    """All steps: first the operations on single operands, then the pairs."""
 
     singles: tuple[Single | None, ...]
     pairs: tuple[Pair, ...]
@@ -102,7 +104,7 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
         raise TypeError(
             "einsum: the labels in lists must be Ellipsis, or integers or strings that can be compared with each other"
         ) from None
-    # Letters in the order of the labels: the output without `->` is in alphabetic order.
+    # Choose letters in the order of the labels: without `->`, the output is in alphabetic order.
     letters = dict(zip(symbols, sorted(map(_label, range(len(symbols))))))
 
     def term(labels: Sequence[Any]) -> str:
@@ -118,15 +120,15 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
 
 
 def _label(number: int) -> str:
-    """Return the label of a number: one of the 52 letters, then CJK characters, which are letters too."""
+    """Return the label with a number: one of the 52 letters, then CJK characters, which count as letters, too."""
     return ascii_letters[number] if number < len(ascii_letters) else chr(0x4E00 + number)
 
 
 def plan_of(subscripts: str, shapes: tuple[Shape, ...], optimize: bool | str) -> Plan:
-    """Return the plan of an einsum, which is cached.
+    """Return the plan of an einsum, from a cache.
 
     Raises:
-        ValueError: The formula is none, or does not fit the shapes.
+        ValueError: The formula is invalid, or does not fit the shapes.
     """
     key = (subscripts, shapes, optimize)
     found = _plans.get(key)
@@ -139,7 +141,7 @@ def plan_of(subscripts: str, shapes: tuple[Shape, ...], optimize: bool | str) ->
 
 
 def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
-    """Expand the ellipses of a formula, and its output: one label for each axis."""
+    """Expand the ellipses of a formula and find its output, with one label for each axis."""
     text = "".join(subscripts.split())
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -201,7 +203,7 @@ def _check_output(subscripts: str, terms: Sequence[str], output: str) -> None:
 
 def _plan(terms: Sequence[str], output: str, shapes: Sequence[Shape], optimize: bool | str) -> Plan:
     sizes = _sizes(terms, shapes)
-    # An axis of size one that broadcasts is dropped from its operand, whose labels then all have their full size.
+    # Drop each axis of size one that broadcasts from its operand. Then all labels have their full size.
     remaining_axes = [[axis for axis, x in enumerate(t) if s[axis] == sizes[x]] for t, s in zip(terms, shapes)]
     reduced = ["".join(t[axis] for axis in axes) for t, axes in zip(terms, remaining_axes)]
     numbers = Counter("".join("".join(sorted(set(term))) for term in reduced))
@@ -245,9 +247,9 @@ def _sizes(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
 
 
 def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: bool | str) -> list[tuple[int, int]]:
-    """Return the two operands of each step, as positions in the list, the smaller first."""
+    """Return the two operands of each step as positions in the list, the smaller position first."""
     if optimize is False or len(terms) <= 2:
-        # The result goes to the end of the list: the next operand comes from the front.
+        # The result goes to the end of the list, so the next operand comes from the front.
         return [(0, len(terms) - 1 - step) if step else (0, 1) for step in range(len(terms) - 1)]
     shapes = ",".join([" ".join([f"{sizes[label]}" for label in term]) for term in terms])
     return list(_path(f"{','.join(terms)}->{output}", shapes, "auto" if optimize is True else optimize))
@@ -255,9 +257,9 @@ def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: b
 
 @untraced
 def _path(formula: str, shapes: str, method: str) -> tuple[tuple[int, int], ...]:
-    """Return opt_einsum's order. torch.compile calls this instead of tracing it.
+    """Return opt_einsum's order. torch.compile calls this function instead of tracing it.
 
-    The shapes are text, because sizes may be symbols there.
+    The shapes are text, because sizes may be symbols in a trace.
     """
     opt_einsum = import_optional("opt_einsum", "einsum of three or more operands, unless optimize=False")
     each = [tuple(map(int, shape.split())) for shape in shapes.split(",")]
@@ -268,7 +270,7 @@ def _path(formula: str, shapes: str, method: str) -> tuple[tuple[int, int], ...]
 def _pair(
     first: int, second: int, x1: str, x2: str, sizes: dict[str, int], output: str | None, needed: set[str]
 ) -> tuple[Pair, str]:
-    """Describe the product of two operands, and name the labels of the result."""
+    """Describe the product of two operands, and return the labels of the result."""
     common = [label for label in x1 if label in x2]
     batch = [label for label in common if label in needed]
     summed = [label for label in common if label not in needed]
@@ -295,14 +297,14 @@ def product_of(
     batch_axes: tuple[Sequence[int], Sequence[int]],
     order: Shape | None = None,
 ) -> Product:
-    """Describe the product of two arrays of given shapes, as `dot_general` and then a permutation of axes."""
+    """Describe the product of two arrays of given shapes, as `dot_general` followed by a permutation of axes."""
     (summed1, summed2), (batch1, batch2) = axes, batch_axes
     free1 = [axis for axis in range(len(shape1)) if axis not in summed1 and axis not in batch1]
     free2 = [axis for axis in range(len(shape2)) if axis not in summed2 and axis not in batch2]
     stack, rows = [shape1[axis] for axis in batch1], [shape1[axis] for axis in free1]
     columns = [shape2[axis] for axis in free2]
     if not summed1:
-        # Both get the order of axes of the result, which need not be transposed then.
+        # Both operands get the order of axes of the result, so the result need not be transposed.
         sources = [*batch1, *free1, *[None] * len(free2)], [*batch2, *[None] * len(free1), *free2]
         result = range(len(sources[0])) if order is None else order
         order1, reshaped1 = _broadcast(shape1, [sources[0][axis] for axis in result])
@@ -327,10 +329,10 @@ def product_of(
 
 
 def _broadcast(shape: Shape, axes: Sequence[int | None]) -> tuple[Shape | None, Shape | None]:
-    """Return how an array is permuted and reshaped to have the given axes; None stands for size one."""
+    """Return how to permute and reshape an array so that it has the given axes; None stands for an axis of size one."""
     order = tuple([axis for axis in axes if axis is not None])
     start = next((position for position, axis in enumerate(axes) if axis is not None), len(axes))
-    own = axes[start:]  # leading axes broadcast without being present
+    own = axes[start:]  # leading axes broadcast even if they are missing
     reshaped = tuple([1 if axis is None else shape[axis] for axis in own])
     return _unless_sorted(order), None if len(order) == len(own) else reshaped
 
@@ -340,6 +342,6 @@ def _unless_sorted(order: Shape) -> Shape | None:
 
 
 def _renamed(*terms: str) -> list[str]:
-    """Use the first letters of the alphabet for labels: libraries take 52 of them, in one product."""
+    """Replace labels by the first letters of the alphabet: libraries support 52 labels in one product."""
     names = {label: _label(n) for n, label in enumerate(dict.fromkeys("".join(terms)))}
     return ["".join(names[label] for label in term) for term in terms]

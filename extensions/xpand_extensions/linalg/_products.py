@@ -15,27 +15,29 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
     """Evaluate an Einstein summation of any number of arrays.
 
     Args:
-        subscripts: A letter for each axis of each operand, the operands separated by commas; after `->`, the letters of
-            the result. Letters that the result lacks are summed over, a letter that an operand has twice is its
-            diagonal. `...` stands for axes that broadcast. Without `->`, the result has the letters that occur once, in
-            alphabetic order, after the axes of `...`. The interleaved form works, too:
-            `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
+        subscripts: A letter for each axis of each operand, with commas between operands; after `->`, the letters of the
+            result. Letters missing in the result are summed over. A letter that occurs twice in an operand selects its
+            diagonal. `...` stands for axes that broadcast. Without `->`, the result has the axes of `...`, followed by
+            the letters that occur once, in alphabetic order. The interleaved form is accepted, too: `einsum(x, [0, 1],
+            y, [1, 2], [0, 2])`.
         *operands: Arrays of numeric data types, which are promoted together. Axes of one letter have one size, or size
             one, which broadcasts.
-        optimize: The method that finds the order of the products: True for the default, or the name of a method of
-            opt_einsum, such as "optimal" or "greedy"; False: from left to right. The order for a formula and its shapes
-            is cached. With three or more operands, only False works without the package opt_einsum.
+        optimize: How to find the order of the products. True: the default method. A name: a method of opt_einsum, such
+            as "optimal" or "greedy". False: from left to right. The order for a formula and its shapes is cached. With
+            three or more operands, only False works without the package opt_einsum.
 
     Returns:
-        An array of the promoted data type, in which the sums are taken.
+        An array of the promoted data type, which is also the data type of the sums.
 
     Raises:
-        TypeError: No operand, or one that is not an array; arrays of two libraries; data types that don't promote.
-        ValueError: An invalid formula, or one that does not fit the operands, an unknown method, arrays on two devices.
-        ModuleNotFoundError: opt_einsum is needed and not installed.
+        TypeError: There is no operand, an operand is not an array, arrays belong to two libraries, or data types don't
+        promote.
+        ValueError: The formula is invalid or does not fit the operands, the method is unknown, or arrays are on two
+        devices.
+        ModuleNotFoundError: opt_einsum is needed but not installed.
 
-    Costs as many operations as the pairwise products need in the order found: with three or more operands often far
-    fewer than one loop over all letters.
+    The cost is that of the pairwise products in this order. With three or more operands, they often need far fewer
+    operations than one loop over all letters.
 
     Source: `numpy.einsum`; D. G. A. Smith and J. Gray, opt_einsum, JOSS 3 (2018) 753.
 
@@ -49,7 +51,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
     if not isinstance(subscripts, str):
         subscripts, operands = from_lists((subscripts, *operands))
     if not operands:
-        raise TypeError("einsum: takes one operand or more, got none; pass the arrays after the subscripts")
+        raise TypeError("einsum: needs at least one operand, got none; pass the arrays after the subscripts")
     implementation, convert = einsum.planned(_check_einsum, operands, subscripts, optimize)
     return implementation(subscripts, *convert(*operands), optimize=optimize)
 
@@ -77,19 +79,18 @@ def dot_general(
 
     Args:
         x1: An array of a numeric data type.
-        x2: An array of a numeric data type; the two are promoted.
-        axes: Axes of `x1`, and as many of `x2` of the same sizes, that are summed over in pairs. Nothing is conjugated.
-        batch_axes: Axes of `x1`, and as many of `x2` of the same sizes, that run together: the product is one of
-            their slices.
+        x2: An array of a numeric data type; `x1` and `x2` are promoted.
+        axes: The axes to sum over: axes of `x1`, and as many of `x2` with the same sizes. Nothing is conjugated.
+        batch_axes: Axes of `x1`, and as many of `x2` with the same sizes: their slices are multiplied in pairs.
 
     Returns:
-        An array with the batch axes first, then the other axes of `x1` that aren't summed over, then those of `x2`; of
-        the promoted data type, in which the sums are taken.
+        An array of the promoted data type, which is also the data type of the sums. It has the batch axes first, then
+        the remaining axes of `x1`, then those of `x2`.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote, axes that are not
-            integers.
-        ValueError: Axes that don't exist, are named twice, or differ in number or size; arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, data types aren't numeric or don't promote, or
+            axes are not integers.
+        ValueError: Axes don't exist, are given twice, or differ in number or size; or arrays are on two devices.
 
     Source: `jax.lax.dot_general`; `Nx.dot` with batch axes.
 
@@ -110,14 +111,14 @@ def _check_dot(function: str, x1: Array, x2: Array, axes: Any, batch_axes: Any) 
         both = sorted({*summed} & {*batch})
         if both:
             raise ValueError(
-                f"dot_general: an axis is summed over or runs along, not both; axes and batch_axes both have {both} of "
+                f"dot_general: an axis must not be in axes and batch_axes, but both have {both} of "
                 f"{name}, of shape {tuple(x.shape)}"
             )
     return convert, axes, batch_axes
 
 
 def _pairs(name: str, value: Any, x1: Array, x2: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Check axes of two arrays that belong together; count them from the front."""
+    """Check axes of two arrays that belong together, and count them from the front."""
     if not (isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(v, (tuple, list)) for v in value)):
         raise TypeError(f"dot_general: {name} must be two sequences of axes, such as ((1,), (0,)), got {value!r}")
     first, second = (_arguments.axes("dot_general", v, x.ndim, name) for v, x in zip(value, (x1, x2)))
@@ -132,20 +133,21 @@ def _pairs(name: str, value: Any, x1: Array, x2: Array) -> tuple[tuple[int, ...]
 
 @pluggable
 def matvec(a: Array, x: Array, /) -> Array:
-    """Multiply matrices and vectors, stacks of which broadcast.
+    """Multiply matrices and vectors. Stacks of both broadcast.
 
     Args:
         a: A matrix, or a stack of them: shape `(..., m, n)`, of a numeric data type.
-        x: A vector, or a stack of them: shape `(..., n)`, of a numeric data type; the two are promoted.
+        x: A vector, or a stack of vectors: shape `(..., n)`, of a numeric data type; `a` and `x` are promoted.
 
     Returns:
-        An array of shape `(..., m)`: for each matrix and vector `sum(a[..., i, :] * x, axis=-1)`, not conjugated.
+        An array of shape `(..., m)`: `sum(a[..., i, :] * x, axis=-1)` for each matrix and vector. Nothing is
+        conjugated.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote.
-        ValueError: Shapes that don't fit, arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, or data types aren't numeric or don't promote.
+        ValueError: Shapes don't fit, or arrays are on two devices.
 
-    One matrix and many vectors are one product of matrices.
+    One matrix and many vectors are multiplied as one product of matrices.
 
     Source: `numpy.matvec`.
 
@@ -178,19 +180,19 @@ def _check_matvec(function: str, a: Array, x: Array) -> tuple[checks.Conversion]
 
 @pluggable
 def kron(a: Array, b: Array, /) -> Array:
-    """Compute the Kronecker product: an array of blocks, each `b` times one element of `a`.
+    """Compute the Kronecker product: an array of blocks, each of which is `b` times one element of `a`.
 
     Args:
         a: An array of a numeric data type.
-        b: An array of a numeric data type; the two are promoted.
+        b: An array of a numeric data type; `a` and `b` are promoted.
 
     Returns:
-        An array whose sizes are the products of those of `a` and `b`; where one of the two has fewer axes, axes of
-        size one are put before them.
+        An array whose sizes are the products of the sizes of `a` and `b`. The array with fewer axes first gets leading
+        axes of size one.
 
     Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote.
-        ValueError: Arrays on two devices.
+        TypeError: There is no array, arrays belong to two libraries, or data types aren't numeric or don't promote.
+        ValueError: Arrays are on two devices.
 
     Source: `numpy.kron`.
 
@@ -209,21 +211,22 @@ def _check_kron(function: str, a: Array, b: Array) -> tuple[checks.Conversion]:
 
 @pluggable
 def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
-    """Return the diagonal of two axes.
+    """Return the diagonal along two axes.
 
     Args:
         x: An array of two or more axes, of any data type.
-        offset: The diagonal: the index of its elements along `axis2` is larger by `offset` than along `axis1`.
+        offset: The number of the diagonal: its elements have an index along `axis2` that is larger by `offset` than
+        along `axis1`.
         axis1: The axis of the rows.
         axis2: The axis of the columns.
 
     Returns:
-        The array without the two axes, and with one for the diagonal at the end; empty where `offset` leads past the
-        array. It may be a view, which can't be written to.
+        The array without the two axes, and with one for the diagonal at the end. It is empty if `offset` is out of
+        range. It may be a view that can't be written to.
 
     Raises:
-        TypeError: No array, or options that are not integers.
-        ValueError: No such axes, or the same one twice.
+        TypeError: `x` is not an array, or options are not integers.
+        ValueError: There are no such axes, or both are the same.
 
     Source: `numpy.diagonal`.
 
@@ -244,5 +247,5 @@ def _check_diagonal(function: str, x: Array, offset: Any, axis1: Any, axis2: Any
     if axis1 == axis2:
         raise ValueError(f"{function}: axis1 and axis2 must be two axes, got {axis1} for both")
     rows, columns = x.shape[axis1], x.shape[axis2]
-    # All diagonals beyond the array are empty, and some libraries refuse them.
+    # All diagonals out of range are empty. Some libraries refuse them.
     return min(max(offset, -rows), columns), axis1, axis2

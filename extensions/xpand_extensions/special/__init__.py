@@ -2,11 +2,11 @@
 
 Each function states its largest error on any library, in float32 and float64, in ulps: units in the last place of the
 true value. An error of n ulps *of the argument* is the change of the true value if the argument changes by n units in
-its last place: where a function is steep, it magnifies the rounding of its argument. Some libraries (JAX) treat numbers
-below the smallest normal one as zero.
+its last place: a steep function magnifies the rounding of its argument. Some libraries (JAX) treat numbers below the
+smallest normal number as zero.
 
 All functions take arrays of real floating-point data types. In float16 and bfloat16, results are as exact as the data
-type allows. Derivatives are computed by the library, and finite wherever those of the function are.
+type allows. The library computes derivatives; they are finite wherever those of the function are.
 """
 
 from typing import TYPE_CHECKING
@@ -72,5 +72,5 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = elsewhere(__name__)

@@ -1,4 +1,4 @@
-"""Checks of the special functions: arrays of floating-point data types, and numbers combined with them."""
+"""Argument checks of the special functions: arrays of floating-point data types, and numbers combined with them."""
 
 import math
 from collections.abc import Callable
@@ -9,10 +9,9 @@ from xpand.extend import Array, DType, checks, library_of
 
 from ..arithmetic import no_array, unchanged
 
-_MAX_TYPES: Final = 4096  # as in dispatch: the table must stay bounded if a program keeps making classes
+_MAX_TYPES: Final = 4096  # as in dispatch, the table must stay bounded if a program keeps making classes
 
-# The accepted data types by type of array. Each check is one look-up, since a small array's computation takes a
-# microsecond.
+# The accepted data types by type of array. A check is one look-up: computing a small array takes only a microsecond.
 _passed: dict[type, set[DType]] = {}
 
 
@@ -20,7 +19,7 @@ def real(function: str, x: Array) -> None:
     """Check that `x` is an array of a real floating-point data type.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: It is not.
     """
     dtypes = _passed.get(type(x))
     if dtypes is not None and x.dtype in dtypes:
@@ -34,7 +33,7 @@ def is_complex(function: str, x: Array) -> bool:
     """Check that `x` is an array of a real or complex floating-point data type, and return whether it is complex.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: It is not.
     """
     dtypes = _passed.get(type(x))
     if dtypes is not None and x.dtype in dtypes:
@@ -47,15 +46,15 @@ def is_complex(function: str, x: Array) -> bool:
 
 
 def check_reals(names: tuple[str, ...], function: str, *operands: Any) -> tuple[Callable[[Any], Array], ...]:
-    """Check arrays of real floating-point data types that broadcast, and Python's real numbers among them.
+    """Check that operands are arrays of real floating-point data types that broadcast, or real Python numbers.
 
     Returns:
-        A conversion for each operand: arrays stay unchanged, a number becomes an array of shape (), of the first
-        array's data type and on its device.
+        A conversion for each operand. Arrays stay unchanged. A number becomes an array of shape (), with the data type
+        of the first array and on its device.
 
     Raises:
-        TypeError: None is an array, one is neither array nor number, or data types or libraries don't fit.
-        ValueError: Shapes that don't broadcast, or arrays on two devices.
+        TypeError: There is no array, an operand is neither an array nor a number, or data types or libraries don't fit.
+        ValueError: Shapes don't broadcast, or arrays are on two devices.
     """
     arrays = {name: x for name, x in zip(names, operands) if type(x) not in (float, int)}
     if not arrays:
@@ -71,7 +70,7 @@ def check_reals(names: tuple[str, ...], function: str, *operands: Any) -> tuple[
 
 
 def _passes(x: Array) -> None:
-    # For other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
+    # For other libraries, the namespace may depend on the array, and the meaning of a data type on the namespace.
     if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
         _passed.setdefault(type(x), set()).add(x.dtype)
 
@@ -79,7 +78,7 @@ def _passes(x: Array) -> None:
 def rsqrt(z: Array) -> Array:
     xp = array_namespace(z)
     zero, infinite = z == 0.0, xp.isinf(z)
-    # Avoids division by zero or infinity elsewhere: NumPy would warn.
+    # Replace the other elements: division by zero or infinity would make NumPy warn.
     ordinary = 1.0 / xp.sqrt(xp.where(zero | infinite, 1.0, z))
     return xp.where(zero, complex(math.inf, 0.0), xp.where(infinite, 0.0, ordinary))
 

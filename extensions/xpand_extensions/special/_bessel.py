@@ -18,9 +18,9 @@ def i0(x: Array, /) -> Array:
         float32.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type.
+        TypeError: `x` is not an array, or has another data type.
 
-    Within 8 ulps. The derivative is infinite, not merely large, from ±713.2 on, in float32 from ±91.2 on.
+    Accurate to 8 ulps. The derivative becomes infinite from ±713.2 on, in float32 from ±91.2 on.
 
     Source: `scipy.special.i0`.
 
@@ -36,7 +36,7 @@ def i0(x: Array, /) -> Array:
 def i0e(x: Array, /) -> Array:
     """Compute exp(-|x|) times `i0`, which does not overflow.
 
-    Argument and errors are those of `i0`; 0 at ±infinity. Within 8 ulps.
+    Argument and errors are as in `i0`. The result is 0 at ±infinity. Accurate to 8 ulps.
 
     Source: `scipy.special.i0e`.
 
@@ -50,10 +50,10 @@ def i0e(x: Array, /) -> Array:
 
 @pluggable
 def i1(x: Array, /) -> Array:
-    """Compute the modified Bessel function of the first kind, of order 1, which is odd: the derivative of `i0`.
+    """Compute the modified Bessel function of the first kind, of order 1. It is odd, and the derivative of `i0`.
 
-    Argument and errors are those of `i0`; infinite, with the sign of `x`, beyond ±713.99 in
-    float64, ±91.9 in float32. Within 16 ulps. Derivatives as for `i0`.
+    Argument and errors are as in `i0`. The result is infinite, with the sign of `x`, beyond ±713.99 in float64, ±91.9
+    in float32. Accurate to 16 ulps. Derivatives are as for `i0`.
 
     Source: `scipy.special.i1`.
 
@@ -69,7 +69,7 @@ def i1(x: Array, /) -> Array:
 def i1e(x: Array, /) -> Array:
     """Compute exp(-|x|) times `i1`, which does not overflow.
 
-    Argument and errors are those of `i0`; ±0 at ±infinity. Within 16 ulps.
+    Argument and errors are as in `i0`. The result is ±0 at ±infinity. Accurate to 16 ulps.
 
     Source: `scipy.special.i1e`.
 

@@ -19,9 +19,9 @@ def erf(x: Array, /) -> Array:
         An array of the shape and data type of `x`, between -1 and 1.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type.
+        TypeError: `x` is not an array, or has another data type.
 
-    Within 4 ulps.
+    Accurate to 4 ulps.
 
     Source: `scipy.special.erf`.
 
@@ -35,11 +35,11 @@ def erf(x: Array, /) -> Array:
 
 @pluggable
 def erfc(x: Array, /) -> Array:
-    """Compute the complementary error function, 1 - erf(x), without cancellation where erf(x) is near 1.
+    """Compute the complementary error function, 1 - erf(x), without cancellation if erf(x) is near 1.
 
-    Argument, result and errors are those of `erf`, except that values are between 0 and 2.
+    Argument, result and errors are as in `erf`, except that values are between 0 and 2.
 
-    Within 9 ulps and half an ulp of the argument, in the far tail x² ulps.
+    Accurate to 9 ulps plus half an ulp of the argument; in the far tail, x² ulps.
 
     Source: `scipy.special.erfc`.
 
@@ -55,9 +55,9 @@ def erfc(x: Array, /) -> Array:
 def erfinv(x: Array, /) -> Array:
     """Compute the inverse of the error function: the y for which erf(y) is x.
 
-    Argument, result and errors are those of `erf`. Infinite at -1 and 1, NaN beyond.
+    Argument, result and errors are as in `erf`. Infinite at -1 and 1, NaN beyond.
 
-    Within 4 ulps.
+    Accurate to 4 ulps.
 
     Source: `scipy.special.erfinv`.
 
@@ -73,9 +73,9 @@ def erfinv(x: Array, /) -> Array:
 def erfcinv(x: Array, /) -> Array:
     """Compute the inverse of the complementary error function: the y for which erfc(y) is x.
 
-    Argument, result and errors are those of `erf`. Infinite at 0, -infinite at 2, NaN outside of these.
+    Argument, result and errors are as in `erf`. Infinity at 0, -infinity at 2, NaN outside.
 
-    Within 8 ulps.
+    Accurate to 8 ulps.
 
     Source: `scipy.special.erfcinv`.
 
@@ -93,9 +93,9 @@ def ndtr(x: Array, /) -> Array:
 
     $$\Phi(x) = \frac{1}{\sqrt{2\pi}} \int_{-\infty}^x e^{-t^2/2} \, dt = \frac{1}{2} \operatorname{erfc}(-x/\sqrt{2})$$
 
-    Argument, result and errors are those of `erf`, except that values are between 0 and 1.
+    Argument, result and errors are as in `erf`, except that values are between 0 and 1.
 
-    Within 6 ulps and 2 ulps of the argument, in the far lower tail 2x² ulps.
+    Accurate to 6 ulps plus 2 ulps of the argument; in the far lower tail, 2x² ulps.
 
     Source: `scipy.special.ndtr`.
 
@@ -111,9 +111,9 @@ def ndtr(x: Array, /) -> Array:
 def ndtri(x: Array, /) -> Array:
     """Compute the quantiles of the standard normal distribution: the y for which ndtr(y) is x.
 
-    Argument, result and errors are those of `erf`. -infinite at 0, infinite at 1, NaN outside of these.
+    Argument, result and errors are as in `erf`. -infinity at 0, infinity at 1, NaN outside.
 
-    Within 8 ulps.
+    Accurate to 8 ulps.
 
     Source: `scipy.special.ndtri`.
 
@@ -127,11 +127,11 @@ def ndtri(x: Array, /) -> Array:
 
 @pluggable
 def log_ndtr(x: Array, /) -> Array:
-    """Compute the logarithm of the standard normal distribution function, also where that underflows.
+    """Compute the logarithm of the standard normal distribution function, even if that function underflows.
 
-    Argument, result and errors are those of `erf`, except that values are 0 or below.
+    Argument, result and errors are as in `erf`, except that values are 0 or below.
 
-    Within 7 ulps and 2 ulps of the argument, which matter where the result is near 0: for large x 2x² ulps.
+    Accurate to 7 ulps plus 2 ulps of the argument, which matter if the result is near 0: for large x, 2x² ulps.
 
     Source: `scipy.special.log_ndtr`.
 

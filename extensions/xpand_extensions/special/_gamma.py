@@ -1,4 +1,4 @@
-"""The gamma function's logarithm, its derivatives, incomplete gamma and beta functions; factorials and zeta."""
+"""The logarithm of the gamma function, its derivatives, incomplete gamma and beta functions, factorials and zeta."""
 
 from functools import partial
 from typing import Final
@@ -23,13 +23,14 @@ def gammaln(x: Array, /) -> Array:
         x: An array of any shape, of a real floating-point data type.
 
     Returns:
-        An array of the shape and data type of `x`. Infinite at ±infinity, at 0 and at negative integers.
+        An array of the shape and data type of `x`. Infinite at ±infinity, 0 and negative integers.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type.
+        TypeError: `x` is not an array, or has another data type.
 
-    Within 10 ulps and 2 of the argument on the positive axis, zeros at 1 and 2 included; on the negative axis, where
-    zeros lie between all integers, within 4 ulps of the larger of the value and 1, and 2 of the argument.
+    On the positive axis, including the zeros at 1 and 2, accurate to 10 ulps plus 2 ulps of the argument. The negative
+    axis has zeros between all integers. There, accurate to 4 ulps of the value or of 1, whichever is larger, plus 2
+    ulps of the argument.
 
     Source: `scipy.special.gammaln`.
 
@@ -45,11 +46,11 @@ def gammaln(x: Array, /) -> Array:
 def digamma(x: Array, /) -> Array:
     """Compute the derivative of the gamma function's logarithm.
 
-    Argument, result and errors are those of `gammaln`, except for the values at poles: -infinity at 0, infinity at -0,
-    NaN at negative integers and -infinity.
+    Argument, result and errors are as in `gammaln`, except for the values at poles: -infinity at 0, infinity at -0, NaN
+    at negative integers and -infinity.
 
-    Within 5 ulps and 2 of the argument on the positive axis; on the negative axis, where zeros lie between all
-    integers, within 5 ulps of the larger of the value and 1, and 3 of the argument.
+    On the positive axis, accurate to 5 ulps plus 2 ulps of the argument. The negative axis has zeros between all
+    integers. There, accurate to 5 ulps of the value or of 1, whichever is larger, plus 3 ulps of the argument.
 
     Source: `scipy.special.digamma`.
 
@@ -71,15 +72,15 @@ def polygamma(n: int, x: Array, /) -> Array:
 
     Returns:
         An array of the shape and data type of `x`. At the poles, 0 and the negative integers: infinity for an odd
-        order; for an even one -infinity, the value on their right.
+        order, and for an even order -infinity, the limit from the right.
 
     Raises:
-        TypeError: `n` is not an integer, or `x` is not an array of such a data type.
-        ValueError: `n` is negative or above 30, where factors overflow in float32.
+        TypeError: `n` is not an integer, or `x` is not an array, or has another data type.
+        ValueError: `n` is negative or above 30: factors would overflow in float32.
 
-    For n from 1 to 10: within 12 ulps and 2 of the argument where x is positive, where the function falls like a power;
-    where x is negative, within 24 ulps of n! (π^(n+1) where that is more) and 3 of the argument. A value is lost in
-    underflow where x^(-n-1), or the n!-th part of the value, is below the smallest normal number.
+    For n from 1 to 10 and positive x, accurate to 12 ulps plus 2 ulps of the argument, since the function falls like a
+    power. For negative x, accurate to 24 ulps of n! or of π^(n+1), whichever is larger, plus 3 ulps of the argument. A
+    value underflows if x^(-n-1), or the value divided by n!, is below the smallest normal number.
 
     Source: `scipy.special.polygamma`, for one order.
 
@@ -96,21 +97,21 @@ def polygamma(n: int, x: Array, /) -> Array:
 
 @pluggable
 def zeta(s: ArrayLike, q: ArrayLike = 1.0, /) -> Array:
-    """Compute the zeta function of Hurwitz, the sum of (k + q)^-s over k = 0, 1, 2, …
+    """Compute the Hurwitz zeta function, the sum of (k + q)^-s over k = 0, 1, 2, …
 
     Args:
         s: An array of a real floating-point data type, or a number.
-        q: The same; they broadcast. By default: 1, for the zeta function of Riemann.
+        q: The same; they broadcast. By default: 1, for the Riemann zeta function.
 
     Returns:
-        An array of their common shape and data type. Infinite for s = 1 and for q = 0, NaN for s < 1 and q < 0, where
+        An array of their common shape and data type. Infinite for s = 1 and for q = 0. NaN for s < 1 and q < 0, where
         the sum does not converge or is not real.
 
     Raises:
         TypeError: Neither is an array, or data types or libraries don't fit.
-        ValueError: Shapes that don't broadcast, or arrays on two devices.
+        ValueError: Shapes don't broadcast, or arrays are on two devices.
 
-    Within 8 ulps and 3 of the arguments. Takes ten powers.
+    Accurate to 8 ulps plus 3 ulps of the arguments. Takes ten powers.
 
     Source: `scipy.special.zeta`.
 
@@ -126,19 +127,19 @@ def zeta(s: ArrayLike, q: ArrayLike = 1.0, /) -> Array:
 
 @pluggable
 def factorial(x: Array, /) -> Array:
-    """Compute the factorial: of integers exactly, of real numbers Γ(1 + x).
+    """Compute the factorial: exactly for integers, and Γ(1 + x) for real numbers.
 
     Args:
         x: An array of any shape, of an integer or real floating-point data type.
 
     Returns:
-        An array of the shape and data type of `x`. Integers whose factorial the data type can't hold (from 21 on in
-        int64) give the largest number that it holds; real ones, infinity. Negative numbers give 0.
+        An array of the shape and data type of `x`. An integer whose factorial overflows (from 21 on in int64) gives the
+        largest number of the data type; a real number gives infinity. Negative numbers give 0.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type.
+        TypeError: `x` is not an array, or has another data type.
 
-    Real numbers: within 8 ulps. Their derivative overflows from 150 on, in float32 from 30 on.
+    Accurate to 8 ulps for real numbers. Their derivative overflows from 150 on, in float32 from 30 on.
 
     Source: `scipy.special.factorial`.
 
@@ -165,16 +166,16 @@ def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
         x: The same; they broadcast.
 
     Returns:
-        An array of their common shape and data type, between 0 and 1. Where one parameter is 0 or infinite, the limit;
-        NaN where there is none (both 0, both infinite), and for negative parameters.
+        An array of their common shape and data type, between 0 and 1. If an argument is 0 or infinite, it is the limit.
+        NaN if there is no limit (both 0, or both infinite), and for negative arguments.
 
     Raises:
         TypeError: Neither is an array, or data types or libraries don't fit.
-        ValueError: Shapes that don't broadcast, or arrays on two devices.
+        ValueError: Shapes don't broadcast, or arrays are on two devices.
 
-    Within 40 ulps and 10 of the arguments, whose rounding matters in the tail. SciPy's on NumPy, and on PyTorch for
-    concrete values on the CPU without derivatives; elsewhere an integral by 32 exponentials, since PyTorch's and JAX's
-    functions are off by up to 6e6 ulps.
+    Accurate to 40 ulps plus 10 ulps of the arguments, whose rounding matters in the tail. SciPy computes it on NumPy,
+    and on PyTorch for concrete values on the CPU without derivatives. In other cases it is an integral of 32
+    exponentials, since the functions of PyTorch and JAX are off by up to 6e6 ulps.
 
     Source: `scipy.special.gammainc`.
 
@@ -188,9 +189,9 @@ def gammainc(a: ArrayLike, x: ArrayLike, /) -> Array:
 
 @pluggable
 def gammaincc(a: ArrayLike, x: ArrayLike, /) -> Array:
-    """Compute the upper incomplete gamma function, regularised: 1 - gammainc(a, x), without cancellation.
+    """Compute the regularized upper incomplete gamma function, 1 - gammainc(a, x), without cancellation.
 
-    Arguments, result, errors, accuracy and cost are those of `gammainc`.
+    Arguments, result, errors, accuracy and cost are as in `gammainc`.
 
     Source: `scipy.special.gammaincc`.
 
@@ -204,15 +205,15 @@ def gammaincc(a: ArrayLike, x: ArrayLike, /) -> Array:
 
 @pluggable
 def betaln(a: ArrayLike, b: ArrayLike, /) -> Array:
-    """Compute the logarithm of the beta function, log Γ(a) + log Γ(b) - log Γ(a + b), for large parameters too.
+    """Compute the logarithm of the beta function, log Γ(a) + log Γ(b) - log Γ(a + b), also for large arguments.
 
-    Arguments and errors are those of `gammainc`.
+    Arguments and errors are as in `gammainc`.
 
     Returns:
-        An array of their common shape and data type. Infinite where a parameter is 0, -infinite where one is infinite,
-        NaN where both is the case or one is negative.
+        An array of their common shape and data type. Infinity if an argument is 0, -infinity if one is infinite, NaN if
+        both hold or one is negative.
 
-    Within 8 ulps of the larger of the value and 1.
+    Accurate to 8 ulps of the value or of 1, whichever is larger.
 
     Source: `scipy.special.betaln`.
 
@@ -236,15 +237,15 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Array:
         x: The same, from 0 to 1; they broadcast.
 
     Returns:
-        An array of their common shape and data type, between 0 and 1. Where one parameter is 0 or infinite, the limit;
-        NaN where there is none, and for arguments out of range.
+        An array of their common shape and data type, between 0 and 1. If a parameter is 0 or infinite, it is the limit.
+        NaN if there is no limit, and for arguments out of range.
 
     Raises:
         TypeError: None is an array, or data types or libraries don't fit.
-        ValueError: Shapes that don't broadcast, or arrays on two devices.
+        ValueError: Shapes don't broadcast, or arrays are on two devices.
 
-    Within 32 ulps, two ulps of 1, and 8 ulps of the arguments, whose rounding matters in the tails. On NumPy a call of
-    SciPy's; elsewhere an integral by 32 exponentials.
+    Accurate to 32 ulps, plus two ulps of 1, plus 8 ulps of the arguments, whose rounding matters in the tails. On
+    NumPy, SciPy computes it; on other libraries it is an integral of 32 exponentials.
 
     Source: `scipy.special.betainc`.
 

@@ -21,14 +21,14 @@ def sigmoid(x: Array, /) -> Array:
         x: An array of any shape, of a real or complex floating-point data type.
 
     Returns:
-        An array of the shape and data type of `x`, for real numbers between 0 and 1.
+        An array of the shape and data type of `x`, for real numbers with values between 0 and 1.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type.
+        TypeError: `x` is not an array, or has another data type.
 
-    Within 3 ulps for real numbers.
+    Accurate to 3 ulps for real numbers.
 
-    Source: `scipy.special.expit`; of complex numbers `jax.nn.sigmoid`.
+    Source: `scipy.special.expit`; for complex numbers `jax.nn.sigmoid`.
 
     >>> import numpy as np
     >>> sigmoid(np.asarray([-np.inf, 0.0, 2.0])).round(6)
@@ -39,7 +39,7 @@ def sigmoid(x: Array, /) -> Array:
 
 @pluggable
 def expit(x: Array, /) -> Array:
-    """Compute the logistic function: `sigmoid` by SciPy's name.
+    """Compute the logistic function. SciPy's name of `sigmoid`.
 
     >>> import numpy as np
     >>> expit(np.asarray([0.0]))
@@ -52,9 +52,9 @@ def expit(x: Array, /) -> Array:
 def log_sigmoid(x: Array, /) -> Array:
     """Compute the logarithm of the logistic function, -log(1 + exp(-x)).
 
-    Argument, result and errors are those of `sigmoid`, except that values are 0 or below.
+    Argument, result and errors are as in `sigmoid`, except that values are 0 or below.
 
-    Within 3 ulps.
+    Accurate to 3 ulps.
 
     Source: `scipy.special.log_expit`.
 
@@ -70,9 +70,9 @@ def log_sigmoid(x: Array, /) -> Array:
 def logit(x: Array, /) -> Array:
     """Compute the inverse of the logistic function, log(x / (1 - x)).
 
-    Argument, result and errors are those of `sigmoid`. -infinite at 0, infinite at 1, NaN outside of these.
+    Argument, result and errors are as in `sigmoid`. -infinity at 0, infinity at 1, NaN outside.
 
-    Within 3 ulps and one ulp of the argument, which matters near the zero at 1/2.
+    Accurate to 3 ulps plus one ulp of the argument, which matters near the zero at 1/2.
 
     Source: `scipy.special.logit`.
 
@@ -88,9 +88,9 @@ def logit(x: Array, /) -> Array:
 def softplus(x: Array, /) -> Array:
     """Compute log(1 + exp(x)), a smooth maximum of x and 0.
 
-    Argument, result and errors are those of `sigmoid`, except that values are 0 or above, infinite at infinity.
+    Argument, result and errors are as in `sigmoid`, except that values are 0 or above, and infinite at infinity.
 
-    Within 3 ulps.
+    Accurate to 3 ulps.
 
     Source: `jax.nn.softplus`.
 
@@ -113,17 +113,17 @@ def logsumexp(
     Args:
         x: An array of a real floating-point data type.
         axis: The axis or axes to sum over, of `x` broadcast with `b`. By default: all.
-        keepdims: Whether these axes stay, with size 1.
+        keepdims: Whether to keep these axes, with size 1.
         b: Weights, of the data type of `x` and a shape that broadcasts with it. Elements with the weight 0 are ignored,
             even NaN and infinity. By default: 1.
 
     Returns:
-        An array of the data type of `x`. The sum of nothing, or of zeros, is 0, its logarithm -infinity; that of a
-        negative sum is NaN; with an infinity among the elements it is infinity.
+        An array of the data type of `x`. -infinity if the sum is 0, or over no elements; NaN if it is negative;
+        infinity if an element is infinity.
 
     Raises:
-        TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: No such axis, one named twice, shapes that don't broadcast, or arrays on two devices.
+        TypeError: An argument has a wrong type or data type, or arrays belong to two libraries.
+        ValueError: There is no such axis, an axis is given twice, shapes don't broadcast, or arrays are on two devices.
 
     Source: `scipy.special.logsumexp`.
 
@@ -159,12 +159,12 @@ def softmax(x: Array, /, *, axis: int = -1) -> Array:
         axis: The axis along which the results sum to 1.
 
     Returns:
-        An array of the shape and data type of `x`. All NaN along the axis where an element is NaN or infinite, or all
-        are -infinite.
+        An array of the shape and data type of `x`. NaN along the whole axis if an element is NaN or infinity, or all
+        elements are -infinity.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type; `axis` is not an integer.
-        ValueError: No such axis.
+        TypeError: `x` is not an array, or has another data type; or `axis` is not an integer.
+        ValueError: There is no such axis.
 
     Source: `scipy.special.softmax`.
 
@@ -178,9 +178,9 @@ def softmax(x: Array, /, *, axis: int = -1) -> Array:
 
 @pluggable
 def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Compute the logarithm of `softmax`, also where that underflows.
+    """Compute the logarithm of `softmax`, even if the softmax underflows.
 
-    Arguments, result and errors are those of `softmax`.
+    Arguments, result and errors are as in `softmax`.
 
     Source: `scipy.special.log_softmax`.
 
@@ -194,21 +194,21 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
 
 @pluggable
 def xlogy(x: Array | float, y: Array | float, /) -> Array:
-    """Compute x log(y), which is 0 where x is, unless y is NaN.
+    """Compute x log(y). It is 0 if x is 0, unless y is NaN.
 
     Args:
         x: An array of a real floating-point data type, or a number.
         y: The same, of a shape that broadcasts with that of `x`. One of the two is an array.
 
     Returns:
-        An array of the shape to which both broadcast, of the data type to which theirs promote.
+        An array of the common shape and data type: shapes broadcast, and data types are promoted.
 
     Raises:
-        TypeError: Arguments of other types or data types, or arrays of two libraries.
-        ValueError: Shapes that don't broadcast, or arrays on two devices.
+        TypeError: Arguments have other types or data types, or arrays belong to two libraries.
+        ValueError: Shapes don't broadcast, or arrays are on two devices.
 
-    Within 3 ulps. The derivative in y is x/y, and 0 where x is 0; in x it is log(y), but 0 where x is 0 and that
-    logarithm is not finite: at y = 0, infinity and below 0.
+    Accurate to 3 ulps. The derivative with respect to y is x/y, and 0 if x is 0. The derivative with respect to x is
+    log(y); but if x is 0 and the logarithm is not finite (for y = 0, infinity or below 0), it is 0.
 
     Source: `scipy.special.xlogy`.
 
@@ -222,11 +222,11 @@ def xlogy(x: Array | float, y: Array | float, /) -> Array:
 
 @pluggable
 def xlog1py(x: Array | float, y: Array | float, /) -> Array:
-    """Compute x log(1 + y), which is 0 where x is, unless y is NaN.
+    """Compute x log(1 + y). It is 0 if x is 0, unless y is NaN.
 
-    Arguments, result and errors are those of `xlogy`.
+    Arguments, result and errors are as in `xlogy`.
 
-    Within 3 ulps.
+    Accurate to 3 ulps.
 
     Source: `scipy.special.xlog1py`.
 
@@ -242,9 +242,9 @@ def xlog1py(x: Array | float, y: Array | float, /) -> Array:
 def entr(x: Array, /) -> Array:
     """Compute the elementwise entropy, -x log(x): 0 at 0, -infinity for negative numbers.
 
-    Argument, result and errors are those of `sigmoid`.
+    Argument, result and errors are as in `sigmoid`.
 
-    Within 3 ulps.
+    Accurate to 3 ulps.
 
     Source: `scipy.special.entr`.
 
@@ -267,9 +267,10 @@ def sinc(x: Array, /) -> Array:
         An array of the shape and data type of `x`. 0 at ±infinity.
 
     Raises:
-        TypeError: `x` is not an array, or of another data type.
+        TypeError: `x` is not an array, or has another data type.
 
-    Within 3 ulps and 2 ulps of the argument, which matter near the zeros. Beyond 1e6, between ±1/(πx).
+    Accurate to 3 ulps plus 2 ulps of the argument, which matter near the zeros. Beyond 1e6, values are only sure to be
+    between ±1/(πx).
 
     Source: `numpy.sinc`.
 
@@ -285,9 +286,9 @@ def sinc(x: Array, /) -> Array:
 def cbrt(x: Array, /) -> Array:
     """Compute the real cube root, negative for negative numbers.
 
-    Argument and errors are those of `sinc`; the result has the shape and data type of `x`, and the sign of zeros.
+    Argument and errors are as in `sinc`. The result has the shape and data type of `x`, and the sign of zeros.
 
-    Within 3 ulps.
+    Accurate to 3 ulps.
 
     Source: `numpy.cbrt`.
 
@@ -303,11 +304,11 @@ def cbrt(x: Array, /) -> Array:
 def rsqrt(x: Array, /) -> Array:
     """Compute the reciprocal of the square root.
 
-    Argument and errors are those of `sinc`, and complex arrays are taken too; the result has the shape and data type of
-    `x`. NaN for negative real numbers, ±infinity at ±0, 0 at infinity. Of a complex number, the reciprocal of the
-    principal root.
+    Argument and errors are as in `sinc`; complex arrays are accepted, too. The result has the shape and data type of
+    `x`: NaN for negative real numbers, ±infinity at ±0, 0 at infinity. For a complex number, it is the reciprocal of
+    the principal root.
 
-    Within 2 ulps for real numbers.
+    Accurate to 2 ulps for real numbers.
 
     Source: `jax.lax.rsqrt`.
 
@@ -322,10 +323,10 @@ def rsqrt(x: Array, /) -> Array:
 def exp2(x: Array, /) -> Array:
     """Compute 2 to the power of x.
 
-    Argument and errors are those of `sinc`, and complex arrays are taken too; the result has the shape and data type of
-    `x`. Infinite where the power is too large, of which NumPy warns, as it does for its own functions.
+    Argument and errors are as in `sinc`; complex arrays are accepted, too. The result has the shape and data type of
+    `x`. If the power is too large, it is infinity, and NumPy warns as for its own functions.
 
-    Within 2 ulps for real numbers; in float64 exact for whole ones.
+    Accurate to 2 ulps for real numbers. In float64, 2 to the power of an integer is exact.
 
     Source: `numpy.exp2`.
 
