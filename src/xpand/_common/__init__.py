@@ -1,1 +1,1 @@
-"""Corrections that several namespaces share, written against the standard alone."""
+"""Corrections that several namespaces share, written with the standard alone."""

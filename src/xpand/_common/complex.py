@@ -1,12 +1,12 @@
-"""Complex elementwise functions with every special value of the standard.
+"""Complex elementwise functions with the standard's special cases.
 
-Each function computes the library's own result. It replaces the result only at arguments that the standard lists under
-*Special cases* and that libraries get wrong: infinities, NaNs, and zeros for some functions. Ordinary values keep the
-library's accuracy and gradients, since the other branch gets harmless arguments there.
+Each function computes the library's own result, and replaces it only for arguments that the standard lists under
+*Special cases* and that libraries get wrong: infinities, NaNs, and for some functions zeros. Ordinary values keep the
+library's accuracy and gradients, because the other branch gets safe values there.
 
-`xp` is a namespace with the library's own functions. (The namespace that calls these functions would recurse.)
-`combine` builds complex numbers from two real arrays; the default uses only the standard's operations. `native` is the
-library's own result, if the caller has it already.
+`xp` is a namespace with the library's own functions. (xpand's namespace would call these functions again.)
+`combine` makes complex numbers of two real arrays; the default uses only the standard's operations. `native` is the
+library's own result, if the caller has already computed it.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ Combine: TypeAlias = Callable[[Array, Array], Array] | None
 
 
 def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
-    """Return the complex numbers `-0 + b j`: the neutral element of addition as real part, for every `b`.
+    """Return the complex numbers `-0 + b j`. Adding the real part -0 changes no number.
 
-    A product with `1j` alone makes NaN of infinities and loses signs of zeros, so those are picked from constants.
+    A product with `1j` turns infinities into NaN and loses signs of zeros, so these are replaced by constants.
     """
     lower = xp.astype(xp.where(xp.isfinite(b), -xp.abs(b), xp.zeros_like(b)), like.dtype) * 1j
     for found, value in (
@@ -36,7 +36,7 @@ def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
 
 
 def combine_parts(a: Array, b: Array, like: Array, xp: Namespace) -> Array:
-    """Return `a + b j` with signed zeros, infinities and NaNs kept apart, in the data type of `like`."""
+    """Return `a + b j` in the data type of `like`, where each part keeps its signed zeros, infinities and NaNs."""
     return xp.conj(xp.astype(a, like.dtype)) + _imaginary(b, like, xp)
 
 
@@ -56,10 +56,10 @@ def _corrected(
     combine: Combine,
     ordinary: Callable[[Array, Array, Namespace], Array] = _finite,
 ) -> Array:
-    """Return `native` where the argument is ordinary, `special` of the real and imaginary parts elsewhere."""
+    """Return `native` for ordinary arguments, and `special` of the real and imaginary parts for others."""
     a, b = xp.real(x), xp.imag(x)
     keep = ordinary(a, b, xp)
-    # Zeros replace ordinary arguments, so that the gradient of the branch not taken cannot become NaN.
+    # Zeros replace ordinary arguments, so that the gradient of the unused branch cannot be NaN.
     re, im = special(xp.where(keep, xp.zeros_like(a), a), xp.where(keep, xp.zeros_like(b), b), xp)
     return xp.where(keep, native, combine(re, im) if combine else combine_parts(re, im, x, xp))
 
@@ -73,7 +73,7 @@ def _infinite(a: Array, b: Array, xp: Namespace) -> Array:
 
 
 def _angle(a: Array, b: Array, xp: Namespace) -> Array:
-    """Return `atan2(b, a)` for infinite, NaN or zero parts. Choosing constants is cheaper than calling `atan2`."""
+    """Return `atan2(b, a)` for infinite, NaN or zero parts. Selecting constants is faster than `atan2`."""
     slanted = xp.where(a > 0, _constant(pi / 4, a, xp), _constant(3 * pi / 4, a, xp))
     steep = xp.where(xp.isinf(a), slanted, _constant(pi / 2, a, xp))
     flat = xp.where(xp.signbit(a), _constant(pi, a, xp), _constant(0.0, a, xp))
@@ -82,13 +82,13 @@ def _angle(a: Array, b: Array, xp: Namespace) -> Array:
 
 
 def _turn(parts: Parts) -> Parts:
-    """Return the parts of `-1j * z`: the standard defines circular functions by hyperbolic ones this way."""
+    """Return the parts of `-1j * z`, with which the standard defines circular functions by hyperbolic ones."""
     re, im = parts
     return im, -re
 
 
 def _cis(b: Array, xp: Namespace) -> Parts:
-    # Ordinary values are included: a compiler shares them with the native function.
+    # Also computed for ordinary values: there, a compiler shares the result with the native function.
     return xp.cos(b), xp.sin(b)
 
 
@@ -238,33 +238,33 @@ def atanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None
 
 
 def sin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.sin` with the special cases of `-1j * sinh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.sin` with the special cases of `-1j * sinh(x * 1j)`, which the standard requires."""
     turned = partial(_sinh, cis=_cis(xp.real(x), xp))
     special = lambda a, b, xp: _turn(turned(-b, a, xp))
     return _corrected(x, xp.sin(x) if native is None else native, special, xp, combine)
 
 
 def cos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.cos` with the special cases of `cosh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.cos` with the special cases of `cosh(x * 1j)`, which the standard requires."""
     turned = partial(_cosh, cis=_cis(xp.real(x), xp))
     special = lambda a, b, xp: turned(-b, a, xp)
     return _corrected(x, xp.cos(x) if native is None else native, special, xp, combine)
 
 
 def tan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.tan` with the special cases of `-1j * tanh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.tan` with the special cases of `-1j * tanh(x * 1j)`, which the standard requires."""
     return _corrected(x, xp.tan(x) if native is None else native, lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
 
 
 def asin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.asin` with the special cases of `-1j * asinh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.asin` with the special cases of `-1j * asinh(x * 1j)`, which the standard requires."""
     return _corrected(
         x, xp.asin(x) if native is None else native, lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine
     )
 
 
 def atan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.atan` with the special cases of `-1j * atanh(x * 1j)`, as the standard asks for complex arguments."""
+    """Return `xp.atan` with the special cases of `-1j * atanh(x * 1j)`, which the standard requires."""
     return _corrected(
         x, xp.atan(x) if native is None else native, lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine
     )

@@ -1,4 +1,4 @@
-"""Default data types of creation functions, by the precision that is set."""
+"""Default data types of creation functions, from the current precision."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,8 +8,8 @@ from ..typing import Device, DType, Namespace
 
 _REAL: Final[tuple[str, ...]] = ()
 
-# For each function: how many positional arguments NumPy and JAX take before the data type, and the names of the leading
-# arguments whose values affect the data type.
+# For each function: the number of positional arguments before the data type in NumPy and JAX, and the names of the
+# leading arguments whose values affect the data type.
 _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "arange": (3, ("start", "stop", "step")),
     "asarray": (1, ("a",)),
@@ -25,7 +25,7 @@ _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 
 
 def refuse_sparse(obj: Any) -> None:
-    """Raise for sparse matrices, which libraries take for objects or refuse without advice.
+    """Raise for sparse matrices. Libraries convert them to arrays of objects, or raise an error without advice.
 
     Raises:
         TypeError: `obj` is sparse.
@@ -39,7 +39,7 @@ def refuse_sparse(obj: Any) -> None:
 
 
 def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a call; without a data type, the one of the precision is added."""
+    """Return the keyword arguments of a call, with the data type of the precision if the call has none."""
     position, names = _CALLS[name]
     if len(args) > position or kwargs.get("dtype") is not None:
         return kwargs
@@ -58,13 +58,13 @@ _SEQUENCES: Final = frozenset({list, tuple})
 
 
 def dtype_of(xp: Namespace, *values: Any, device: Device | None = None, is_floating: bool = False) -> DType | None:
-    """Return the data type that the precision gives Python numbers, alone or in (nested) sequences.
+    """Return the data type of the precision for Python numbers, alone or in (nested) sequences.
 
-    Return None if no precision is set, or if there are only booleans, or arrays, which have data types. Values of None
-    are ignored. With `is_floating` integers count as real numbers.
+    Return None if no precision is set, if all numbers are booleans, or if there are arrays, which have data types.
+    Values of None are ignored. With `is_floating`, integers count as real numbers.
 
     Raises:
-        OverflowError: An integer does not fit.
+        OverflowError: An integer does not fit into the data type.
     """
     setting = current()
     types: set[type] = set()
@@ -74,7 +74,7 @@ def dtype_of(xp: Namespace, *values: Any, device: Device | None = None, is_float
         return None
     if complex in types:
         return dtype_for(xp, "complex floating", device)
-    # The standard leaves empty sequences open; libraries agree on real numbers.
+    # The standard does not define the data type of empty sequences. In all libraries it is real.
     if float in types or not types or (is_floating and int in types):
         return dtype_for(xp, "real floating", device)
     if int not in types:

@@ -1,13 +1,13 @@
-"""Division of real floating-point numbers with the standard's special values, from functions that have them."""
+"""Remainders of real floating-point numbers with the standard's special cases."""
 
 from ..typing import Array, Namespace
 
 
 def remainder(x1: Array, x2: Array, xp: Namespace) -> Array:
-    """Return the remainder of floor division, exact, with the sign of the divisor, by `xp.fmod`.
+    """Return the exact remainder of floor division, with the sign of the divisor, by `xp.fmod`.
 
-    Clauses: "If x1_i is a positive finite number and x2_i is -infinity, the result is x2_i", its counterparts, and
-    those on zeros, which get the sign of the divisor.
+    The special cases are "If x1_i is a positive finite number and x2_i is -infinity, the result is x2_i", the similar
+    ones, and those for zeros, which get the sign of the divisor.
     """
     result = xp.fmod(x1, x2)
     opposite = xp.signbit(result) != xp.signbit(x2)

@@ -1,4 +1,4 @@
-"""Limits of data types, and bounds of `clip` in them, for libraries whose data types are NumPy's."""
+"""Limits of data types, and conversion of the bounds of `clip`, for libraries with NumPy's data types."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from ..typing import DType, Namespace
 
 
 class FloatInfo:
-    """The limits of a floating-point data type: NumPy's `finfo`, the standard's attributes as Python numbers.
+    """The limits of a floating-point data type: NumPy's `finfo`, with the standard's attributes as Python numbers.
 
-    `finfo` of the standard has `eps`, `max`, `min` and `smallest_normal` of type float, so that using one in an
-    expression does not promote an array of lower precision. Everything else that NumPy's offers is passed on.
+    In the standard, `eps`, `max`, `min` and `smallest_normal` are Python floats. Used in an expression, they do not
+    promote an array of lower precision. All other attributes are NumPy's.
     """
 
     __slots__ = ("_native", "bits", "dtype", "eps", "max", "min", "smallest_normal")
 
     def __init__(self, native: Any) -> None:
-        # A Python float can't hold the limits of long doubles: those stay NumPy scalars.
+        # The limits of long doubles remain NumPy scalars, because Python floats cannot hold them.
         number = float if native.bits <= 64 else lambda value: value
         self._native = native
         self.bits = int(native.bits)
@@ -48,10 +48,10 @@ _INTEGERS = "bhilqpBHILQP"
 
 
 def representable(bound: Any, dtype: DType, xp: Namespace) -> Any:
-    """Return `bound` in `dtype`; where it is beyond the range of an integer `dtype`, the nearest end of the range.
+    """Convert `bound` to `dtype`. Bounds out of the range of an integer `dtype` become the nearest end of the range.
 
-    Converting first keeps the library's own `clip` from promoting the result, which has the data type of the array
-    that is clipped: "The returned array must have the same data type as x". `xp` is the library's own namespace.
+    This prevents the library's `clip` from promoting the result: "The returned array must have the same data type as
+    x". `xp` is the library's own namespace.
     """
     if bound is None or dtype.char not in _INTEGERS:
         return bound if bound is None else xp.asarray(bound, dtype=dtype)

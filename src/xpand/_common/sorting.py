@@ -1,7 +1,6 @@
-"""Sorting in descending order with a library's stable ascending sort.
+"""Sorting in descending order with a library's stable ascending sort, and the functions for unique values.
 
-Sorting the reversed array and reversing the result keeps equal elements in their order, as the standard asks of
-`stable`, which reversing the sorted array alone would not.
+To keep the order of equal elements, as `stable` requires, reverse the array before the sort, and again after it.
 """
 
 from collections.abc import Callable
@@ -17,18 +16,18 @@ def _reverse(x: Array, axis: int, xp: Namespace) -> Array:
 
 
 def sort_descending(x: Array, axis: int, xp: Namespace, sort: Callable[[Array], Array]) -> Array:
-    """Return `x` in descending order along an axis; `sort` sorts along it in ascending order."""
+    """Return `x` in descending order along an axis; `sort` sorts along this axis in ascending order."""
     return _reverse(sort(_reverse(x, axis, xp)), axis, xp)
 
 
 def argsort_descending(x: Array, axis: int, xp: Namespace, argsort: Callable[[Array], Array]) -> Array:
-    """Return the indices that sort `x` in descending order along an axis; `argsort` gives those for ascending order."""
+    """Return the indices that sort `x` in descending order along an axis; `argsort` is for ascending order."""
     order = argsort(_reverse(x, axis, xp))
     return _reverse(xp.subtract(x.shape[axis] - 1, order, out=order), axis, xp)
 
 
 class UniqueAllResult(NamedTuple):
-    """The unique values, the index of the first of each, the indices that rebuild the input, the counts."""
+    """The unique values, their first indices, the indices that rebuild the input, and the counts."""
 
     values: Array
     indices: Array
@@ -37,7 +36,7 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """The unique values and how often each occurs."""
+    """The unique values and their counts."""
 
     values: Array
     counts: Array
@@ -53,23 +52,23 @@ class UniqueInverseResult(NamedTuple):
 def unique_functions(unique: Callable[..., Any]) -> tuple[Callable[[Array], Any], ...]:
     """Make `unique_all`, `unique_counts`, `unique_inverse` and `unique_values` from a library's `unique`.
 
-    Each NaN is a value of its own: "each nan value should be counted as a distinct value", as in all four functions.
+    In all four functions, "each nan value should be counted as a distinct value".
     """
 
     def unique_all(x: Array, /) -> UniqueAllResult:
-        """Return the unique values in ascending order, their first indices, inverse indices, counts."""
+        """Return the unique values in ascending order, their first indices, the inverse indices, and the counts."""
         return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
     def unique_counts(x: Array, /) -> UniqueCountsResult:
-        """Return the unique values in ascending order and how often each occurs."""
+        """Return the unique values in ascending order, and their counts."""
         return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
     def unique_inverse(x: Array, /) -> UniqueInverseResult:
-        """Return the unique values in ascending order, and the indices that rebuild `x` from them."""
+        """Return the unique values in ascending order, and the indices that rebuild `x`."""
         return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
     def unique_values(x: Array, /) -> Array:
-        """Return the unique values, in ascending order."""
+        """Return the unique values in ascending order."""
         return unique(x, equal_nan=False)
 
     return unique_all, unique_counts, unique_inverse, unique_values

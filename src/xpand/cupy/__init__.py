@@ -1,6 +1,6 @@
-"""The array API namespace of CuPy: everything of `array_api_compat.cupy`, with its gaps closed.
+"""The array API standard for CuPy: `array_api_compat.cupy` with corrections.
 
-Written for CuPy 14, which follows NumPy 2's promotion.
+It is written for CuPy 14, which promotes like NumPy 2.
 """
 
 from importlib import import_module
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+# Imported by name: after the star import, `from . import` would find array-api-compat's `fft` and `linalg`.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"

@@ -1,6 +1,6 @@
-"""Creation functions, on the device that is asked for or that of the argument, of the current precision.
+"""Creation functions, on the given device or that of the argument, with the data types of the current precision.
 
-CuPy creates on the current device. array-api-compat accepts `device` and ignores it, except in `asarray`.
+CuPy creates arrays on the current device. array-api-compat ignores `device`, except in `asarray`.
 """
 
 import sys
@@ -24,12 +24,12 @@ _SCALARS = (float, complex, np.inexact)
 
 
 def on(device: Device | None) -> AbstractContextManager[Any]:
-    """Return the context in which arrays are created on `device`; the current device for `None`."""
+    """Return a context in which arrays are created on `device`, or on the current device for None."""
     return nullcontext() if device is None else cast(AbstractContextManager[Any], cp.cuda.Device(device))
 
 
 def real(dtype: DType | None) -> DType:
-    """Return the data type that is named, else that of the precision, else float64."""
+    """Return `dtype`; for None, the real data type of the precision, else float64."""
     if dtype is None and PRECISION.active:
         dtype = dtype_for(_XP, "real floating")
     return float if dtype is None else dtype
@@ -38,7 +38,7 @@ def real(dtype: DType | None) -> DType:
 def asarray(
     obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
-    """Return an array of the values of `obj`; the other keywords are those of `cupy.array`."""
+    """Return `obj` as an array; the other keywords are the same as for `cupy.array`."""
     if isinstance(obj, cp.ndarray):
         with on(obj.device if device is None else device):
             return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
@@ -48,14 +48,14 @@ def asarray(
         if isinstance(obj, np.ndarray) and obj.ndim == 0:
             obj = obj[()]
         if isinstance(obj, _SCALARS) and obj == 0 and copy is not False and not kwargs:
-            # CuPy clears the memory for a zero without dimensions, which turns -0 into +0; with a dimension it copies.
+            # For a zero without dimensions, CuPy clears the memory, which turns -0 into +0. With a dimension it copies.
             return cp.array(np.asarray(obj, dtype=dtype).reshape(1)).reshape(())
         return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
-    """Return an array with the data of another library's array. Host memory is copied unless `copy` is false."""
-    on_host = x.__dlpack_device__()[0] == 1  # kDLCPU, which `cupy.from_dlpack` refuses
+    """Return an array with the data of another library's array. Host memory is copied unless `copy` is False."""
+    on_host = x.__dlpack_device__()[0] == 1  # kDLCPU, which `cupy.from_dlpack` does not accept
     if on_host and copy is False:
         raise ValueError("from_dlpack: x is in the memory of the host; with copy=False it can't become a CuPy array")
     source = cp.asarray(np.from_dlpack(x)) if on_host else cp.from_dlpack(x)
@@ -68,7 +68,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
 
 def _takes_device(function: Callable[..., Array]) -> Callable[[F], F]:
-    """Decorate a function as `wraps` does; its signature has a device too."""
+    """Decorate a function like `wraps`, with a parameter `device` in its signature."""
     device = Parameter("device", Parameter.KEYWORD_ONLY, default=None)
     parameters = sorted([*signature(function).parameters.values(), device], key=lambda each: each.kind)
 
@@ -80,7 +80,7 @@ def _takes_device(function: Callable[..., Array]) -> Callable[[F], F]:
 
 
 def _creating(name: str) -> Callable[..., Array]:
-    """Let a function whose arrays have a default data type heed the precision, and create on the device."""
+    """Add the default data type of the precision, and the option `device`, to a creation function."""
     function: Callable[..., Array] = getattr(cp, name)
 
     @_takes_device(function)
@@ -94,7 +94,7 @@ def _creating(name: str) -> Callable[..., Array]:
 
 
 def _like(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Let a function create on the device: "if device is None, the output array device must be inferred from x"."""
+    """Add the option `device` to a function: "if device is None, the output array device must be inferred from x"."""
 
     @_takes_device(function)
     def create(x: Array, /, *args: Any, device: Device | None = None, **kwargs: Any) -> Array:

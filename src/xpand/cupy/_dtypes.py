@@ -1,4 +1,4 @@
-"""The limits of data types, which are NumPy's, and the capabilities of the namespace."""
+"""Limits of data types, which are NumPy's, and the capabilities of the namespace."""
 
 import sys
 from functools import lru_cache
@@ -22,7 +22,7 @@ def _float_info(dtype: DType) -> FloatInfo:
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """Return the limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
+    """Return the limits of a floating-point or complex data type, or of an array's, as Python floats."""
     return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
 
 
@@ -32,12 +32,12 @@ def iinfo(type: DType | Array, /) -> Any:
 
 
 class __array_namespace_info__(_Info):  # type: ignore[misc]
-    """The inspection functions of the standard: array-api-compat's, but for the defaults."""
+    """The inspection functions of the standard: array-api-compat's, with other defaults."""
 
     def default_device(self) -> Device:
-        """Return the current device, on which arrays are created that ask for no other; not always the first."""
+        """Return the current device, on which new arrays are created by default. It is not always the first device."""
         return cp.cuda.Device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """Return the default data type of each kind, of the precision that is set where one is."""
+        """Return the default data type of each kind, which depends on the current precision."""
         return defaults_set(_XP, super().default_dtypes(device=device))

@@ -1,6 +1,6 @@
-"""Elementwise functions whose special values CuPy gets wrong, and `clip`, whose data type it promotes.
+"""Elementwise functions with wrong special values in CuPy, and `clip`, whose result CuPy promotes.
 
-Nothing here waits for the device: what a function has to look at is decided by data types, never by values.
+These functions never wait for the device: they select by data type, not by values.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from .._common.division import remainder as _remainder
 from .._common.limits import representable
 from ..typing import Array, Namespace, Scalar
 
-# Python scalars are weak: a result keeps the data type of the array.
+# Types of bounds that do not promote a floating-point array.
 _WEAK = frozenset((float, int, type(None)))
 
 
@@ -24,7 +24,7 @@ def _combine(re: Array, im: Array) -> Array:
     return result
 
 
-# CuPy's own functions under the names of the standard, for formulas that are written against it.
+# CuPy's own functions under the standard's names, for the formulas in `_common`.
 _SAME = "abs copysign cos cosh exp full_like imag isfinite isinf isnan log log1p real signbit sin sinh sqrt tanh where"
 _NATIVE = cast(
     Namespace,
@@ -38,7 +38,7 @@ _NATIVE = cast(
 
 
 def _corrected(native: Any, correct: Callable[..., Array]) -> Callable[..., Array]:
-    """Give a function of CuPy the standard's special cases for complex zeros, infinities and NaNs."""
+    """Add the standard's special cases for complex zeros, infinities and NaNs to a function of CuPy."""
 
     def function(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
         if not isinstance(x, cp.ndarray) or x.dtype.kind != "c":
@@ -60,8 +60,8 @@ tanh = _corrected(cp.tanh, _complex.tanh)
 def remainder(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     """Return the remainder of floor division, with the sign of the divisor.
 
-    CuPy subtracts the rounded quotient times the divisor from floating-point numbers, which is inexact, and NaN for an
-    infinite divisor: "If x1_i is a positive finite number and x2_i is +infinity, the result is x1_i".
+    CuPy's result is inexact for floating-point numbers, because it uses the rounded quotient. For an infinite divisor
+    it is NaN, but the standard has "If x1_i is a positive finite number and x2_i is +infinity, the result is x1_i".
     """
     dtype = cp.result_type(x1, x2)
     if dtype.kind != "f":
@@ -75,17 +75,17 @@ def clip(
 ) -> Array:
     """Limit the values of `x` to the interval from `min` to `max`; the result has the data type of `x`.
 
-    Bounds beyond the range of an integer data type mean its smallest or largest value. `out` must have the data type
+    Bounds out of the range of an integer data type become its smallest or largest value. `out` must have the data type
     of `x`.
     """
     dtype = x.dtype
     if out is not None and out.dtype != dtype:
-        raise ValueError(f"clip: out has data type {out.dtype}, it must have that of x, {dtype}")
+        raise ValueError(f"clip: out must have the data type of x, {dtype}, got {out.dtype}")
     if dtype.kind != "f" or type(min) not in _WEAK:
         min = representable(min, dtype, cp)
     if dtype.kind != "f" or type(max) not in _WEAK:
         max = representable(max, dtype, cp)
-    # These two pass on the NaNs of the bounds, which CuPy's clip does not.
+    # Unlike CuPy's `clip`, these two functions return NaN for a bound of NaN.
     result = x if min is None else cp.maximum(x, min)
     result = result if max is None else cp.minimum(result, max)
     return cp.positive(result, out=out) if out is not None or result is x else result

@@ -9,14 +9,14 @@ from ..typing import LibraryArray as Array, Scalar
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """Return a sorted copy of `x`, along one axis. CuPy's sort is stable in any case."""
+    """Return a copy of `x`, sorted along one axis. CuPy's sort is always stable."""
     if descending:
         return sort_descending(x, axis, cp, lambda x: cp.sort(x, axis, **kwargs))
     return cp.sort(x, axis, **kwargs)
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """Return the indices that sort `x` along one axis. CuPy's sort is stable in any case."""
+    """Return the indices that sort `x` along one axis. CuPy's sort is always stable."""
     if descending:
         return argsort_descending(x, axis, cp, lambda x: cp.argsort(x, axis, **kwargs))
     return cp.argsort(x, axis, **kwargs)
@@ -26,7 +26,7 @@ unique_all, unique_counts, unique_inverse, unique_values = unique_functions(cp.u
 
 
 def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False, **kwargs: Any) -> Array:
-    """Return whether each element of `x1` is in `x2`. One of them may be a Python scalar, of the other's data type."""
+    """Return whether each element of `x1` is in `x2`. One may be a Python scalar, which gets the other's data type."""
     dtype = cp.result_type(x1, x2)
     x1 = x1 if isinstance(x1, cp.ndarray) else cp.asarray(x1, dtype=dtype)
     x2 = x2 if isinstance(x2, cp.ndarray) else cp.asarray(x2, dtype=dtype)
@@ -34,9 +34,9 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False, **k
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Return each element, or each part along `axis`, repeated; an array gives each its own number of times.
+    """Repeat each element, or each slice along `axis`; an array `repeats` has a number for each.
 
-    CuPy takes no array for `repeats`. The shape of the result depends on its values, so this waits for the device.
+    CuPy does not accept an array. The shape of the result depends on its values, so this waits for the device.
     """
     if not isinstance(repeats, cp.ndarray):
         return cp.repeat(x, repeats, axis)

@@ -1,4 +1,4 @@
-"""CuPy's own switch, which follows the precision of matrix products that is set. It is that of the process."""
+"""CuPy's own switch for matrix products, which follows xpand's setting. It applies to the whole process."""
 
 from typing import Any
 

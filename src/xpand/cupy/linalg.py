@@ -1,4 +1,4 @@
-"""Linear algebra: `solve` over stacks that broadcast, eigenvalues as the standard returns them."""
+"""Linear algebra: `solve` with broadcasting, and `eig` with a named result."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def solve(x1: Array, x2: Array, /) -> Array:
-    """Return the solution of `x1 @ result = x2`. `x2` is a vector if it has one dimension, else a stack of matrices.
+    """Solve `x1 @ result = x2`. `x2` is a vector if it has one dimension, else a stack of matrices.
 
-    "x2 must be broadcast compatible" with the stack of `x1`; CuPy takes stacks of equal shape alone.
+    "x2 must be broadcast compatible" with the stack of `x1`. CuPy only accepts stacks of equal shape.
     """
     if x1.ndim == 2 and x2.ndim <= 2:
         return cp.linalg.solve(x1, x2)
@@ -33,7 +33,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 
 def eig(x: Array, /) -> EigResult:
-    """Return the eigenvalues and eigenvectors, complex even if all are real."""
+    """Return the eigenvalues and eigenvectors, which are always complex."""
     return EigResult(*cp.linalg.eig(x))
 
 

@@ -1,8 +1,4 @@
-"""JAX as the array API standard has it: `jax.numpy`, its gaps closed, with `linalg` and `fft`.
-
-Every public name of `jax.numpy` is here. Functions that differ are defined in the modules of this package; each
-function says which clause of the standard asks for it.
-"""
+"""The array API standard for JAX: all public names of `jax.numpy`, with corrections."""
 
 from importlib import import_module
 
@@ -17,7 +13,7 @@ from ._elementwise import *
 from ._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
 from ._reductions import *
 
-# Bound by name: the star import has bound them to JAX's own, which `from . import` would find.
+# Imported by name: after the star import, `from . import` would find JAX's `fft` and `linalg`.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"

@@ -1,4 +1,4 @@
-"""Creation functions, of the data types that the precision says where one is set, and at once on their device."""
+"""Creation functions, with the default data types of the current precision, directly on their device."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _DTYPE_AND_DEVICE: Final = frozenset({"dtype", "device"})
 
 
 def creating(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Let a function whose arrays have a default data type heed the precision."""
+    """Add the default data type of the precision to a creation function."""
 
     @wraps(function)
     def create(*args: Any, **kwargs: Any) -> Array:
@@ -32,7 +32,7 @@ def creating(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
         setting = current()
         if setting is None or not setting.is_wide or jax.config.jax_enable_x64:
             return function(*args, **kwargs)
-        # The block was entered by another thread, or another task has turned the switch of this one back.
+        # Another thread entered the block, or another task of this thread has reset the switch.
         with jax.enable_x64(True):
             return function(*args, **kwargs)
 
@@ -40,7 +40,7 @@ def creating(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def on_its_device(function: Callable[..., Array], *, is_like: bool = False) -> Callable[..., Array]:
-    """Let a function make its arrays on their device. JAX makes constants on the default one, and moves them."""
+    """Make a function create its arrays on their device. JAX creates constants on the default device and moves them."""
 
     @wraps(function)
     def create(*args: Any, **kwargs: Any) -> Array:
@@ -58,10 +58,13 @@ def on_its_device(function: Callable[..., Array], *, is_like: bool = False) -> C
 
 
 def _bound_to(x: Array) -> Any:
-    """Return the device to which an array is bound, and what is made like it; None where it is none, or several."""
+    """Return the device that an array, and arrays made like it, are committed to, or None if there is none.
+
+    For an array on several devices, return its sharding.
+    """
     if isinstance(x, jax.core.Tracer) or not x.committed or x.weak_type:
         return None
-    return x.device  # for several devices it is a sharding
+    return x.device
 
 
 def _default() -> Any:
@@ -72,7 +75,7 @@ def _default() -> Any:
 arange = creating("arange", jnp.arange)
 
 
-# The data types that a Python number is converted to by NumPy, by the number's type.
+# For each type of Python numbers: the data types to which NumPy converts them.
 _FLOATS: Final = frozenset(map(np.dtype, ("float32", "float64")))
 _CONVERTED: Final = {float: _FLOATS, int: _FLOATS | frozenset(map(np.dtype, ("int32", "int64", "uint8", "uint32")))}
 
@@ -84,7 +87,7 @@ def _to_device(device: jax.Device | None) -> Callable[[np.ndarray], Array]:
 
 @wraps(jnp.asarray)
 def _asarray(*args: Any, **kwargs: Any) -> Array:
-    # A compiled function takes a number in a tenth of the time.
+    # For a number, a compiled function takes a tenth of the time.
     if len(args) == 1 and kwargs.keys() == _DTYPE_AND_DEVICE and kwargs["dtype"] in _CONVERTED.get(type(args[0]), ()):
         device, dtype = kwargs["device"], kwargs["dtype"]
         if (device is None or isinstance(device, jax.Device)) and (dtype.itemsize < 8 or jax.config.jax_enable_x64):

@@ -1,4 +1,4 @@
-"""Limits of data types with the attributes that the standard asks for, and the capabilities of the namespace."""
+"""Limits of data types with the standard's attributes, and the capabilities of the namespace."""
 
 import sys
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _XP: Any = sys.modules[__package__]
 
 @dataclass(frozen=True)
 class FloatInfo:
-    """Limits of a floating-point type as Python floats; other attributes are those of JAX's own `finfo`."""
+    """Limits of a floating-point type as Python floats. Other attributes are those of JAX's `finfo`."""
 
     bits: int
     eps: float
@@ -27,7 +27,7 @@ class FloatInfo:
     dtype: DType
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only for what the dataclass lacks; a copy in the making has no `dtype` yet.
+        # Only called for attributes that the dataclass lacks. While an object is copied, it has no `dtype` yet.
         if name.startswith("_") or name == "dtype":
             raise AttributeError(name)
         return getattr(jnp.finfo(self.dtype), name)
@@ -44,7 +44,7 @@ class IntInfo:
 
     @property
     def kind(self) -> str:
-        """`"i"` or `"u"`, which JAX's `iinfo` has too."""
+        """`"i"` or `"u"`, as in JAX's `iinfo`."""
         return str(self.dtype.kind)
 
 
@@ -62,9 +62,9 @@ def _int_info(dtype: DType) -> IntInfo:
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """Return the limits of a floating-point type, or of an array's. A complex type has those of its parts.
+    """Return the limits of a floating-point type, or of an array's. A complex type has the limits of its parts.
 
-    The standard wants Python floats and accepts arrays; JAX gives NumPy scalars.
+    The limits are Python floats, as the standard requires; JAX's are NumPy scalars.
     """
     return _float_info(getattr(type, "dtype", type))
 
@@ -88,25 +88,22 @@ class NamespaceInfo:
         return dict(self._native.capabilities())
 
     def default_device(self) -> Device:
-        """None: JAX leaves the choice open until an array meets one that is committed to a device."""
+        """Return None: an array of JAX has no fixed device until it is combined with an array that has one."""
         return self._native.default_device()
 
     def devices(self) -> tuple[Device, ...]:
-        """Every device of every backend, as `x.device` returns them and `device=` takes them.
-
-        The standard asks for a tuple; JAX returns a list that starts with None.
-        """
+        """Return the devices of all backends as a tuple, as the standard requires. JAX's list starts with None."""
         return tuple(device for device in self._native.devices() if device is not None)
 
     def default_dtypes(self, *, device: Device = None) -> dict[str, DType]:
-        """Return the data type of each kind that a creation function gives when none is named.
+        """Return the default data type of each kind.
 
-        It is that of the precision that is set, else depends on `jax_enable_x64`.
+        They depend on the current precision, or without one on `jax_enable_x64`.
         """
         return defaults_set(_XP, dict(self._native.default_dtypes(device=device)), device)
 
     def dtypes(self, *, device: Device = None, kind: Kinds = None) -> dict[str, DType]:
-        """Return the standard's data types by name, all or those of some kinds. They depend on `jax_enable_x64`."""
+        """Return the standard's data types by name: all, or those of some kinds. They depend on `jax_enable_x64`."""
         return dict(self._native.dtypes(device=device, kind=kind))
 
 

@@ -1,8 +1,8 @@
-"""Elementwise functions: complex ones, division with a floor, and `nextafter`, which has no derivative in JAX.
+"""Elementwise functions: complex functions, floor division, and `nextafter`, which has no derivative in JAX.
 
-JAX ignores the sign of a zero part, so that the lower lip of a branch cut gets the value of the upper one:
-`sqrt(-1 - 0j)` is `1j`. The standard asks for `f(conj(x)) == conj(f(x))`, of odd functions for `f(-x) == -f(x)` too. So
-negative zeros are reflected, in the argument and in the result; derivatives then are right on either side.
+JAX ignores the sign of a zero part, so the lower side of a branch cut gets the value of the upper side: `sqrt(-1 - 0j)`
+is `1j`. The standard requires `f(conj(x)) == conj(f(x))`, and for odd functions `f(-x) == -f(x)`. So arguments with
+negative zeros are reflected, and the results are reflected back. This also corrects derivatives on both sides.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ Parity: TypeAlias = Literal["odd", "even", None]
 
 
 def _reflection(part: Array) -> Array:
-    """Return -1 for a negative zero, 1 for everything else."""
+    """Return -1 for a negative zero, otherwise 1."""
     return jnp.where((part == 0) & jnp.signbit(part), -jnp.ones_like(part), jnp.ones_like(part))
 
 
@@ -69,7 +69,7 @@ def _reflected(upper: Callable[[Array], Array], x: Array, parity: Parity) -> Arr
 
 
 def _hyperbolic(a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the products of `cosh(a)` and `sinh(a)` with `cos(b)` and `sin(b)`, also if only the first overflows."""
+    """Return the products of `cosh(a)` and `sinh(a)` with `cos(b)` and `sin(b)`, also if only `cosh(a)` overflows."""
     size, slope, half = jnp.cosh(a), jnp.sinh(a), jnp.exp(jnp.abs(a) / 2)
     over, signed = jnp.isinf(size), jnp.copysign(half, a) / 2
     c, s = jnp.cos(b), jnp.sin(b)
@@ -104,14 +104,14 @@ def _slope_of_acosh(x: Array) -> Array:
 
 
 def _sloped(native: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Give `native` a custom derivative: JAX takes one root of the product, which is on another branch for some."""
+    """Give `native` a custom derivative. JAX takes the root of a product, which may be on another branch."""
     function = jax.custom_jvp(native)
     function.defjvps(lambda tangent, result, x: tangent * slope(x))
     return function
 
 
-# In place of JAX's own: its `sinh` and `cosh` subtract exponentials, which near zero leaves half of the digits, and its
-# `atan` has a negative zero as imaginary part on the whole real axis.
+# These replace JAX's functions: its `sinh` and `cosh` subtract exponentials, which loses half of the digits near zero.
+# Its `atan` returns a negative zero as imaginary part on the whole real axis. Others have wrong derivatives.
 _BETTER: dict[str, Callable[[Array], Array]] = {
     "sinh": _sinh,
     "cosh": _cosh,
@@ -123,9 +123,9 @@ _BETTER: dict[str, Callable[[Array], Array]] = {
 
 
 def corrected(name: str, parity: Parity = None) -> Callable[[Array], Array]:
-    """JAX's function of that name, with the standard's special cases where the argument is complex.
+    """Make JAX's function of a name, with the standard's special cases for complex arguments.
 
-    It is compiled as a whole and chooses by data type while it is traced: an eager call costs as much as JAX's own.
+    It is compiled, and selects by data type while it is traced. So an eager call takes as long as JAX's own.
     """
     native, correct = getattr(jnp, name), getattr(special_cases, name)
     ordinary = _BETTER.get(name, native)
@@ -144,7 +144,7 @@ _root = corrected("sqrt")
 
 
 def _sign(x: Array, /) -> Array:
-    # JAX returns the zeros as they are, signs included, where the standard has 0; NaNs and infinities are right.
+    # JAX returns signed zeros, but the standard requires 0. NaNs and infinities are correct.
     out = jnp.sign(x)
     return jnp.where(out == 0, jnp.zeros_like(out), out) if jnp.issubdtype(out.dtype, jnp.inexact) else out
 
@@ -181,38 +181,38 @@ def nextafter(x1: Array, x2: Array, /) -> Array:
     return _nextafter(x1, x2)
 
 
-# Patterns of as many bits as the type has, and how many low bits of its significand to clear for a half that multiplies
-# exactly with another.
+# For each data type: the integer type of its size, and the number of low bits to clear, which leaves half of the
+# significand. The product of two halves is exact.
 _HALVES = {"float64": (jnp.uint64, 27), "float32": (jnp.uint32, 12)}
 
 
 def _upper_half(x: Array) -> Array:
-    """Return the leading half of the significand, by clearing bits: compilers may contract products with sums."""
+    """Return numbers with half of the significand. Clearing bits is safe; compilers may fuse products with sums."""
     pattern, low = _HALVES[x.dtype.name]
     bits = lax.bitcast_convert_type(x, pattern)
     return lax.bitcast_convert_type((bits >> low) << low, x.dtype)
 
 
 def _floor(x: Array, y: Array) -> Array:
-    """Return the floor of the exact quotient: that of the rounded one, which at an integer may be one off, corrected.
+    """Return the floor of the exact quotient. The floor of the rounded quotient may be off by one, and is corrected.
 
-    The products of the halves are exact, hence so is the remainder. That takes a hundredth of the time of `fmod`, which
-    JAX computes; it follows CPython otherwise.
+    The sign of the remainder decides. It is exact, because products of halves are exact. This takes a hundredth of the
+    time of `fmod`, which JAX's function uses. The rest follows CPython.
     """
     info = jnp.finfo(x.dtype)
     quotient = jnp.floor(x / y)
-    # Both by the same power of two, so that no product of halves underflows.
+    # Scale both by the same power of two, so that no product of halves underflows.
     scale = jnp.where(jnp.abs(y) < float(info.tiny) * 4.0**info.nmant, 4.0**info.nmant, 1.0)
     x_scaled, y_scaled = x * scale, y * scale
     q_upper, y_upper = _upper_half(quotient), _upper_half(y_scaled)
     q_lower, y_lower = quotient - q_upper, y_scaled - y_upper
     rest = ((x_scaled - q_upper * y_upper) - q_upper * y_lower - q_lower * y_upper) - q_lower * y_lower
     correction = jnp.where((rest != 0) & (jnp.signbit(rest) != jnp.signbit(y)), -1.0, 0.0)
-    # The quotient is one too small if the compiler multiplies by the reciprocal of a constant. It is right for |x| <
-    # |y|, where the remainder may be rounded to y.
+    # The quotient may be too small by one if the compiler multiplies by the reciprocal of a constant. It is correct if
+    # |x| < |y|; there, the remainder may be rounded to y.
     short = (jnp.abs(rest) >= jnp.abs(y_scaled)) & (jnp.abs(x_scaled) >= jnp.abs(y_scaled))
     correction = jnp.where((correction == 0) & short, 1.0, correction)
-    # Larger quotients are integers as they are; the special cases of the standard are those of the plain quotient.
+    # Larger quotients are integers, and the plain quotient has the standard's special cases.
     ordinary = (jnp.abs(quotient) < 2.0**info.nmant) & jnp.isfinite(y) & (x != 0)
     return jnp.where(ordinary & (correction != 0), quotient + correction, quotient)
 
@@ -226,15 +226,14 @@ def _special_floor(x: Array, y: Array, quotient: Array) -> Array:
 
 @partial(jax.jit, inline=True)
 def floor_divide(x1: Array, x2: Array, /) -> Array:
-    """Round the quotient down.
+    """Return the floor of the quotient, with the standard's special cases for infinities and signed zeros.
 
-    Infinities and signed zeros give the special cases of the standard, where JAX gives NaNs: `inf // 2` is `inf`, and
-    `-1 // inf` is `-0`.
+    For example, `inf // 2` is `inf`, and `-1 // inf` is `-0`. JAX returns NaN.
     """
     native = jnp.floor_divide(x1, x2)
     if native.dtype.name not in _HALVES:
         return _special_floor(x1, x2, native)
-    # `where` promotes and broadcasts like an operator: a result of Python scalars stays weakly typed.
+    # `where` promotes and broadcasts like an operator. The result of Python scalars stays weakly typed.
     return _floor(jnp.where(True, x1, x2), jnp.where(False, x1, x2))
 
 
@@ -248,12 +247,12 @@ def remainder(x1: Array, x2: Array, /) -> Array:
 
 
 def _sign_zeros(rest: Array, divisor: Array) -> Array:
-    """Return a zero has the sign of the divisor by the standard; JAX keeps the dividend's."""
+    """Give zeros the sign of the divisor, as in the standard. JAX keeps the dividend's sign."""
     return jnp.where(rest == 0, jnp.copysign(rest, divisor), rest)
 
 
 _with_sign_of_zeros = jax.custom_jvp(_sign_zeros)
-# The remainder's own derivative: that of `copysign` is negative where the sign changes.
+# The derivative of the remainder: the derivative of `copysign` would be negative if the sign changes.
 _with_sign_of_zeros.defjvps(lambda tangent, result, rest, divisor: tangent, None)
 
 

@@ -1,4 +1,4 @@
-"""Shapes: what JAX names or answers differently from the standard."""
+"""Changes of shape whose results or errors in JAX differ from the standard's."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,12 +14,12 @@ __all__ = ["broadcast_arrays", "expand_dims", "meshgrid", "permute_dims"]
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Broadcast arrays against each other. The standard asks for a tuple; JAX returns a list."""
+    """Broadcast arrays to their common shape. The standard requires a tuple; JAX returns a list."""
     return tuple(jnp.broadcast_arrays(*arrays))
 
 
 def meshgrid(*arrays: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
-    """Return the coordinate arrays of one-dimensional arrays. The standard asks for a tuple; JAX returns a list."""
+    """Return the coordinate arrays of one-dimensional arrays. The standard requires a tuple; JAX returns a list."""
     return tuple(jnp.meshgrid(*arrays, copy=copy, sparse=sparse, indexing=indexing))
 
 
@@ -30,7 +30,7 @@ def _expand(a: Array, axes: tuple[int, ...]) -> Array:
         if not -ndim <= axis < ndim:
             raise IndexError(
                 f"expand_dims: `axis` {axis} is out of bounds for a result of {ndim} dimensions; "
-                f"take one from {-ndim} to {ndim - 1}"
+                f"use one from {-ndim} to {ndim - 1}"
             )
     return jnp.expand_dims(a, axes)
 
@@ -38,7 +38,7 @@ def _expand(a: Array, axes: tuple[int, ...]) -> Array:
 def expand_dims(a: Array, axis: int | Sequence[int] = 0) -> Array:
     """Insert axes of length one at the given positions of the result.
 
-    An axis out of bounds is an IndexError by the standard; JAX raises a ValueError.
+    An axis out of bounds raises an IndexError, as the standard requires; JAX raises a ValueError.
     """
     return _expand(a, (axis,) if type(axis) is int else _as_axes(axis))
 
@@ -48,7 +48,7 @@ def _as_axes(axis: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def permute_dims(a: Array, /, axes: Sequence[int]) -> Array:
-    """Reorder the axes. The standard counts negative axes from the end; JAX rejects them."""
+    """Reorder the axes. Negative axes count from the end, as in the standard; JAX rejects them."""
     if min(axes, default=0) < 0:
         axes = [axis + len(axes) if axis < 0 else axis for axis in axes]
     return lax.transpose(a, axes)

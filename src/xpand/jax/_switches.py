@@ -1,4 +1,4 @@
-"""JAX's own switches, which follow the precision that is set."""
+"""JAX's own switches for precision, which follow xpand's settings."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ import jax
 from .._precision import MATMUL, PRECISION, Precision
 from .._settings import ThreadSwitch
 
-# JAX's compiled programs depend on the value of such a context, as on JAX's own switches.
+# JAX compiles a program again if the value of this context changes, as for its own switches.
 _IN_KEY = jax.make_user_context(None)
 
 _LEVELS: dict[str, str] = {"highest": "highest", "high": "high", "medium": "default"}
@@ -21,7 +21,7 @@ def _dtypes(blocks: Sequence[Precision | None]) -> Sequence[AbstractContextManag
 
 
 class _Wide:
-    """64-bit types, of the process."""
+    """Changes the switch of the process for 64-bit types."""
 
     def __init__(self) -> None:
         self._before: bool | None = None
@@ -38,7 +38,7 @@ class _Wide:
 
 
 class _Products:
-    """The precision of matrix products, of the process."""
+    """Changes the switch of the process for the precision of matrix products."""
 
     def __init__(self) -> None:
         self._before: list[str | None] = []

@@ -1,4 +1,4 @@
-"""`jax.numpy.fft`, which conforms to the Fourier transform extension of the standard."""
+"""`jax.numpy.fft`, which conforms to the standard's `fft` extension."""
 
 import jax.numpy.fft as _native
 from jax.numpy.fft import *

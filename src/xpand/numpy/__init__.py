@@ -1,8 +1,8 @@
-"""The array API namespace of NumPy: everything of `array_api_compat.numpy`, conforming and at NumPy's own speed.
+"""The array API standard for NumPy, with all names of `array_api_compat.numpy`.
 
-Most functions are NumPy's own, which conform since 2.1. Those of the other modules here differ in a special value,
-a data type or an argument, and say which. array-api-compat's own namespace is not imported: it loads all modules of
-NumPy, such as `f2py` and `testing`, which takes 0.1 s.
+Most functions are NumPy's own, which conform to the standard since NumPy 2.1. The modules of this package correct the
+others: special values, data types and arguments. array-api-compat's namespace is not imported, because it loads all
+modules of NumPy, such as `f2py` and `testing`, which takes 0.1 s.
 """
 
 from importlib import import_module
@@ -62,7 +62,7 @@ from ._searching import (
 
 copy_names(_numpy, globals())
 
-# Bound by name: `fft` and `linalg` are NumPy's by now, which `from . import` would find.
+# Imported by name: `from . import` would find NumPy's `fft` and `linalg`, which are copied here.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
@@ -78,7 +78,7 @@ __all__ = sorted(
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(_numpy, name)  # a module that has not been loaded
+        return getattr(_numpy, name)  # a module that NumPy loads at first use
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Creation of arrays, of the data types that the precision says where one is set."""
+"""Creation functions, with the default data types of the current precision."""
 
 import sys
 from collections.abc import Callable
@@ -18,10 +18,10 @@ _XP: Any = sys.modules[__package__]
 def asarray(
     obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
-    """Return an array of the values of `obj`.
+    """Return `obj` as an array.
 
-    `copy`: true always copies, false raises `ValueError` where a copy would be needed, none copies where it is. The
-    other keywords are those of `np.array`.
+    With `copy=True` always copy, with `copy=None` copy if needed, and with `copy=False` raise a `ValueError` if a copy
+    is needed. The other keywords are the same as for `np.array`.
     """
     if device is not None:
         check_device("asarray", device)
@@ -34,7 +34,7 @@ def asarray(
 
 
 def _with_device(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Let a creation function of NumPy refuse a device in our words; its own don't say which function was called."""
+    """Add a check of the device to a creation function. NumPy's error does not name the function."""
     name = function.__name__
 
     @wraps(function)
@@ -47,7 +47,7 @@ def _with_device(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Let a function whose arrays have a default data type heed the precision, and refuse a device in our words."""
+    """Add the default data type of the precision, and a check of the device, to a creation function."""
     name = function.__name__
 
     @wraps(function)

@@ -14,14 +14,14 @@ _ARRAY = (np.ndarray, np.generic)
 
 
 def check_device(function: str, device: Device | None) -> None:
-    """Raise `ValueError` unless `device` is `None` or "cpu", the only device that NumPy has."""
+    """Raise a `ValueError` unless `device` is None or "cpu", NumPy's only device."""
     if device is not None and device != "cpu":
-        # Starts like array-api-compat's message, since tests of packages such as scikit-learn look for these words.
+        # The first words are array-api-compat's. Packages such as scikit-learn look for them in tests.
         raise ValueError(f"{function}: Unsupported device for NumPy: {device!r}; its only device is 'cpu'")
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
-    """Return `x` converted to `dtype`; the same array if `copy` is false and it has that data type already."""
+    """Convert `x` to `dtype`; with `copy=False`, return `x` itself if it has this data type."""
     if device is not None:
         check_device("astype", device)
     return x.astype(dtype, copy=copy)
@@ -38,7 +38,7 @@ def _integer_info(dtype: DType) -> Any:
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """Return the limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
+    """Return the limits of a floating-point or complex data type, or of an array's, as Python floats."""
     return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
 
 
@@ -53,10 +53,10 @@ _DEFAULTS = _Info().default_dtypes()
 
 
 class __array_namespace_info__(_Info):  # type: ignore[misc]
-    """The inspection functions of the standard: NumPy's, but for the precision that is set."""
+    """The inspection functions of the standard: NumPy's, with the default data types of the current precision."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Return what NumPy can do."""
+        """Return the optional capabilities of the standard."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def devices(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Elementwise functions whose special values NumPy gets wrong, and `clip`, whose data type it promotes."""
+"""Elementwise functions with wrong special values in NumPy, and `clip`, whose result NumPy promotes."""
 
 import cmath
 from math import inf, isfinite
@@ -10,30 +10,30 @@ from .._common import complex as _complex
 from .._common.limits import representable
 from ..typing import LibraryArray as Array, Scalar
 
-# Looked up once: an attribute of the module takes a tenth of a small call.
+# Looked up once: reading an attribute of a module takes a tenth of a small call.
 _ndarray, _divide, _floor_divide, _expm1, _tanh = np.ndarray, np.divide, np.floor_divide, np.expm1, np.tanh
 
-# Up to this size, searching a Python list takes less time than a ufunc and a reduction need to start.
+# Up to this size, a search in a Python list is faster than a ufunc and a reduction.
 _SMALL = 32
 
-# A few arrays with this many elements fit into a core's cache.
+# A few arrays of this size fit into a core's cache.
 _BLOCK = 16384
 
 _INFINITIES = frozenset((inf, -inf))
 
-# Other subclasses (masked arrays, arrays with units) keep what NumPy does with them.
+# Only these types are corrected. Other subclasses (masked arrays, arrays with units) get NumPy's own results.
 _PLAIN = frozenset((np.ndarray, np.memmap, *np.sctypeDict.values(), bool, int, float, complex))
 
-# Kinds of data types that divide by the standard's rules; NumPy divides durations and objects by others.
+# Kinds of data types with the standard's rules of division. NumPy has other rules for durations and objects.
 _REAL = "fiub"
 _BOOL = np.dtype(bool)
 
-# Python scalars are weak: a result keeps the data type of the array.
+# Types of bounds that do not promote a floating-point array.
 _WEAK = frozenset((float, int, type(None)))
 
 
 def _has_infinity(x: Any) -> bool:
-    """Return whether a plain operand holds an infinity; one pass over floating-point data, none over other data."""
+    """Return whether an operand of a plain type has an infinity. Only floating-point data needs a pass over it."""
     if type(x) is np.ndarray or type(x) is np.memmap:
         if x.dtype.kind != "f":
             return False
@@ -44,19 +44,20 @@ def _has_infinity(x: Any) -> bool:
 
 
 def _whole(x: Any) -> Array:
-    """Return where `x` is an integer that is exact in double precision."""
+    """Return, for each element, whether it is an integer that double precision represents exactly."""
     return (np.floor(x) == x) & (np.abs(x) < 2**53)
 
 
 def _floor_of_quotient(x1: Array, x2: Array) -> Array:
-    """Return the floor division of many floating-point numbers, by the quotient rather than by `fmod`.
+    """Return the floor division of many floating-point numbers, from the quotient instead of `fmod`.
 
-    Rounding can take the quotient up to an integer but not past one, so its floor is right unless it is an integer
-    itself; there NumPy's exact algorithm decides (`1.0 // 0.1` is 9), but for integers divided by integers, whose
-    quotients are never that near to the next one. That algorithm takes tens of times as long as a division, so this
-    is faster than `np.floor_divide` on most data and as fast on the worst. Where an operand is infinite the quotient
-    is what the standard asks for: `floor_divide`, special cases "If x1_i is +infinity and x2_i is a positive finite
-    number" and those that follow.
+    Rounding can raise the quotient to an integer, but not above. So its floor is correct unless the quotient is an
+    integer. Then NumPy's exact algorithm is used (`1.0 // 0.1` is 9), except for integers divided by integers, whose
+    quotients are never so close to the next integer. NumPy's algorithm takes tens of times as long as a division, so
+    this is faster than `np.floor_divide` for most data, and as fast in the worst case.
+
+    If an operand is infinite, the quotient satisfies the standard's special cases of `floor_divide`: "If x1_i is
+    +infinity and x2_i is a positive finite number", and the following ones.
     """
     quotient = _divide(x1, x2)
     result = np.floor(quotient)
@@ -66,13 +67,13 @@ def _floor_of_quotient(x1: Array, x2: Array) -> Array:
         doubtful &= np.isfinite(x2)
         if result.dtype.char == "d":
             doubtful &= ~(_whole(x1) & _whole(x2))
-        with np.errstate(all="ignore"):  # the division has given all warnings
+        with np.errstate(all="ignore"):  # the division has already raised all warnings
             _floor_divide(x1, x2, out=result, where=doubtful)
     return result
 
 
 def _in_blocks(x1: Array, x2: Array) -> Array:
-    """Return `_floor_of_quotient` of blocks whose intermediate results stay in the cache: five times as fast."""
+    """Compute `_floor_of_quotient` in blocks. Their intermediate results fit into the cache: five times as fast."""
     arrays = [x for x in (x1, x2) if np.ndim(x)]
     shape = arrays[0].shape
     if arrays[0].size <= _BLOCK or any(x.shape != shape or not x.flags.c_contiguous for x in arrays):
@@ -107,16 +108,16 @@ def _floor_divide_any(x1: Array, x2: Array) -> Array:
 
 
 def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
-    """Return the floor of the quotient; an infinite operand gives the limit, not NaN or -1 as in `np.floor_divide`.
+    """Return the floor of the quotient; for an infinite operand the limit, not NaN or -1 as in `np.floor_divide`.
 
-    The clauses are "If x1_i is +infinity and x2_i is a positive finite number, the result is +infinity" and those that
-    follow it in the standard's `floor_divide`. `out` and the keywords are those of the ufunc.
+    The special cases are "If x1_i is +infinity and x2_i is a positive finite number, the result is +infinity" and the
+    following ones in the standard's `floor_divide`. `out` and the keywords are the same as for the ufunc.
     """
     if out is not None or kwargs:
         if _has_infinity(x1) or _has_infinity(x2):
             return np.positive(_floor_divide_any(x1, x2), out, **kwargs)
         return _floor_divide(x1, x2, out, **kwargs)
-    # The rest is a shortcut for two small arrays, or one and a number, without the checks of the general case.
+    # A shortcut for two small arrays, or one and a number, without the checks of the general case.
     if type(x1) is _ndarray and x1.size <= _SMALL:
         if type(x2) is _ndarray:
             if x2.size <= _SMALL:
@@ -142,16 +143,16 @@ def _combine(re: Array, im: Array) -> Array:
 
 
 def _has_special(x: Array, zeros: bool) -> bool:
-    """Return whether a complex array holds infinities, NaNs or, if `zeros`, zeros."""
+    """Return whether a complex array has infinities, NaNs or (with `zeros`) zeros."""
     if x.size > _SMALL:
         return not np.isfinite(x).all() or (zeros and not x.all())
     values = x.ravel().tolist()
-    # If the sum overflows, ordinary values take the slower formula too, with the same result.
+    # If the sum overflows, ordinary values get the slower formula, with the same result.
     return not cmath.isfinite(sum(values)) or (zeros and 0 in values)
 
 
 def _plain_complex(x: Any) -> Array | None:
-    """Return `x` as an array if it is a plain complex one, or a complex number."""
+    """Return a complex array or number of a plain type as an array, and None for others."""
     if type(x) is not _ndarray and type(x) not in _PLAIN:
         return None
     x = np.asarray(x)
@@ -198,12 +199,12 @@ def clip(
 ) -> Array:
     """Limit the values of `x` to the interval from `min` to `max`; the result has the data type of `x`.
 
-    Bounds beyond the range of an integer data type mean its smallest or largest value. The arguments are not changed.
-    `out` must have the data type of `x`; the other keywords are those of `np.clip`.
+    Bounds out of the range of an integer data type become its smallest or largest value. `out` must have the data type
+    of `x`. The other keywords are the same as for `np.clip`.
     """
     dtype = x.dtype
     if out is not None and out.dtype != dtype:
-        raise ValueError(f"clip: out has data type {out.dtype}, it must have that of x, {dtype}")
+        raise ValueError(f"clip: out must have the data type of x, {dtype}, got {out.dtype}")
     if dtype.kind == "f":
         if type(min) not in _WEAK:
             min = np.asarray(min, dtype=dtype)

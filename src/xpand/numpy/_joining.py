@@ -1,4 +1,4 @@
-"""Joining of arrays, faster for numbers and for a few vectors."""
+"""Joining of arrays. Numbers and a few vectors are joined faster than by NumPy."""
 
 from typing import Any
 
@@ -9,15 +9,14 @@ from ..typing import Array
 _NUMBERS = frozenset(frozenset((np.dtype(code).type,)) for code in "?bhilqBHILQefdFD")
 _ARRAYS = frozenset({np.ndarray})
 _FEW = 8
-"""Vectors that are copied one by one, at most."""
+"""The largest number of vectors that are copied one by one."""
 
 
 def stack(arrays: Any, /, axis: int = 0, **kwargs: Any) -> Array:
-    """Return the arrays, joined along a new axis.
+    """Join arrays along a new axis.
 
-    Scalars of NumPy, which its functions return for arrays of shape (), take a fifth of the time of `np.stack`, which
-    makes arrays of two dimensions of them first. A few vectors take a fifth, too. The other keywords are those of
-    `np.stack`.
+    For NumPy scalars, which its functions return in place of arrays of shape (), this takes a fifth of the time of
+    `np.stack`; so it does for a few vectors. The other keywords are the same as for `np.stack`.
     """
     if not kwargs and type(arrays) in (list, tuple):
         types = frozenset(map(type, arrays))

@@ -9,21 +9,21 @@ from ..typing import Axis, DType, LibraryArray as Array
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the number of elements that are not zero, an array even where NumPy gives a Python integer."""
+    """Return the number of nonzero elements, always as an array; NumPy may return a Python integer."""
     result = np.count_nonzero(x, axis, keepdims=keepdims)
     return np.asarray(result) if axis is None and not keepdims else result
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements of `x` at `indices` along an axis, one index array per line of the other axes."""
+    """Return the elements of `x` at `indices` along an axis, one for each index."""
     return np.take_along_axis(x, indices, axis)
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """Return a sorted copy of `x`, along one axis. The other keywords are those of `np.sort`."""
+    """Return a copy of `x`, sorted along one axis. The other keywords are the same as for `np.sort`."""
     if stable:
-        # Equal integers can't be told apart, so they get the sort that is ten times as fast; bytes' stable sort is
-        # faster still (a radix sort).
+        # Stability does not matter for integers, so use the unstable sort, which is ten times as fast. For integers of
+        # one byte, the stable sort (a radix sort) is even faster.
         kind = x.dtype.kind
         if (kind != "i" and kind != "u") or x.dtype.itemsize == 1:
             kwargs["kind"] = "stable"
@@ -33,7 +33,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """Return the indices that sort `x` along one axis. The other keywords are those of `np.argsort`."""
+    """Return the indices that sort `x` along one axis. The other keywords are the same as for `np.argsort`."""
     if stable:
         kwargs["kind"] = "stable"
     if not descending:
@@ -59,9 +59,9 @@ def _prepend(value: int, result: Array, axis: int) -> Array:
 def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
-    """Return the sums of the elements up to each one, along an axis; `include_initial` puts a zero before them.
+    """Return the cumulative sum along an axis, after a zero if `include_initial`.
 
-    `axis` may be omitted for one dimension. The other keywords are those of `np.cumsum`.
+    `axis` may be omitted for one dimension. The other keywords are the same as for `np.cumsum`.
     """
     if axis is None:
         axis = _first_axis("cumulative_sum", x)
@@ -72,9 +72,9 @@ def cumulative_sum(
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
-    """Return the products of the elements up to each one, along an axis; `include_initial` puts a one before them.
+    """Return the cumulative product along an axis, after a one if `include_initial`.
 
-    `axis` may be omitted for one dimension. The other keywords are those of `np.cumprod`.
+    `axis` may be omitted for one dimension. The other keywords are the same as for `np.cumprod`.
     """
     if axis is None:
         axis = _first_axis("cumulative_prod", x)

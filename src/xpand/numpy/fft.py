@@ -1,4 +1,4 @@
-"""Fourier transforms. NumPy keeps single precision since 2.0, so that only the sample frequencies need a `dtype`."""
+"""Fourier transforms. Only the sample frequencies are corrected: they need a `dtype`."""
 
 import sys
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def _frequencies(native: Callable[..., Array]) -> Callable[..., Array]:
         return result if dtype is None else result.astype(dtype, copy=False)
 
     frequencies.__name__ = frequencies.__qualname__ = name
-    frequencies.__doc__ = f"The sample frequencies of NumPy's `{name}`, of a data type."
+    frequencies.__doc__ = f"Return the sample frequencies of NumPy's `{name}`, in a given data type."
     return frequencies
 
 

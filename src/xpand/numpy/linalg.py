@@ -1,4 +1,4 @@
-"""Linear algebra. NumPy 2 conforms in most of it; the rest is here, as thin as it can be."""
+"""Linear algebra: thin wrappers of the functions that do not conform to the standard in NumPy 2."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
-    """Return the cross product of vectors of three elements. The other keywords are those of `np.cross`."""
+    """Return the cross product of vectors of three elements. The other keywords are the same as for `np.cross`."""
     return np.cross(x1, x2, axis=axis, **kwargs)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None, **kwargs: Any) -> Array:
-    """Return the sum of a diagonal of each matrix, an array in any case."""
+    """Return the sum of a diagonal of each matrix, always as an array."""
     return np.asarray(np.trace(x, offset, -2, -1, dtype, **kwargs))
 
 
@@ -31,12 +31,12 @@ def eigh(x: Array, /, **kwargs: Any) -> EighResult:
 
 
 def eig(x: Array, /) -> EigResult:
-    """Return the eigenvalues and eigenvectors of matrices, complex in any case."""
+    """Return the eigenvalues and eigenvectors of matrices, which are always complex."""
     return EigResult(*map(_as_complex, np.linalg.eig(x)))
 
 
 def eigvals(x: Array, /) -> Array:
-    """Return the eigenvalues of matrices, complex in any case."""
+    """Return the eigenvalues of matrices, which are always complex."""
     return _as_complex(np.linalg.eigvals(x))
 
 
@@ -60,10 +60,10 @@ def svd(x: Array, /, *, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None, **kwargs: Any) -> Array:
-    """Return the number of singular values above `rtol` times the largest, `max(M, N) * eps` by default."""
+    """Return the number of singular values above `rtol` (by default `max(M, N) * eps`) times the largest."""
     if x.ndim < 2:
         raise LinAlgError(f"matrix_rank: x has {x.ndim} dimensions; it must have two or more")
-    if 0 in x.shape[-2:]:  # which NumPy 2.1 refuses
+    if 0 in x.shape[-2:]:  # NumPy 2.1 raises an error
         return np.zeros(x.shape[:-2], np.intp)[()]
     return np.linalg.matrix_rank(x, rtol=rtol, **kwargs)
 

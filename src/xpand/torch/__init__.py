@@ -1,4 +1,4 @@
-"""The array API standard for PyTorch: all of `array_api_compat.torch`, its gaps closed."""
+"""The array API standard for PyTorch: `array_api_compat.torch` with corrections."""
 
 from importlib import import_module
 
@@ -17,7 +17,7 @@ from ._reductions import *
 from ._searching import *
 from ._unary import *
 
-# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+# Imported by name: after the star import, `from . import` would find array-api-compat's `fft` and `linalg`.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"

@@ -1,8 +1,7 @@
 """Elementwise functions of two arguments: promotion, scalars on either side, unsigned integers.
 
-PyTorch promotes as the standard does, but for two things: a 0-d array counts as a scalar, so that it never widens the
-other array, and the wider unsigned integers are not promoted at all. Both show in the data types alone, so that two
-arrays of one data type go straight to the native function.
+PyTorch promotes like the standard, with two exceptions: a 0-d array never widens the other array, and uint16 to uint64
+are not promoted. Arrays of one data type need no promotion and go straight to the native function.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _Operand = Any
 
 
 def promote(x1: Array, x2: Array) -> tuple[Array, Array]:
-    """Return two arrays of different data types, so that PyTorch's promotion gives what the standard's does."""
+    """Convert two arrays of different data types where PyTorch's promotion differs from the standard's."""
     d1, d2 = x1.dtype, x2.dtype
     if d1 in SIGNED or d2 in SIGNED or (x1.ndim == 0) is not (x2.ndim == 0):
         dtype = promote_types(d1, d2)
@@ -84,14 +83,14 @@ def _binary(
     swapped: _Function | None = None,
     scalars: bool = True,
 ) -> _Function:
-    """Return a function of the standard from PyTorch's.
+    """Make a function of the standard from PyTorch's function.
 
     Args:
-        name: the function's name.
-        native: PyTorch's function, right for two arrays of one data type that it supports.
-        unsigned: the function for two arrays of one of the wider unsigned types, where `native` lacks them.
-        swapped: the function that takes the arguments in the other order, where `native` takes no scalar first.
-        scalars: whether `native` takes Python scalars.
+        name: The function's name.
+        native: PyTorch's function, which is correct for two arrays of the same data type.
+        unsigned: The function for two arrays of uint16, uint32 or uint64, if `native` does not support them.
+        swapped: The function with the arguments exchanged, if the first argument of `native` cannot be a scalar.
+        scalars: Whether `native` accepts Python scalars.
     """
 
     def function(x1: _Operand, x2: _Operand, /, **kwargs: Any) -> Array:
@@ -129,22 +128,22 @@ def _binary(
 
 
 def refuse_names(function: str, kwargs: dict[str, Any]) -> None:
-    """Raise for PyTorch's names of `axis` and `keepdims`, which it would take for arguments given twice."""
+    """Raise for PyTorch's names of `axis` and `keepdims`. PyTorch would report arguments given twice."""
     for theirs, ours in (("dim", "axis"), ("keepdim", "keepdims")):
         if theirs in kwargs:
             raise TypeError(f"{function}: got {theirs}={kwargs[theirs]!r}; write {ours}={kwargs[theirs]!r}")
 
 
 def output(result: Array, kwargs: dict[str, Any]) -> Array:
-    """PyTorch's `out=` for a result that no kernel has put there."""
+    """Copy a result into `out=`, which no kernel of PyTorch has written."""
     out = kwargs.pop("out", None)
     if kwargs:
-        raise TypeError(f"expected no keyword but `out` for these data types, got {', '.join(map(repr, kwargs))}")
+        raise TypeError(f"expected only the keyword `out` for these data types, got {', '.join(map(repr, kwargs))}")
     return result if out is None else out.copy_(result)
 
 
 def _modular(native: _Function) -> _Function:
-    """For functions whose bits are those of the signed type: two's complement arithmetic is modulo 2**n."""
+    """Compute with signed integers, for functions whose result has the same bits: arithmetic is modulo 2**n."""
     return lambda x1, x2: native(to_signed(x1), to_signed(x2)).view(x1.dtype)
 
 
@@ -161,23 +160,23 @@ def _extremum(native: _Function) -> _Function:
 
 
 def _widened(native: _Function) -> _Function:
-    """For functions whose result fits or wraps: computed on int64, which holds every operand or its bits."""
+    """Compute with int64, which has the operands' values, or for uint64 the same bits. The result wraps around."""
     return lambda x1, x2: native(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
 
 
 def _right_shift(x1: Array, x2: Array) -> Array:
     if x1.dtype is not torch.uint64:
         return _widened(torch.bitwise_right_shift)(x1, x2)
-    # The first bit is shifted separately and its copied sign bit cleared; the signed shift does the rest.
+    # Shift by one bit first, and clear the sign bit, which the signed shift copies. Then the signed shift is correct.
     a, positions = to_signed(x1), to_signed(x2)
     halved = (a >> 1) & (2**63 - 1)
     return torch.where(positions == 0, a, halved >> (positions - 1).clamp(min=0)).view(torch.uint64)
 
 
 def _divide_uint64(x1: Array, x2: Array) -> tuple[Array, Array]:
-    """Return the quotient and remainder of uint64, as the bits in int64, by signed division of half the dividend."""
+    """Return the quotient and remainder of uint64, as int64 with the same bits. Divide half the dividend, signed."""
     a, b = to_signed(x1), to_signed(x2)
-    huge = b < 0  # a divisor of 2**63 or more: the quotient is 0 or 1
+    huge = b < 0  # the divisor is 2**63 or more, so the quotient is 0 or 1
     divisor = torch.where(huge, 1, b)
     quotient = torch.floor_divide((a >> 1) & (2**63 - 1), divisor) << 1
     rest = (a - quotient * divisor).view(torch.uint64)
@@ -202,20 +201,18 @@ _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.flo
 
 
 def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
-    """Return `floor_divide` with the standard's special cases, which PyTorch's lacks.
+    """Compute `floor_divide` with the standard's special cases, which PyTorch's function lacks.
 
-    The clauses: an infinite dividend by a finite divisor is infinite, a finite dividend by an infinite divisor is a
-    zero with the sign of the quotient. The quotient of floats has both. Floored, it differs from the floor of the
-    exact quotient where it was rounded up to an integer (1.0 // 0.1 is 9, 1.0 / 0.1 is 10).
+    Infinity divided by a finite number is infinite. A finite number divided by infinity is a zero with the sign of the
+    quotient. `divide` has both special cases, but can round up to an integer: 1.0 / 0.1 is 10, while 1.0 // 0.1 is 9.
     """
     x1, x2 = same_type(x1, x2)
     if not x1.dtype.is_floating_point:
         return torch.floor_divide(x1, x2, **kwargs)
     wider = _WIDER.get(x1.dtype)
     if wider is not None and x1.device.type != "mps":
-        # Twice the digits separate every quotient from the integers next to it. This takes two thirds of the time of
-        # the native function.
-        # Widening one operand is enough, unless it is 0-d.
+        # With twice the digits, no quotient is rounded to an integer. This takes two thirds of the time of the native
+        # function. It is enough to widen one operand, unless this operand is 0-d.
         dtype = x1.dtype
         if x1.ndim:
             x1 = x1.to(wider)
@@ -225,32 +222,32 @@ def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     if is_finite(x1) and is_finite(x2):
         return torch.div(x1, x2, rounding_mode="floor", **kwargs)
     quotient = torch.divide(x1, x2)
-    # The exact quotient minus its floor; NaN if there is no quotient.
+    # The exact quotient minus its floor. NaN, for infinite operands, is replaced by 0.
     fraction = torch.remainder(x1, x2).div_(x2).abs_().nan_to_num_(nan=0.0)
     return output(quotient.sub_(fraction).round_(), kwargs)
 
 
 def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
-    """Compute `remainder`. Zeros get the sign of the divisor, as in the standard; PyTorch gives them the dividend's."""
+    """Compute `remainder`. Zeros get the sign of the divisor, as in the standard. PyTorch uses the dividend's sign."""
     if not isinstance(x1, Tensor):
-        x1 = as_tensor(x1, x2)  # PyTorch has no derivative for a dividend that is a scalar
+        x1 = as_tensor(x1, x2)  # PyTorch has no derivative if the dividend is a scalar
     result = torch.remainder(x1, x2, **kwargs)
     if not result.dtype.is_floating_point:
         return result
     if isinstance(x2, Tensor):
         if not is_differentiated(result):
             return result.copysign_(x2)
-        # Hidden from differentiation: the derivative of `copysign` is 0 at the zeros, that of the remainder is 1.
+        # Without differentiation: at zeros, the derivative of `copysign` is 0, but that of the remainder is 1.
         result.detach().copysign_(x2.detach())
         return result
-    # A divisor known beforehand needs no second pass over an array: -0.0 + 0.0 is 0.0.
+    # For a scalar divisor, adding 0.0 sets the sign, since -0.0 + 0.0 is 0.0. It needs no array of signs.
     return result.add_(0.0) if x2 > 0 else result.neg_().add_(0.0).neg_()
 
 
 def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
-    """Compute `torch.pow`, with second derivatives where a base or an exponent is 0.
+    """Compute `torch.pow`, with correct second derivatives where the base or the exponent is 0.
 
-    There PyTorch takes 0 for the mixed one of `4**0`, and has NaN for those of `0**2` and `0**0`.
+    PyTorch's mixed second derivative of `4**0` is 0, and its second derivatives of `0**2` and `0**0` are NaN.
     """
     found = torch.pow(x1, x2, **kwargs)
     if kwargs or not is_differentiated(found) or not (isinstance(x1, Tensor) and isinstance(x2, Tensor)):
@@ -268,7 +265,7 @@ def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
 
 
 def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
-    """Compute `torch.logaddexp`, with second derivatives of numbers far apart: PyTorch's overflow to NaN."""
+    """Compute `torch.logaddexp`. If the arguments are far apart, PyTorch's second derivatives overflow to NaN."""
     if kwargs or not (is_differentiated(x1) or is_differentiated(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
     apart = torch.abs(x1 - x2) > math.log(torch.finfo(x1.dtype).max) / 2

@@ -1,4 +1,4 @@
-"""Creation functions, of the data types that the precision says where one is set."""
+"""Creation functions, with the default data types of the current precision."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _XP: Any = sys.modules[__package__]
 def asarray(
     obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
-    """Return `obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
+    """Return `obj` as an array; a tensor stays on its device, while PyTorch moves it to the default device."""
     if isinstance(obj, Tensor):
         if not kwargs:
-            # torch.asarray warns of tensors that require a gradient.
+            # torch.asarray warns about tensors that require a gradient.
             result = obj.to(device=device, dtype=dtype, copy=bool(copy))
             if copy is False and (result.dtype is not obj.dtype or result.device != obj.device):
                 raise ValueError(
@@ -46,7 +46,7 @@ def asarray(
         and copy is not False
         and not kwargs
     ):
-        return torch.full((), obj, dtype=dtype, device=device)  # in half the time; larger numbers may not fit
+        return torch.full((), obj, dtype=dtype, device=device)  # takes half the time; larger numbers may overflow
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj, device=device)
     try:
@@ -57,7 +57,7 @@ def asarray(
 
 
 def _items(obj: Any) -> Any:
-    """Replace 0-d arrays in a nested sequence by Python integers: PyTorch takes such arrays of smaller types only."""
+    """Replace 0-d arrays in a nested sequence by Python integers. PyTorch does not accept 0-d arrays of these types."""
     if isinstance(obj, list | tuple):
         return [_items(o) for o in obj]
     return obj.item() if isinstance(obj, Tensor) and obj.ndim == 0 else obj
@@ -82,7 +82,7 @@ ones = _of_shape(torch.ones, "An array of ones.")
 def full(
     shape: _Shape, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
-    """Return an array of the given shape, an int for one dimension, filled with a value."""
+    """Return an array of the given shape (an int for one dimension), filled with a value."""
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value, device=device)
     return torch.full(
@@ -113,7 +113,7 @@ def arange(
         return torch.empty(0, dtype=dtype or torch.int64, device=device, **kwargs)
     if dtype not in SIGNED:
         return torch.arange(start, stop, step, dtype=dtype, device=device, **kwargs)
-    # No kernel for these types. int64 arithmetic modulo 2**64 serves values up to 2**64 too.
+    # There is no kernel for these types. int64 arithmetic modulo 2**64 is correct for uint64, too.
     if all(isinstance(v, int) for v in (start, stop, step)):
         count = torch.arange(-(-(stop - start) // step), dtype=torch.int64, device=device, **kwargs)
         return (count * int(step) + _wrap(int(start))).to(dtype)
@@ -121,7 +121,7 @@ def arange(
 
 
 def _wrap(value: int) -> int:
-    """Return the int64 with the bits of a uint64."""
+    """Return the int64 number with the same bits as a uint64 number."""
     return (value + 2**63) % 2**64 - 2**63
 
 

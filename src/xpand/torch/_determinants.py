@@ -1,7 +1,7 @@
 """Determinants, with their first and second derivatives.
 
-In forward mode, PyTorch takes the factors that it saves of a matrix for constants: the second derivatives of `solve`,
-`det` and `slogdet` are silently wrong. Those of the factorization itself are right.
+In forward mode, PyTorch treats the saved factors of a matrix as constants, so the second derivatives of `solve`, `det`
+and `slogdet` are silently wrong. Those of the factorization are right, so these functions are computed from it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ._spectra import diagonal_of
 def det(x: Array, /, **kwargs: Any) -> Array:
     """Compute the determinants of a stack of matrices."""
     forward = private.in_forward_mode() and not kwargs and x.shape[-1] > 0
-    # PyTorch's own derivative by forward mode may raise where a matrix is singular.
+    # PyTorch's derivative by forward mode may raise an error if a matrix is singular.
     plain = torch.linalg.det(x.detach() if forward else x, **kwargs)
     if not forward and (kwargs or not x.shape[-1] or not is_differentiated(x) or is_traced()):
-        return plain  # in graphs too: the other forms take TorchInductor half a minute to compile
-    singular = plain.detach() == 0  # whose factors have no derivative
+        return plain  # also while tracing: TorchInductor takes half a minute to compile the code below
+    singular = plain.detach() == 0  # the factors of these matrices have no derivative
     if is_all_false(singular):
         return _product_of_factors(x) if forward else plain
     eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
@@ -38,16 +38,16 @@ def _product_of_factors(x: Array) -> Array:
 
 
 def _det_of_singular(x: Array) -> Array:
-    """Compute determinants with their first and second derivatives, of matrices without one or two of their pivots.
+    """Compute determinants of matrices that lack one or two pivots, with first and second derivatives.
 
-    Where more are, these derivatives are zero. With what elimination finds, taken for constants, `x` becomes
-    a matrix whose rows and columns of pivots are those of the identity; of the others the Schur complement is left.
+    If more pivots are missing, these derivatives are zero. The factors of `x` are constants here: solving with them
+    makes the rows and columns of the pivots those of the identity, which leaves the Schur complement of the others.
     """
     size = x.shape[-1]
     factors, exchanges, _ = torch.linalg.lu_factor_ex(x.detach())
     permutation, lower, upper = torch.lu_unpack(factors, exchanges)
     pivots = torch.abs(diagonal_of(upper))
-    missing = pivots == torch.amin(pivots, -1, True)  # not always 0: rounding errors depend on the order
+    missing = pivots == torch.amin(pivots, -1, True)  # due to rounding, a missing pivot is not always 0
     both = missing[..., :, None] & missing[..., None, :]
     eye = torch.eye(size, dtype=x.dtype, device=x.device)
     upper = torch.where(missing[..., None], eye, upper)
@@ -78,7 +78,7 @@ def slogdet(x: Array, /, **kwargs: Any) -> Any:
 
 
 def _factors(x: Array) -> tuple[Array, Array]:
-    """Return the diagonals of the upper triangular factors of matrices, and the signs of the permutations."""
+    """Return the diagonals of the upper triangular factors, and the signs of the permutations."""
     lu, exchanges, _ = torch.linalg.lu_factor_ex(x)
     rows = torch.arange(1, x.shape[-1] + 1, dtype=exchanges.dtype, device=x.device)
     odd = torch.sum((exchanges != rows).to(torch.int64), -1) % 2

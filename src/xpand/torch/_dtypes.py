@@ -1,8 +1,8 @@
 """Data types: promotion, casting, `finfo`, `iinfo`, and helpers for unsigned integers.
 
-PyTorch stores `uint16`, `uint32` and `uint64` but has kernels for few operations on them. The standard wants them
-everywhere, so the functions of this namespace compute on the signed integers of the same width wherever the bits come
-out the same, and on an order-preserving signed copy where they compare.
+PyTorch has few kernels for `uint16`, `uint32` and `uint64`, but the standard requires all functions to support them. So
+this namespace computes with the signed integers of the same width if the result has the same bits. To compare, it uses
+a signed copy with the same order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..typing import Device, DType, LibraryArray as Array
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 SIGNED: dict[DType, DType] = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""The unsigned types that lack kernels, with the signed type of the same width."""
+"""The unsigned types that lack kernels, and the signed type of the same width."""
 
 _LOWEST = {torch.uint16: -(2**15), torch.uint32: -(2**31), torch.uint64: -(2**63)}
 
@@ -40,12 +40,12 @@ KINDS: dict[str, frozenset[DType]] = {
 
 
 def to_signed(x: Array) -> Array:
-    """Return the same bits as signed integers: arithmetic modulo 2**n gives the same bits too."""
+    """Return the same bits as signed integers. Arithmetic modulo 2**n gives the same bits for both."""
     return x.view(SIGNED[x.dtype])
 
 
 def to_ordered(x: Array) -> Array:
-    """Signed integers in the same order as the unsigned `x`: the top bit flipped."""
+    """Return signed integers with the same order as the unsigned `x`, by flipping the top bit."""
     return torch.bitwise_xor(x.view(SIGNED[x.dtype]), _LOWEST[x.dtype])
 
 
@@ -55,7 +55,7 @@ def from_ordered(x: Array, dtype: DType) -> Array:
 
 
 def _promote(x: DType, y: DType) -> DType | None:
-    """Return one entry of the promotion table; None where the standard and PyTorch promote nothing."""
+    """Return one entry of the promotion table, or None if neither the standard nor PyTorch promotes the types."""
     if x in _UNSIGNED_INTEGERS and y in _UNSIGNED_INTEGERS:
         return x if x.itemsize >= y.itemsize else y
     unsigned, other = (x, y) if x in SIGNED else (y, x)
@@ -74,7 +74,7 @@ _PROMOTION: dict[tuple[DType, DType], DType | None] = {(x, y): _promote(x, y) fo
 
 
 def promote_types(x: DType, y: DType, /) -> DType:
-    """Return the data type of both `x` and `y` by the standard's table, by PyTorch's rules where kinds are mixed."""
+    """Return the data type that `x` and `y` promote to by the standard, or for mixed kinds by PyTorch's rules."""
     try:
         result = _PROMOTION[x, y]
     except KeyError:
@@ -85,7 +85,7 @@ def promote_types(x: DType, y: DType, /) -> DType:
 
 
 def _weak(scalar: bool | int | float | complex, dtype: DType) -> DType:
-    """Return the data type of a Python scalar that meets an array of `dtype`."""
+    """Return the data type of a Python scalar in an operation with an array of `dtype`."""
     if isinstance(scalar, bool):
         return dtype
     if isinstance(scalar, int):
@@ -101,11 +101,11 @@ def _weak(scalar: bool | int | float | complex, dtype: DType) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
-    """Return the data type that an operation on the arguments has; Python scalars are weak, 0-d arrays are not.
+    """Return the data type of an operation on the arguments; Python scalars are weakly typed, 0-d arrays are not.
 
     Raises:
-        ValueError: Neither an array nor a data type among the arguments, unless these are two Python scalars.
-        TypeError: Something else, or data types without a common one.
+        ValueError: There is no array or data type among the arguments, and these are not two Python scalars.
+        TypeError: An argument is something else, or the data types are not promoted.
     """
     dtype = None
     scalars = []
@@ -124,18 +124,18 @@ def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
             raise ValueError(
                 f"result_type: expected at least one array or data type, got {got}; pass an array or a data type too"
             )
-        # Two scalars are promoted, as by `torch.result_type`: the wider kind, in its default data type.
+        # Like `torch.result_type`, promote two scalars to the default data type of the wider kind.
         dtype = torch.bool
     return reduce(lambda found, scalar: _weak(scalar, found), scalars, dtype)
 
 
 def as_tensor(scalar: complex, like: Array) -> Array:
-    """Return a Python scalar as a 0-d array of the type and device that it has in operations with the array `like`."""
+    """Return a Python scalar as a 0-d array of the data type and device that it gets in operations with `like`."""
     return torch.scalar_tensor(scalar, dtype=_weak(scalar, like.dtype), device=like.device)
 
 
 def can_cast(from_: Array | DType, to: DType, /) -> bool:
-    """Return whether `from_` promotes to `to`; PyTorch allows every cast within a kind, from int64 to int8 too."""
+    """Return whether `from_` promotes to `to`; PyTorch allows all casts within a kind, such as int64 to int8."""
     from_ = from_.dtype if isinstance(from_, Tensor) else from_
     try:
         return _PROMOTION[from_, to] is to
@@ -144,7 +144,7 @@ def can_cast(from_: Array | DType, to: DType, /) -> bool:
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
-    """Return whether `dtype` is of a kind ("bool", "signed integer", …), equals a data type, or is one of a tuple."""
+    """Return whether `dtype` is of a kind such as "signed integer", equals a data type, or matches one of a tuple."""
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ValueError(f"isdtype: unknown kind {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
@@ -160,7 +160,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
-    """Return `x` as `dtype`, on `device` if given; `copy=False` may return `x` itself."""
+    """Convert `x` to `dtype`, and move it to `device` if given; `copy=False` may return `x` itself."""
     if device is None:
         return x.to(dtype=dtype, copy=copy)
     return x.to(device, dtype, copy=copy)
@@ -168,7 +168,7 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
 
 @dataclass(frozen=True, slots=True)
 class _FloatInfo:
-    """Machine limits of a floating-point type; for a complex one those of its components."""
+    """Machine limits of a floating-point type, or of the components of a complex type."""
 
     bits: int
     eps: float
@@ -203,13 +203,13 @@ def _integer_info(dtype: DType) -> _IntegerInfo:
     return _IntegerInfo(info.bits, info.max, info.min, dtype)
 
 
-# Tables rather than caches: torch.compile looks up a dictionary, but traces into a cached function, with a warning.
+# Tables instead of caches: torch.compile can look up a dictionary, but traces a cached function, with a warning.
 _FLOAT_INFO = {dtype: _float_info(dtype) for dtype in _FLOATS + _COMPLEX}
 _INTEGER_INFO = {dtype: _integer_info(dtype) for dtype in _SIGNED_INTEGERS + _UNSIGNED_INTEGERS}
 
 
 def finfo(type: DType | Array, /) -> _FloatInfo:
-    """Return the limits of a floating-point type or of an array's. Their `dtype` is not a string, unlike PyTorch's."""
+    """Return the limits of a floating-point type or of an array's. Their `dtype` is a data type, not a string."""
     dtype = type.dtype if isinstance(type, Tensor) else type
     info = _FLOAT_INFO.get(dtype)
     if info is not None:
@@ -220,7 +220,7 @@ def finfo(type: DType | Array, /) -> _FloatInfo:
 
 
 def iinfo(type: DType | Array, /) -> _IntegerInfo:
-    """Return the limits of an integer type or of an array's. Its `dtype` is a data type; PyTorch's is a string."""
+    """Return the limits of an integer type or of an array's. Their `dtype` is a data type, not a string."""
     info = _INTEGER_INFO.get(type.dtype if isinstance(type, Tensor) else type)
     if info is None:
         raise TypeError(f"iinfo: expected an integer data type or an array of one, got {type!r}")

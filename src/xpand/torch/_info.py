@@ -34,7 +34,7 @@ class NamespaceInfo:
     """The standard's inspection functions for PyTorch."""
 
     def capabilities(self) -> dict[str, bool | int | None]:
-        """Return the optional capabilities of the standard; PyTorch's elementwise kernels take up to 64 dimensions."""
+        """Return the optional capabilities of the standard. PyTorch's elementwise kernels support 64 dimensions."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
@@ -42,7 +42,7 @@ class NamespaceInfo:
         return torch.get_default_device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """Return the default data type of each kind: of the precision that is set, else the same on all devices."""
+        """Return the default data type of each kind, which depends on the current precision, but not on the device."""
         real = torch.get_default_dtype()
         own = {
             "real floating": real,
@@ -53,7 +53,7 @@ class NamespaceInfo:
         return defaults_set(_XP, own, device)
 
     def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
-        """Return the standard's data types by name, of one kind, of several, or all; those that `device` can hold."""
+        """Return the standard's data types that `device` supports, by name: of one kind, of several, or all."""
         if kind is None:
             kinds: tuple[str, ...] = ("bool", "numeric")
         else:
@@ -68,7 +68,7 @@ class NamespaceInfo:
         return found
 
     def devices(self) -> tuple[Device, ...]:
-        """Return the devices at hand: the processor, every accelerator, and "meta"."""
+        """Return the available devices: the CPU, every accelerator, and "meta"."""
         return _devices()
 
 

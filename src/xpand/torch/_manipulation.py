@@ -34,14 +34,14 @@ __all__ = [
 
 _UNSIGNED = KINDS["unsigned integer"]
 _MANY = 10_000
-"""Indices that are worth a pass, to find out that none is negative."""
+"""From this number of indices on, `index_select` is faster than indexing, even after a check for negative indices."""
 
-# The same function under another name; `torch.moveaxis` itself fails under vmap.
+# The same function as `torch.moveaxis`, which fails under vmap.
 moveaxis = torch.movedim
 
 
 def _joinable(function: str, arrays: Sequence[Array]) -> Sequence[Array]:
-    """Return arrays that PyTorch can promote: it refuses to where unsigned integers are mixed with another type."""
+    """Convert arrays to one data type. PyTorch does not promote unsigned integers mixed with another type."""
     try:
         first = arrays[0].dtype
         for array in arrays:
@@ -58,7 +58,7 @@ def _joinable(function: str, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -> Array:
-    """Return arrays joined along an existing axis; flattened first if `axis` is None."""
+    """Join arrays along an existing axis, or flatten and join them if `axis` is None."""
     if kwargs:
         refuse_names("concat", kwargs)
     if axis is None:
@@ -68,7 +68,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, **kwargs: Any) -> Array:
-    """Return arrays of one shape joined along a new axis."""
+    """Join arrays of the same shape along a new axis."""
     if kwargs:
         refuse_names("stack", kwargs)
     return torch.stack(_joinable("stack", arrays), axis, **kwargs)
@@ -82,7 +82,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that arrays of the given shapes broadcast to; ValueError, where PyTorch raises RuntimeError."""
+    """Return the shape that the given shapes broadcast to; an error is a ValueError, not PyTorch's RuntimeError."""
     ndim = max([0, *map(len, shapes)])
     result = [1] * ndim
     for shape in shapes:
@@ -113,9 +113,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Return a view of `x` with axes of size 1 at the given positions of the result; IndexError if there are no such
-    positions.
-    """
+    """Return a view of `x` with axes of size 1 at the given positions of the result, or raise an IndexError."""
     if not isinstance(axis, (tuple, list)):
         return torch.unsqueeze(x, axis)
     ndim = x.ndim + len(axis)
@@ -130,7 +128,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Return a view of `x` without the given axes; ValueError for an axis whose size is not 1, which PyTorch leaves."""
+    """Return a view of `x` without the given axes; if a size is not 1, raise a ValueError, unlike PyTorch."""
     shape = x.shape
     for a in axis if isinstance(axis, (tuple, list)) else (axis,):
         if shape[a] != 1:
@@ -139,7 +137,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    """Return `x` in another shape; `copy=False` raises ValueError where that takes a copy."""
+    """Return `x` in another shape; `copy=False` raises a ValueError if a copy is needed."""
     if copy is None:
         return torch.reshape(x, shape)
     if copy:
@@ -153,20 +151,20 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
 
 
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Return `x` with the order of its elements reversed along all axes, or the given ones."""
+    """Reverse the order of the elements of `x` along all axes, or the given ones."""
     axes = tuple(range(x.ndim)) if axis is None else axis
     return to_signed(x).flip(axes).view(x.dtype) if x.dtype in SIGNED else x.flip(axes)
 
 
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Return `x` rolled along the given axes, or as if it were flat; one shift serves several axes."""
+    """Roll `x` along the given axes, or the flattened array; a single shift is used for all axes."""
     if isinstance(axis, tuple) and not isinstance(shift, (tuple, list)):
         shift = (shift,) * len(axis)
     return torch.roll(x, shift, axis)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
-    """Return each element repeated along an axis, or flat; `repeats` may be of any integer type."""
+    """Repeat each element along an axis, or of the flattened array; `repeats` may have any integer type."""
     if isinstance(repeats, Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
     if x.dtype in SIGNED:
@@ -175,7 +173,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwar
 
 
 def _from_the_end(indices: Array, size: int) -> Array:
-    """Return indices as int64, with negative ones counted from the end: PyTorch's functions do not count them."""
+    """Convert indices to nonnegative int64. Negative indices count from the end, which PyTorch's functions lack."""
     if indices.dtype is not torch.int64:
         unsigned = indices.dtype in _UNSIGNED
         indices = indices.to(torch.int64)
@@ -185,16 +183,16 @@ def _from_the_end(indices: Array, size: int) -> Array:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
-    """Return the elements of `x` at `indices` along an axis, which may be omitted where `x` has one dimension."""
+    """Return the elements of `x` at `indices` along an axis, which may be omitted if `x` has one dimension."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
     if x.ndim == 1 and not kwargs and indices.numel() < _MANY:
-        # Indexing counts negative indices from the end. Over more elements `index_select` is three times as fast. A
-        # uint8 index would be taken for a mask.
+        # Indexing supports negative indices. For more indices, `index_select` is three times as fast. uint8 has to be
+        # converted, because PyTorch treats it as a mask.
         return x[indices if indices.dtype is torch.int64 else indices.to(torch.int64)]
-    if indices.ndim != 1 and not kwargs:  # beyond the standard; `index_select` would take shape () for (1,)
+    if indices.ndim != 1 and not kwargs:  # beyond the standard; `index_select` would treat shape () as (1,)
         found = take(x, indices.reshape(-1), axis=axis)
         return found.unflatten(axis, indices.shape) if indices.ndim else found.squeeze(axis)
     indices = _from_the_end(indices, x.size(axis))
@@ -204,11 +202,11 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements of `x` at `indices`, matched along an axis."""
+    """Return the elements of `x` at `indices` along an axis, one for each index."""
     indices = _from_the_end(indices, x.size(axis))
     values = to_signed(x) if x.dtype in SIGNED else x
     if x.ndim == indices.ndim == 1 or x.shape == indices.shape:
         found = torch.gather(values, axis, indices)
-    else:  # takes three times as long, to broadcast
+    else:  # takes three times as long, but broadcasts
         found = torch.take_along_dim(values, indices, axis)
     return found.view(x.dtype) if values is not x else found

@@ -1,7 +1,7 @@
-"""Rules of `torch.func.vmap` that PyTorch lacks: for another data type of the same bits, counting, and conjugates.
+"""Rules of `torch.func.vmap` that PyTorch lacks: for `view(dtype)`, `count_nonzero` and `conj_physical`.
 
-PyTorch refuses to map the first and warns of the others. The unsigned integers need the first in nearly every function.
-A rule that is registered here holds for all code in the process, but only for operations without a rule of PyTorch's.
+PyTorch raises an error for the first, which nearly every function on unsigned integers needs, and warns about the
+others. A rule is only registered if PyTorch has none. It then applies to all code in the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAPPED = "FuncTorchBatched"
 
 
 def _mapped(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Map `function`, of an array whose first axis is that of the map, at the level that is being interpreted."""
+    """Make the rule of an operation. `function` does it for all lanes, which are along the first axis of its array."""
 
     def rule(x: Array, *options: object) -> Array:
         level = private.current_level()
@@ -32,7 +32,7 @@ def _mapped(function: Callable[..., Array]) -> Callable[..., Array]:
 
 def _view(x: Array, dtype: DType) -> Array:
     if x.ndim == 1 and dtype.itemsize != x.dtype.itemsize:
-        x.new_empty(()).view(dtype)  # the mapped array is 0-d: PyTorch raises its own error
+        x.new_empty(()).view(dtype)  # each lane is 0-d, for which PyTorch raises an error
     return x.view(dtype)
 
 
@@ -47,7 +47,7 @@ _RULES: dict[str, Callable[..., Tensor]] = {
     "count_nonzero": _count_nonzero,
     "_conj_physical": torch.conj_physical,
 }
-_LIBRARY = torch.library.Library("aten", "IMPL")  # the rules are removed with it
+_LIBRARY = torch.library.Library("aten", "IMPL")  # PyTorch removes the rules if this object is deleted
 
 for _name, _function in _RULES.items():
     if not private.has_kernel(f"aten::{_name}", _MAPPED):

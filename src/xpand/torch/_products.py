@@ -1,7 +1,7 @@
-"""Products of matrices and vectors, which the main namespace shares with `linalg`.
+"""Products of matrices and vectors, in the main namespace and in `linalg`.
 
-PyTorch's products promote nothing and lack the wider unsigned integers, whose products are those of the signed
-integers with the same bits.
+PyTorch's products do not promote, and do not support uint16 to uint64. Products of these are computed with signed
+integers, which gives the same bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
 def matmul(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
-    """Return the matrix product of the last two axes, vectors as in the standard."""
+    """Return the matrix product over the last two axes, or the product with a vector."""
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.dtype in SIGNED:
@@ -44,11 +44,11 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
-    """Return the dot product of vectors along an axis, the first conjugated; the other axes broadcast."""
+    """Return the dot product of vectors along an axis, with `x1` conjugated; the other axes broadcast."""
     if x1.size(axis) != x2.size(axis):
         raise ValueError(
             f"vecdot: `x1` has {x1.size(axis)} elements along axis {axis}, `x2` has {x2.size(axis)}; "
-            "expected as many, this axis does not broadcast"
+            "expected equal sizes, because this axis does not broadcast"
         )
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
@@ -57,7 +57,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
     dtype = x1.dtype
     if dtype in SIGNED:
         x1, x2 = to_signed(x1), to_signed(x2)
-    # PyTorch's takes no integers.
+    # `torch.linalg.vecdot` does not accept integers.
     return torch.sum(x1 * x2, axis, dtype=x1.dtype, **kwargs).view(dtype)
 
 
@@ -79,7 +79,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.ndim != x2.ndim:
-        # Axes that broadcasting adds would shift an axis counted from the front.
+        # Broadcasting adds axes in front, which would shift an axis counted from the front.
         x1, x2 = torch.broadcast_tensors(x1, x2)
     if x1.dtype in SIGNED:
         return torch.linalg.cross(to_signed(x1), to_signed(x2), dim=axis).view(x1.dtype)

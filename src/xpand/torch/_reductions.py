@@ -1,7 +1,8 @@
 """Reductions and cumulative functions.
 
-PyTorch takes `axis=()` for all axes where the standard means none (https://github.com/pytorch/pytorch/issues/29137),
-sums unsigned integers to int64 where the standard asks for an unsigned type, and lacks kernels for the wider ones.
+PyTorch differs from the standard: `axis=()` means all axes, not none
+(https://github.com/pytorch/pytorch/issues/29137), the sum of unsigned integers is int64, not an unsigned type, and
+there are no kernels for uint16 to uint64.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ _UNSIGNED = KINDS["unsigned integer"]
 
 
 def _accumulate(function: Callable[..., Array], x: Array, dtype: DType | None, *args: Any, **kwargs: Any) -> Array:
-    """Return a sum or product with the standard's data type: integers in the default type of their signedness."""
+    """Compute a sum or product in the standard's data type: int64 for signed, uint64 for unsigned integers."""
     if dtype is None:
         if x.dtype not in _UNSIGNED:
             return function(x, *args, **kwargs)
         dtype = torch.uint64
     if dtype not in SIGNED:
         return function(x, *args, dtype=dtype, **kwargs)
-    # int64 gives the bits of uint64, and those of the smaller types.
+    # The result in int64 has the same bits as in uint64 and the smaller types.
     result = function(x if x.dtype in _UNSIGNED else x.to(torch.int64), *args, dtype=torch.int64, **kwargs)
     return result.view(dtype) if dtype is torch.uint64 else result.to(dtype)
 
 
 def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
-    """Return a sum or product over no axis: a copy in the type of the result."""
+    """Return a sum or product over no axis, which is a copy in the data type of the result."""
     if dtype is None and not (x.dtype.is_floating_point or x.dtype.is_complex):
         dtype = torch.int64
     return x.to(x.dtype if dtype is None else dtype, copy=True)
@@ -59,18 +60,18 @@ def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
 def _prod_over_axes(
     x: Array, axis: tuple[int, ...] | None, keepdims: bool, *, dtype: DType | None = None, **kwargs: Any
 ) -> Array:
-    """Return `torch.prod` over all or several axes, where it takes one; from the last on: places hold."""
+    """Compute `torch.prod` over all or several axes. PyTorch's function takes one axis."""
     axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
     if len(axes) == x.ndim:
         result = torch.prod(x, dtype=dtype)
         return output(result.reshape([1] * x.ndim) if keepdims else result, kwargs)
-    for a in reversed(axes):
+    for a in reversed(axes):  # the last one first: the numbers of the others stay the same
         x = torch.prod(x, a, keepdims, dtype=dtype)
     return output(x, kwargs)
 
 
 def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
-    """Axes counted from the front."""
+    """Return axes counted from the front, and check them."""
     axes = {a + ndim if a < 0 else a for a in axis}
     if not axes.issubset(range(ndim)) or len(axes) < len(axis):
         raise IndexError(f"`axis` is {axis}; expected different axes of {ndim} dimensions, {-ndim} to {ndim - 1}")
@@ -78,7 +79,7 @@ def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
 
 
 def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Return the sum over axes; of integers in the default integer type of their signedness."""
+    """Return the sum over axes; int64 for signed and uint64 for unsigned integers."""
     if kwargs:
         refuse_names("sum", kwargs)
     if isinstance(axis, tuple) and not axis:
@@ -89,7 +90,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims:
 
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Return the product over axes; of integers in the default integer type of their signedness."""
+    """Return the product over axes; int64 for signed and uint64 for unsigned integers."""
     if kwargs:
         refuse_names("prod", kwargs)
     if isinstance(axis, tuple) and not axis:
@@ -113,14 +114,14 @@ def _extremum(native: Callable[..., Array], along: Callable[..., Array], doc: st
             return x.clone()
         if x.dtype in SIGNED:
             return from_ordered(along(to_ordered(x), axis, keepdims), x.dtype)
-        # Over all elements the native function is three times as fast for integers.
+        # For integers, the native function over all elements is three times as fast.
         return native(x) if axis is None and not keepdims else along(x, axis, keepdims)
 
     return _named(function, native.__name__, doc)
 
 
-max = _extremum(torch.max, torch.amax, "The greatest element over axes.")
-min = _extremum(torch.min, torch.amin, "The least element over axes.")
+max = _extremum(torch.max, torch.amax, "Return the largest element over axes.")
+min = _extremum(torch.min, torch.amin, "Return the smallest element over axes.")
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
@@ -147,8 +148,8 @@ def _spread(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     return _named(function, native.__name__, doc)
 
 
-std = _spread(torch.std, "The standard deviation over axes, with `correction` taken from the number of elements.")
-var = _spread(torch.var, "The variance over axes, with `correction` taken from the number of elements.")
+std = _spread(torch.std, "Return the standard deviation over axes; the divisor is the number minus `correction`.")
+var = _spread(torch.var, "Return the variance over axes; the divisor is the number minus `correction`.")
 
 
 def _to_boolean(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
@@ -163,11 +164,9 @@ def _to_boolean(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
     return _named(function, native.__name__, doc)
 
 
-any = _to_boolean(
-    torch.any, "Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8."
-)
+any = _to_boolean(torch.any, "Return whether any element over axes is true; a boolean also for uint8, unlike PyTorch.")
 all = _to_boolean(
-    torch.all, "Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8."
+    torch.all, "Return whether all elements over axes are true; a boolean also for uint8, unlike PyTorch."
 )
 
 
@@ -183,7 +182,7 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
 
 
 def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) -> Array:
-    """Compute `torch.cumprod`, whose second derivatives by forward mode are wrong after a zero."""
+    """Compute `torch.cumprod` with correct second derivatives: in forward mode, PyTorch's are wrong after a zero."""
     plain = torch.cumprod(x, axis, dtype=dtype, **kwargs)
     if kwargs or not private.in_forward_mode():
         return plain
@@ -225,17 +224,17 @@ def _cumulative(native: Callable[..., Array], initial: int, name: str, doc: str)
 
 
 cumulative_sum = _cumulative(
-    torch.cumsum, 0, "cumulative_sum", "The running sum along an axis, after a zero if `include_initial`."
+    torch.cumsum, 0, "cumulative_sum", "Return the running sum along an axis, after a zero if `include_initial`."
 )
 cumulative_prod = _cumulative(
-    _cumprod, 1, "cumulative_prod", "The running product along an axis, after a one if `include_initial`."
+    _cumprod, 1, "cumulative_prod", "Return the running product along an axis, after a one if `include_initial`."
 )
 
 
 def diff(
     x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
-    """Return the `n`-th difference along an axis, of unsigned integers modulo 2**bits."""
+    """Return the `n`-th difference along an axis; for unsigned integers modulo 2**bits."""
     dtype = x.dtype
     if prepend is not None or append is not None:
         dtype = result_type(*(a for a in (x, prepend, append) if a is not None))

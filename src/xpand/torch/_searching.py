@@ -29,26 +29,26 @@ __all__ = [
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """Return a sorted copy; the order of equal elements is kept if `stable`."""
+    """Return a sorted copy; with `stable`, equal elements keep their order."""
     if kwargs:
         refuse_names("sort", kwargs)
     return torch.sort(x, dim=axis, descending=descending, stable=stable, **kwargs)[0]
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
-    """Return the indices that sort `x`; the order of equal elements is kept if `stable`."""
+    """Return the indices that sort `x`; with `stable`, equal elements keep their order."""
     if kwargs:
         refuse_names("argsort", kwargs)
     return torch.argsort(x, dim=axis, descending=descending, stable=stable, **kwargs)
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the index of the first greatest element along an axis, or of the flat array."""
+    """Return the index of the first largest element along an axis, or of the flattened array."""
     return torch.argmax(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the index of the first least element along an axis, or of the flat array."""
+    """Return the index of the first smallest element along an axis, or of the flattened array."""
     return torch.argmin(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
 
 
@@ -60,7 +60,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
 
 def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the elements of `x1` where `condition` is true, of `x2` elsewhere."""
+    """Return the elements of `x1` where `condition` is true, and of `x2` elsewhere."""
     if isinstance(x1, Tensor):
         if isinstance(x2, Tensor):
             if x1.dtype is not x2.dtype:
@@ -69,7 +69,7 @@ def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Arra
             x1, x2 = same_type(x1, x2)
     elif isinstance(x2, Tensor) and x2.dtype in SIGNED:
         x1, x2 = same_type(x1, x2)
-    if isinstance(x1, Tensor) and x1.dtype in SIGNED:  # PyTorch 2.11 has no kernels for these
+    if isinstance(x1, Tensor) and x1.dtype in SIGNED:  # PyTorch 2.11 has no kernels for these types
         return torch.where(condition, to_signed(x1), to_signed(x2)).view(x1.dtype)
     return torch.where(condition, x1, x2)
 
@@ -83,7 +83,7 @@ def searchsorted(
     sorter: Array | None = None,
     **kwargs: Any,
 ) -> Array:
-    """Return where the elements of `x2`, an array or a scalar, go in the sorted `x1`, or in `x1` sorted by `sorter`."""
+    """Return the indices at which to insert `x2`, an array or a scalar, into the sorted `x1` or `x1[sorter]`."""
     if not isinstance(x2, Tensor):
         x2 = as_tensor(x2, x1)
     if x1.dtype is not x2.dtype:
@@ -92,17 +92,17 @@ def searchsorted(
         x1, x2 = to_ordered(x1), to_ordered(x2)
     if sorter is not None:
         sorter = sorter.to(torch.int64).contiguous()
-    # Contiguous, because PyTorch warns where it has to make them so.
+    # PyTorch warns about arrays that are not contiguous.
     return torch.searchsorted(x1.contiguous(), x2.contiguous(), side=side, sorter=sorter, **kwargs)
 
 
 def unique_values(x: Array, /) -> Array:
-    """Return the distinct elements, in order; every NaN is distinct."""
+    """Return the distinct elements in ascending order; every NaN is distinct."""
     return torch.unique(x) if _has_kernel(x) else unique_all(x).values
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the distinct elements, in order, and how often each occurs; every NaN is distinct."""
+    """Return the distinct elements in ascending order, and their counts; every NaN is distinct."""
     if _has_kernel(x):
         return UniqueCountsResult(*torch.unique(x, return_counts=True))
     values, _, _, counts = unique_all(x)
@@ -110,7 +110,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Return the distinct elements in order, and the indices that rebuild `x` from them. Every NaN is distinct."""
+    """Return the distinct elements in ascending order, and the indices that rebuild `x`; every NaN is distinct."""
     if _has_kernel(x):
         return UniqueInverseResult(*torch.unique(x, return_inverse=True))
     values, _, inverse, _ = unique_all(x)
@@ -118,9 +118,9 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Return the distinct elements in order, their first indices, the indices that rebuild `x`, and counts.
+    """Return the distinct elements in ascending order, their first indices, the indices that rebuild `x`, and counts.
 
-    `torch.unique` gives no indices of first occurrences and takes no complex numbers; a stable sort gives all at once.
+    `torch.unique` does not return first indices and does not accept complex numbers, so this uses a stable sort.
     """
     elements, order = _sorted(x.flatten())
     first = torch.ones_like(elements, dtype=torch.bool)
@@ -134,12 +134,12 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 
 def _has_kernel(x: Array) -> bool:
-    """Return whether `torch.unique` takes an array: no complex numbers; and it has no derivatives."""
+    """Return whether `torch.unique` supports an array. It lacks complex numbers and derivatives."""
     return not x.dtype.is_complex and not is_differentiated(x)
 
 
 def _sorted(x: Array) -> tuple[Array, Array]:
-    """Sort a vector stably; return it and the order. Complex numbers are compared by real, then imaginary parts."""
+    """Return a vector sorted stably, and the order. Complex numbers are sorted by real, then by imaginary parts."""
     if not x.dtype.is_complex:
         elements, order = torch.sort(x, stable=True)
         return elements, order

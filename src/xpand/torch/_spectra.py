@@ -1,9 +1,11 @@
-"""Spectra and factors of matrices, where PyTorch's derivatives by forward mode are others, NaN, or raise.
+"""Eigenvalues and Cholesky factors of matrices, with corrections of PyTorch's derivatives by forward mode.
 
-Of a Hermitian matrix one triangle is read. In other libraries the derivatives are those of the Hermitian part, in
-PyTorch by reverse mode alone. Where reverse mode follows forward mode through eigenvectors, PyTorch's give NaN, or
-raise: what it finds is taken for constant there, and improved by two steps of methods that converge quadratically.
-Nothing but rounding is left to improve, while the derivatives, at first none, become right up to the third.
+These functions read one triangle of a Hermitian matrix. In other libraries, their derivatives are those of the
+Hermitian part. In PyTorch, this is only true for reverse mode.
+
+PyTorch's second derivatives of eigenvectors by reverse over forward mode are NaN, or raise an error. There, PyTorch's
+result is used as a constant, and two steps of a quadratically convergent method follow. They change the values only by
+rounding. But they give the result its derivatives, which are correct up to the third.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from ._differentiated import is_differentiated_in_both, is_differentiated_in_rev
 
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
-    """Return the eigenvalues of a stack of Hermitian matrices, ascending, and eigenvectors."""
+    """Return the eigenvalues of a stack of Hermitian matrices, in ascending order, and eigenvectors."""
     x = _of_hermitian_part(x)
     plain = torch.linalg.eigh(x, **kwargs)
     if kwargs or not _is_mixed(x):
         if x.dtype.is_complex and is_differentiated_in_reverse(x):
-            # The second derivative of both, real and complex numbers, raises; that of each alone doesn't.
+            # The second derivative of real values and complex vectors together raises an error. So compute them
+            # separately.
             return type(plain)((torch.linalg.eigh(x, **kwargs)[0], plain[1]))
         return plain
     values, vectors = (y.detach() for y in plain)
@@ -41,7 +44,7 @@ def eigh(x: Array, /, **kwargs: Any) -> Any:
 
 
 def eigvalsh(x: Array, /, **kwargs: Any) -> Array:
-    """Return the eigenvalues of a stack of Hermitian matrices, ascending."""
+    """Return the eigenvalues of a stack of Hermitian matrices, in ascending order."""
     return torch.linalg.eigvalsh(_of_hermitian_part(x), **kwargs)
 
 
@@ -81,11 +84,11 @@ def _identity(vectors: Array) -> Array:
 
 
 def diagonal_of(x: Array) -> Array:
-    """Return the diagonals of a stack of square matrices; of `torch.diagonal` PyTorch's compiler gives a warning."""
+    """Return the diagonals of a stack of square matrices. PyTorch's compiler warns about `torch.diagonal`."""
     chosen = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
     return torch.sum(torch.where(chosen, x, 0.0), -1)
 
 
 def _gaps(values: Array, eye: Array) -> Array:
-    """Return how far the value of each column is from that of each row; 1 on the diagonal."""
+    """Return the differences between the value of each column and that of each row, and 1 on the diagonal."""
     return values[..., None, :] - values[..., :, None] + eye

@@ -1,4 +1,4 @@
-"""PyTorch's own switches, which follow the precision that is set. They are those of the process."""
+"""PyTorch's own switches for precision, which follow xpand's settings. They apply to the whole process."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .._settings import ProcessSwitch
 
 
 class _DefaultDtype:
-    """PyTorch's default data type: follows the precision of the process, and no block, which is one thread's."""
+    """Sets PyTorch's default data type to the precision of the process. Blocks do not set it: they are for a thread."""
 
     def __init__(self) -> None:
         self._before: Any = None
@@ -34,7 +34,7 @@ _BACKENDS = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)
 
 
 def _read() -> tuple[str, list[str]]:
-    """Read the switch, and those by backend. PyTorch refuses to read it where they say what it can't."""
+    """Read the main switch and the switches of the backends. PyTorch cannot read the main one if these differ."""
     by_backend = [backend.fp32_precision for backend in _BACKENDS]
     try:
         return torch.get_float32_matmul_precision(), by_backend

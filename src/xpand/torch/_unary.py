@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _with_complex(native: Callable[..., Array], corrected: Callable[..., Array]) -> Callable[..., Array]:
-    """Give `native` the standard's special cases of complex numbers. Real arguments only cost a check of the type."""
+    """Add the special cases of complex numbers to `native`. Real arguments cost only a check of the type."""
 
     def function(x: Array, /, *, out: Array | None = None) -> Array:
         if not x.dtype.is_complex:
@@ -43,12 +43,12 @@ def _with_complex(native: Callable[..., Array], corrected: Callable[..., Array])
         return result if out is None else out.copy_(result)
 
     function.__name__ = function.__qualname__ = name = native.__name__
-    function.__doc__ = f"`torch.{name}`, with the special cases that the standard gives `{name}` of complex numbers."
+    function.__doc__ = f"Compute `torch.{name}`, with the standard's special cases for complex numbers."
     return function
 
 
 def _expm1(x: Array, xp: Namespace, combine: Callable[[Array, Array], Array]) -> Array:
-    # "If a is either +0 or -0 and b is +0, the result is 0 + 0j": adding a zero makes a positive one of either.
+    # "If a is either +0 or -0 and b is +0, the result is 0 + 0j": adding 0.0 makes zeros positive.
     return special.expm1(x, xp, combine, torch.expm1(torch.complex(x.real + 0.0, x.imag)))
 
 
@@ -58,47 +58,47 @@ log1p = _with_complex(torch.log1p, special.log1p)
 tan = _with_complex(torch.tan, special.tan)
 tanh = _with_complex(torch.tanh, special.tanh)
 
-# The conjugate itself: `torch.conj` sets a bit that libraries which share the memory do not know of.
+# `torch.conj` only sets a bit, which other libraries that share the memory do not know.
 conj = torch.conj_physical
 
 
 def abs(x: Array, /, **kwargs: Any) -> Array:
-    """Return the absolute value; that of unsigned integers is a copy, PyTorch has no kernel for it."""
+    """Return the absolute value; for unsigned integers, which lack a kernel in PyTorch, a copy."""
     return output(x.clone(), kwargs) if x.dtype in SIGNED else torch.abs(x, **kwargs)
 
 
 def negative(x: Array, /, **kwargs: Any) -> Array:
-    """Return the negative, of unsigned integers modulo 2**n."""
+    """Return the negative; for unsigned integers modulo 2**n."""
     if x.dtype in SIGNED:
         return output(torch.negative(to_signed(x)).view(x.dtype), kwargs)
     return torch.negative(x, **kwargs)
 
 
 def square(x: Array, /, **kwargs: Any) -> Array:
-    """Return the square, of unsigned integers modulo 2**n."""
+    """Return the square; for unsigned integers modulo 2**n."""
     if x.dtype in SIGNED:
         return output(torch.square(to_signed(x)).view(x.dtype), kwargs)
     return torch.square(x, **kwargs)
 
 
 def bitwise_invert(x: Array, /, **kwargs: Any) -> Array:
-    """Return the bits inverted."""
+    """Invert the bits."""
     if x.dtype in SIGNED:
         return output(torch.bitwise_not(to_signed(x)).view(x.dtype), kwargs)
     return torch.bitwise_not(x, **kwargs)
 
 
 def logical_not(x: Array, /, **kwargs: Any) -> Array:
-    """Return whether each element is false, or zero."""
+    """Return whether each element is False or zero."""
     return torch.logical_not(to_signed(x) if x.dtype in SIGNED else x, **kwargs)
 
 
 def sign(x: Array, /) -> Array:
-    """Return the sign: NaN for NaN, where PyTorch gives 0; `x / abs(x)` for complex numbers, 0 at 0."""
+    """Return the sign: NaN for NaN, unlike PyTorch's 0; for complex numbers `x / abs(x)`, or 0 for 0."""
     if x.dtype.is_floating_point:
         if is_finite(x):
             return torch.sign(x)
-        # Zero times a bounded copy of `x` is NaN where `x` is. Finding the NaNs would take four times as long.
+        # Add zero times a bounded copy of `x`, which is NaN where `x` is. A search for NaNs takes four times as long.
         return torch.sign(x).add_(torch.clamp(x, -1, 1), alpha=0)
     if x.dtype.is_complex:
         return special.sign(x, torch, torch.complex, torch.sgn(x))
@@ -106,7 +106,7 @@ def sign(x: Array, /) -> Array:
 
 
 def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
-    """Return the nearest integers, even ones at ties; complex numbers by component, which PyTorch does not round."""
+    """Round to the nearest integers, or to the even one at ties; also complex numbers, unlike PyTorch."""
     if not x.dtype.is_complex:
         return torch.round(x, out=out, **kwargs) if kwargs or out is not None else torch.round(x)
     result = torch.complex(torch.round(x.real, **kwargs), torch.round(x.imag, **kwargs))
@@ -114,9 +114,9 @@ def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
 
 
 def clip(x: Array, /, min: float | Array | None = None, max: float | Array | None = None, **kwargs: Any) -> Array:
-    """Return `x` limited to `min` and `max`, each a scalar, an array or None.
+    """Limit `x` to values from `min` to `max`, each a scalar, an array or None.
 
-    Limits outside the range of an integer type limit nothing. NaN as a limit gives NaN: the standard's special cases.
+    Limits outside the range of an integer type have no effect. A limit of NaN gives NaN, as the standard requires.
     """
     dtype = x.dtype
     if not dtype.is_floating_point:
@@ -128,14 +128,14 @@ def clip(x: Array, /, min: float | Array | None = None, max: float | Array | Non
         if isinstance(max, int) and max >= limits.max:
             max = None
     if isinstance(min, Tensor) or isinstance(max, Tensor) or dtype in SIGNED or min != min or max != max:
-        return _clip_by_arrays(x, min, max, **kwargs)  # also for NaN, which not every version takes as a scalar
+        return _clip_by_arrays(x, min, max, **kwargs)  # also for NaN: not every version accepts it as a scalar
     if min is None and max is None:
         return output(x.clone(), kwargs)
     return torch.clamp(x, min, max, **kwargs)
 
 
 def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
-    # torch.clamp takes two scalars or two arrays.
+    # torch.clamp does not accept a scalar and an array together.
     dtype = x.dtype
     if min is not None:
         if not isinstance(min, Tensor):
@@ -156,7 +156,7 @@ def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
-    """Return whether each element of `x1` is in `x2`, in any integer type, scalars on either side."""
+    """Return whether each element of `x1` is in `x2`; for any integer type, with scalars on either side."""
     if isinstance(x1, Tensor) and isinstance(x2, Tensor):
         if x1.dtype is not x2.dtype:
             x1, x2 = same_type(x1, x2)

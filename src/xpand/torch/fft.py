@@ -1,4 +1,4 @@
-"""The standard's `fft` extension for PyTorch, with everything else of `torch.fft`."""
+"""The standard's `fft` extension for PyTorch, and all other functions of `torch.fft`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _Norm = Literal["backward", "ortho", "forward"]
 
 
 def _is_empty(x: Array) -> bool:
-    """Return whether there is nothing in an array, or no batch element in what `vmap` has made it of."""
-    if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
+    """Return whether an array has no elements, or under `vmap` no lanes."""
+    # torch.compile cannot see below the levels of torch.func.
+    if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():
         return not x.numel()
     return holds_at_some_level(lambda x: not x.numel(), x)
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
-    """Transform a stack. MKL raises for a stack without lanes: it gets a lane of zeros, which is cut off again."""
+    """Transform a stack. MKL raises an error for an empty stack, so transform zeros, and cut off the result."""
     transformed = set(range(x.ndim)) if axes is None else {axis % x.ndim for axis in axes}
     empty = [axis for axis, size in enumerate(x.shape) if size == 0 and axis not in transformed]
     if not empty and not x.numel():
@@ -36,7 +37,7 @@ def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | Non
     found = native(torch.zeros(shape, dtype=x.dtype, device=x.device), **kwargs)
     for axis in empty:
         found = found.narrow(axis, 0, 0)
-    total = torch.sum(x, tuple(range(x.ndim)), True)  # derivatives of `x`, and maps over it, apply to the result
+    total = torch.sum(x, tuple(range(x.ndim)), True)  # makes the result depend on `x`, for derivatives and `vmap`
     return found + (total if found.is_complex() or not x.is_complex() else total.real)
 
 
@@ -72,7 +73,7 @@ def _along_axes(native: Callable[..., Array]) -> Callable[..., Array]:
 
 def _named(function: Callable[..., Array], native: Callable[..., Array]) -> Callable[..., Array]:
     function.__name__ = function.__qualname__ = name = native.__name__.removeprefix("fft_")
-    function.__doc__ = f"`torch.fft.{name}`, of empty stacks too."
+    function.__doc__ = f"Compute `torch.fft.{name}`, also for empty stacks."
     return function
 
 
@@ -85,7 +86,7 @@ fftn, ifftn, rfftn, irfftn = map(_along_axes, (torch.fft.fftn, torch.fft.ifftn, 
 def fftfreq(
     n: int, /, d: float = 1.0, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
-    """Return the sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
+    """Return the `n` sample frequencies of `fft` for samples `d` apart, nonnegative ones first."""
     if PRECISION.active and dtype is None:
         dtype = dtype_for(_XP, "real floating", device)
     return torch.fft.fftfreq(n, d, dtype=dtype, device=device, **kwargs)
@@ -94,7 +95,7 @@ def fftfreq(
 def rfftfreq(
     n: int, /, d: float = 1.0, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
-    """Return the sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
+    """Return the `n // 2 + 1` sample frequencies of `rfft` for `n` samples `d` apart."""
     if PRECISION.active and dtype is None:
         dtype = dtype_for(_XP, "real floating", device)
     return torch.fft.rfftfreq(n, d, dtype=dtype, device=device, **kwargs)

@@ -1,4 +1,4 @@
-"""The standard's `linalg` extension for PyTorch, with everything else of `torch.linalg`."""
+"""The standard's `linalg` extension for PyTorch, and all other functions of `torch.linalg`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ._spectra import cholesky, eig, eigh, eigvalsh
 
 
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
-    """Return the solution of `x1 @ x = x2`; `x2` is a vector only if it has one dimension, by the standard."""
+    """Solve `x1 @ x = x2`; as in the standard, `x2` is only a vector if it has one dimension."""
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
-    # PyTorch takes x2 for a stack of vectors wherever its shape allows: https://github.com/pytorch/pytorch/issues/52915
+    # PyTorch treats x2 as a stack of vectors if its shape allows it: https://github.com/pytorch/pytorch/issues/52915
     if x2.ndim != 1 and x1.ndim - 1 == x2.ndim and x1.shape[:-1] == x2.shape:
         x2 = x2[None]
     if not private.in_forward_mode() or kwargs:
         return torch.linalg.solve(x1, x2, **kwargs)
-    # In forward mode, PyTorch takes the factors that it keeps for constants: see `_determinants`.
+    # In forward mode, PyTorch treats the saved factors as constants: see `_determinants`.
     lu, pivots, _ = torch.linalg.lu_factor_ex(x1, check_errors=True)
     if x2.ndim == 1:
         return torch.linalg.lu_solve(lu, pivots, x2[:, None])[..., 0]
@@ -34,7 +34,7 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, **kwargs: Any) -> Array:
-    """Compute the norms of vectors along axes; over no axis absolute values, where PyTorch takes `()` for all axes."""
+    """Compute the norms of vectors along axes; `axis=()` means no axis and not all axes, unlike in PyTorch."""
     if not isinstance(axis, tuple) or axis:
         return torch.linalg.vector_norm(x, ord, axis, keepdims, **kwargs)
     return output((x != 0).to(x.real.dtype) if ord == 0 else torch.abs(x), kwargs)
@@ -46,7 +46,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
-    """Return the sums along diagonals of a stack of matrices, in the type of `sum`."""
+    """Return the sums along diagonals of a stack of matrices, with the data type of `sum`."""
     return _sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
 
 
