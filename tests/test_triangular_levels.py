@@ -29,7 +29,7 @@ BANK = [
 
 @pytest.fixture
 def far_from_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "_is_far", lambda x: True)
+    monkeypatch.setattr(levels, "_is_off_host", lambda x: True)
 
 
 def container(library: Library, a: Any, dtype: str | None = None) -> sparse.CSR:
@@ -235,7 +235,7 @@ jax.config.update("jax_enable_x64", True)
 from xpand_extensions import sparse
 from xpand_extensions.linear_solve import _levels, ilu, solve
 
-_levels._is_far = lambda x: True
+_levels._is_off_host = lambda x: True
 device = jax.devices()[1]
 a = scipy.sparse.diags_array([-np.ones(8), 2.5 * np.ones(9), -np.ones(8)], offsets=[-1, 0, 1]).tocsr()
 matrix = sparse.CSR(*[jax.device_put(each, device) for each in (a.data, a.indices, a.indptr)], a.shape)

@@ -1,8 +1,8 @@
-"""Linear systems on every library: solved directly or by iteration, differentiable, with a status for each system.
+"""Differentiable direct and iterative solvers of linear systems on every library, with a status for each system.
 
-`solve` takes dense and sparse matrices, functions and operators, batches of systems, and vectors that are trees of
-arrays. The result has a `Status` for each system, so that no failure is silent. A system counts as solved if its
-recomputed residual meets the tolerance.
+`solve` takes dense and sparse matrices, functions, operators, batches of systems, and vectors that are trees of arrays.
+The result has a `Status` for each system, so no failure is silent. A system counts as solved if its recomputed residual
+meets the tolerance.
 """
 
 from .._solver_status import ConvergenceError, Status

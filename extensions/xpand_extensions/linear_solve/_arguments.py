@@ -25,7 +25,7 @@ class LinearProblem(NamedTuple):
 
 
 def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: int) -> LinearProblem:
-    """Check right-hand sides and a guess for matrices; convert them to vectors along the last axis.
+    """Check the vectors `b` and `x0` of a system of matrices; convert them to vectors along the last axis.
 
     Raises:
         TypeError: Vectors that are not arrays of the matrices' library, or not of a floating-point data type.
@@ -45,7 +45,7 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
         along = axis if name == "b" or len(b.shape) > 1 else -1
         stack_of("solve", name, whole, checks.known_shape("solve", name, x), along, size)
     promoted = checks.promote("solve", xp, **given)
-    if not isinstance(matrix, Sparse):  # whose known pattern stays as it is
+    if not isinstance(matrix, Sparse):  # a sparse matrix keeps its known pattern
         promoted = in_one_namespace(*promoted)
     if promoted[0] is not values:
         matrix = matrix.with_values(promoted[0]) if isinstance(matrix, Sparse) else promoted[0]
@@ -53,8 +53,8 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
     stack = tuple(matrix.shape)[:-2]
     if is_columns:
         stack = (*stack, 1) if stack else stack
-        turned = [x if x.ndim == 1 else array_namespace(x).matrix_transpose(x) for x in promoted[1:]]
-        promoted = (promoted[0], *turned)
+        transposed = [x if x.ndim == 1 else array_namespace(x).matrix_transpose(x) for x in promoted[1:]]
+        promoted = (promoted[0], *transposed)
     shapes = {name: tuple(x.shape[:-1]) for name, x in zip(list(given)[1:], promoted[1:])}
     batch = checks.broadcast_shapes("solve", A=stack, **shapes)
     if batch_ndim not in (0, len(batch)):
@@ -70,11 +70,11 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
 
 
 def problem_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool) -> LinearProblem:
-    """Check vectors that are trees of arrays.
+    """Check the vectors `b` and `x0` of a system of a function, which are trees of arrays.
 
     Raises:
-        TypeError: Leaves that aren't arrays of one library and one floating-point data type; `x0` unlike `b`.
-        ValueError: Arrays on two devices, shapes that aren't those of one batch, `x0` unlike `b`.
+        TypeError: Leaves that aren't arrays of one library and one floating-point data type; an `x0` unlike `b`.
+        ValueError: Arrays on two devices, different batch axes, or an `x0` unlike `b`.
     """
     flat, rows = vectors_of("solve", "b", b, batch_ndim)
     if x0 is None:
@@ -92,11 +92,11 @@ def problem_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_
 
 
 def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
-    """Check a tolerance, one for all systems or one for each, and return it as a real array.
+    """Check a tolerance, for all systems or for each, and return it as a real array.
 
     Raises:
-        TypeError: No number and no real array.
-        ValueError: A negative one or NaN, or a shape that doesn't broadcast with the batch.
+        TypeError: Neither a number nor a real array.
+        ValueError: A negative number or NaN, or a shape that doesn't broadcast with the batch.
     """
     xp = array_namespace(b)
     real = xp.abs(b[..., :0]).dtype
@@ -121,11 +121,11 @@ def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
 
 
 def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
-    """Check the requested numbers of steps.
+    """Check `max_steps`, and return the numbers of steps.
 
     Raises:
-        TypeError: No integer and no sequence of them.
-        ValueError: A negative one, or none.
+        TypeError: Neither an integer nor a sequence of integers.
+        ValueError: A negative number, or an empty sequence.
     """
     if max_steps is None:
         return (10 * max(size, 1),)
@@ -140,8 +140,8 @@ def basis_of(nullspace: Any, problem: LinearProblem) -> Array | None:
     """Return orthonormal vectors, (k, n), that span the given null space.
 
     Raises:
-        TypeError: Neither "constant" nor vectors like `b`, nor a sequence of such.
-        ValueError: Vectors of another shape than `b`, or an unknown string.
+        TypeError: Neither "constant" nor a vector like `b` nor a list of vectors.
+        ValueError: A vector with another shape than `b`, or an unknown string.
     """
     if nullspace is None:
         return None

@@ -16,16 +16,16 @@ def estimate(
     solve_transposed: Callable[[Array], Array],
     starts: Array | None = None,
 ) -> Array:
-    """Estimate Skeel's condition number: the largest row sum of `|inv(a)| @ |a|`, which scaling rows doesn't change.
+    """Estimate Skeel's condition number: the largest row sum of `|inv(a)| @ |a|`. Scaling rows does not change it.
 
-    It solves three right-hand sides with the transpose and one with the matrix. The estimate is never above the number,
-    and seldom less than a third of it (N. J. Higham, ACM Trans. Math. Softw. 14 (1988) 381).
+    Solves for three right-hand sides with the transpose and one with the matrix. The estimate is never above the
+    condition number, and seldom below a third of it (N. J. Higham, ACM Trans. Math. Softw. 14 (1988) 381).
 
     Args:
         xp: The namespace.
         sums: The sum of the absolute values in each row, shape `(..., n)`.
         dtype: The data type of the matrices.
-        solve: Solves with the matrices, which must be regular, for `(..., n, k)`.
+        solve: Solves for columns, `(..., n, k)`, with the matrices, which must be regular.
         solve_transposed: The same with the transposes.
         starts: The result of `starts_of`, if available.
     """
@@ -45,12 +45,12 @@ def estimate(
 
 
 def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
-    """Make the initial right-hand sides of an estimate: two columns."""
+    """Make the two initial right-hand sides of an estimate, as columns."""
     size = sums.shape[-1]
     position = _positions(xp, sums)
     number = xp.astype(position, sums.dtype)
     even = xp.full_like(number, 1 / size)
-    # Alternating signs: detects cancellation in the first vector.
+    # Alternating signs detect cancellation in the first vector.
     alternating = xp.where(position % 2 == 0, xp.ones_like(number), -xp.ones_like(number)) * (
         1 + number / max(size - 1, 1)
     )
@@ -58,7 +58,7 @@ def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
 
 
 def _signs(xp: Namespace, x: Array) -> Array:
-    """Return numbers of absolute value 1 with the conjugate phase; 1 for zeros."""
+    """Return numbers of absolute value 1 with the conjugate phases; 1 for zeros."""
     size = xp.abs(x)
     one = xp.ones_like(x)
     is_zero = size == 0
@@ -69,14 +69,14 @@ def _signs(xp: Namespace, x: Array) -> Array:
 
 
 def verdict(xp: Namespace, condition: Array, finite: Array, factored: Array, failure: Status) -> tuple[Array, Array]:
-    """Say how far each matrix is from a singular one, and give it a status.
+    """Return the condition number and the status of each matrix.
 
     Args:
         xp: The namespace.
-        condition: The estimate for each matrix, at its value where it was factored.
+        condition: The estimate for each matrix; ignored where a matrix has no factors.
         finite: Whether all its values are finite.
-        factored: Whether the factorisation went to its end.
-        failure: The message if it failed.
+        factored: Whether the factorisation succeeded.
+        failure: The status if it failed.
     """
     limit = 1 / float(xp.finfo(condition.dtype).eps)
     condition = xp.where(factored, condition, xp.full_like(condition, float("inf")))

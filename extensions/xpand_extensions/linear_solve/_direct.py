@@ -29,30 +29,30 @@ def factorize(
     """Factor a matrix, or a stack of them, to solve systems.
 
     Args:
-        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
-            shape, or a sparse matrix of a library's own.
-        method: "lu"; "cholesky", for Hermitian positive definite matrices, of which it reads the lower triangle; "qr";
-            "lower" or "upper", for a triangle of the matrices, without reading the rest; "auto" or "direct":
-            "cholesky" where a dense matrix is declared to be positive definite, else "lu". For sparse matrices there
-            are "lu", "lower" and "upper" alone.
+        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of that
+            shape, or a library's own sparse matrix.
+        method: "lu"; "cholesky" for Hermitian positive definite matrices, of which only the lower triangle is read;
+            "qr"; "lower" or "upper" for a triangular matrix, of which the other triangle is not read; "auto" or
+            "direct": "cholesky" for dense matrices that are declared positive definite, else "lu". Sparse matrices
+            support "lu", "lower" and "upper" only.
         positive_definite: Whether the matrices are known to be Hermitian and positive definite.
-        symmetric: Whether they are known to be Hermitian. For sparse matrices that saves work and memory.
+        symmetric: Whether the matrices are known to be Hermitian, which saves work and memory for sparse matrices.
 
     Returns:
-        The factorisation: `solve(b)`, `solve_transposed(b)`, `status`, `condition`, `method`. An immutable tree.
+        The factorisation, an immutable tree: `solve(b)`, `solve_transposed(b)`, `status`, `condition`, `method`.
 
     Raises:
         TypeError: No matrix, or a data type that isn't floating-point.
         ValueError: Matrices that aren't square, or an unknown method.
         UnsupportedError: A sparse matrix of a lazy library.
 
-    The values of a matrix never raise: `status` tells for each matrix whether it has factors, and the others of the
-    stack are solved. A matrix counts as SINGULAR if a pivot is zero, or if the estimate of its condition number, which
-    doesn't depend on the scaling of rows, is above 1 / eps: then no digit of a solution may be right.
+    The values of a matrix never raise an error: `status` has a code for each matrix, and a matrix without factors does
+    not affect the others of its stack. A matrix is SINGULAR if a pivot is zero, or if its estimated condition number,
+    which does not depend on the scaling of rows, is above 1 / eps: then a solution may have no correct digit.
 
-    A dense factorisation costs 2/3 n**3 operations ("cholesky" half of that, "qr" twice), the estimate four solutions.
-    Sparse matrices are factored by SuperLU, on the host: those of other libraries than NumPy are copied there, once for
-    the factorisation and once for each solution.
+    A dense factorisation costs 2/3 n**3 operations ("cholesky" half, "qr" twice as many); the estimate costs four
+    solutions. Sparse matrices are factored on the host, by SuperLU. Data of other libraries than NumPy is copied to the
+    host for the factorisation, and for each solution.
 
     Source: `scipy.linalg.lu_factor`, `scipy.linalg.cho_factor`, `scipy.sparse.linalg.splu`.
 
@@ -96,7 +96,7 @@ def direct_solve(
     positive_definite: bool | None = None,
     symmetric: bool | None = None,
 ) -> Array:
-    """Solve `A x = b` by factors: `factorize(A, …).solve(b, axis=axis)`, with the arguments and errors of both.
+    """Solve `A x = b` directly: `factorize(A, …).solve(b, axis=axis)`, with the arguments and errors of both.
 
     >>> import numpy as np
     >>> direct_solve(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]))

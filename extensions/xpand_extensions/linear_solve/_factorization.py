@@ -17,17 +17,17 @@ from ._vectors import conj
 class _Fields(NamedTuple):
     matrix: Any
     parts: tuple[Any, ...]
-    """The factors; none for matrices that the host has factored and cached."""
+    """The factors; empty if the host factored the matrices and caches the factors."""
     condition: Array
     status: Array
 
 
 class Factorization(_Fields):
-    """The result of `factorize`: a matrix, or a stack of them, with its factors. A tree, so it passes through `jit`.
+    """The result of `factorize`: matrices with their factors. It is a tree, so it passes through `jit`.
 
     Attributes:
         matrix: The matrices.
-        condition: An estimate of the condition number of each.
+        condition: The estimated condition number of each matrix.
         status: A `Status` code for each: CONVERGED, SINGULAR, BREAKDOWN (not positive definite), NON_FINITE.
     """
 
@@ -55,23 +55,23 @@ class Factorization(_Fields):
         Args:
             b: One vector, shape `(n,)`, or matrices of columns, shape `(..., n, k)`, of a floating-point data type.
                 Stacks of matrices broadcast.
-            axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., n)`,
-                and the axes before broadcast with the stack of A.
+            axis: The axis of the vectors in `b`. With -1, `b` has the shape `(..., n)`, and the axes before the last
+                broadcast with the stack of A.
 
         Returns:
-            The solutions, in the layout of `b`, with the broadcast shape and promoted data type. NaN for a matrix
-            without factors, and for a vector of `b` that isn't finite; inaccurate where the status is SINGULAR.
+            The solutions, in the layout of `b`, with the broadcast shape and promoted data type. They are NaN if the
+            matrix has no factors or the vector isn't finite, and inaccurate if the status is SINGULAR.
 
         Raises:
             TypeError: No array, an array of another library or data type.
             ValueError: A shape that doesn't fit, an `axis` other than -2 and -1, another device.
 
-        Differentiable in `b` and in the entries of the matrix, in both modes and to any order, by the same factors.
+        Differentiable in `b` and in the entries of the matrix, in both modes and to any order, using the same factors.
         """
         return self._implicit("solve", b, axis, transposed=False)
 
     def solve_transposed(self, b: Array, /, *, axis: int = -2) -> Array:
-        """Solve `transpose(A) @ x = b`, by the same factors. Arguments, result and errors are those of `solve`."""
+        """Solve `transpose(A) @ x = b` with the same factors. Arguments, result and errors are those of `solve`."""
         return self._implicit("solve_transposed", b, axis, transposed=True)
 
     def _implicit(self, name: str, b: Array, axis: int, *, transposed: bool) -> Array:
@@ -91,7 +91,7 @@ class Factorization(_Fields):
         return library_name(array_namespace(self.condition))
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        """Solve for columns, `(..., n, k)`, in the stack of the matrices."""
+        """Solve for columns, `(..., n, k)`, with the stack of matrices."""
         raise NotImplementedError
 
 
@@ -119,7 +119,7 @@ class CholeskyFactorization(Factorization):
 
 
 class QRFactorization(Factorization):
-    """A dense matrix with its unitary and its upper triangular factor."""
+    """A dense matrix with its unitary and upper triangular factors."""
 
     __slots__ = ()
     _name = "qr"
@@ -162,7 +162,7 @@ class SymmetricSparseFactorization(SparseFactorization):
 
 
 def check_square(name: str, A: Array | Sparse) -> None:
-    """Check for square matrices of a floating-point data type, dense or sparse.
+    """Check that matrices, dense or sparse, are square and of a floating-point data type.
 
     Raises:
         TypeError: No array, or another data type.
@@ -178,7 +178,7 @@ def check_square(name: str, A: Array | Sparse) -> None:
 
 
 def right_hand_side_columns(name: str, values: Array, shape: tuple[int, ...], b: Array, axis: int) -> Columns:
-    """Check right-hand sides of matrices; return them as columns of the shape and data type of the solutions."""
+    """Check right-hand sides; return them as columns with the shape and data type of the solutions."""
     xp = _arguments.namespace_of(name, A=values, b=b)
     _arguments.one_device(name, A=values, b=b)
     _arguments.dtype(name, "b", xp, b, _arguments.FLOATING)
@@ -211,7 +211,7 @@ def _solve_transposed(b: Array, a: Factorization) -> Array:
 
 
 def _of_valid(a: Factorization, b: Array, *, transposed: bool) -> Array:
-    """Solve; return NaN for matrices without factors and nonfinite right-hand sides, where libraries differ."""
+    """Solve; return NaN for matrices without factors and nonfinite right-hand sides, for which libraries differ."""
     xp = array_namespace(b, a.condition)
     valid = xp.isfinite(a.condition)[..., None, None] & xp.all(xp.isfinite(b), axis=-2, keepdims=True)
     x = a._solved(xp.where(valid, b, xp.zeros_like(b)), transposed)

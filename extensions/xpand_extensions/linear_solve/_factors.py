@@ -1,4 +1,4 @@
-"""Factors of matrices with a status for each: the operations that libraries implement for direct solvers."""
+"""Factors of matrices, with a status for each: the operations of direct solvers that libraries implement."""
 
 from typing import TypeAlias
 
@@ -11,10 +11,10 @@ from ..linalg import _checks as checks
 from ._vectors import conj
 
 Factors: TypeAlias = tuple[Array, ...]
-"""The factors of a stack of matrices, and as the last two items their condition numbers and statuses.
+"""The factors of a stack of matrices, followed by their condition numbers and statuses.
 
-A matrix that cannot be factored gets the factors of the identity. The condition number is an estimate, invariant to the
-scaling of rows; it is infinite or NaN without factors. The status is a `Status` code.
+A matrix that cannot be factored gets the factors of the identity. The condition number is an estimate that does not
+depend on the scaling of rows; it is infinite or NaN without factors. The status is a `Status` code.
 """
 
 
@@ -30,10 +30,9 @@ def factor_lu(a: Array, /) -> Factors:
         ValueError: No square matrices.
 
     Returns:
-        Both triangles in one matrix, as from `linalg.lu_factor`; the row of the matrix for each of their rows;
-        condition numbers and statuses.
+        Both triangles in one matrix, as from `linalg.lu_factor`; the row permutation; condition numbers; statuses.
 
-    `linear_solve.factorize` stores the result. No matrix raises, or affects the others of its stack.
+    `linear_solve.factorize` stores the result. No matrix raises an error or affects the others of its stack.
 
     >>> import numpy as np
     >>> factor_lu(np.asarray([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]]))[-1].tolist()
@@ -47,9 +46,8 @@ def factor_lu(a: Array, /) -> Factors:
 def factor_cholesky(a: Array, /) -> Factors:
     """Factor Hermitian positive definite matrices by Cholesky, and determine which aren't positive definite.
 
-    Argument and errors are those of `factor_lu`. Only the lower triangle of matrices is read. The status of one that
-    isn't positive definite to working precision is BREAKDOWN. The result starts with the lower
-    triangle, with zeros above.
+    Argument and errors are those of `factor_lu`. Only the lower triangle is read. The status is BREAKDOWN for a matrix
+    that isn't positive definite to working precision. The first result is the lower triangle, with zeros above.
 
     >>> import numpy as np
     >>> factor_cholesky(np.asarray([[[4.0, 0.0], [2.0, 5.0]], [[1.0, 0.0], [2.0, 1.0]]]))[-1].tolist()
@@ -63,8 +61,7 @@ def factor_cholesky(a: Array, /) -> Factors:
 def factor_qr(a: Array, /) -> Factors:
     """Factor square matrices by QR, and determine which are singular.
 
-    Argument and errors are those of `factor_lu`. The result starts with a unitary matrix and
-    the upper triangle.
+    Argument and errors are those of `factor_lu`. The first results are a unitary matrix and the upper triangle.
 
     >>> import numpy as np
     >>> factor_qr(np.asarray([[0.0, 2.0], [1.0, 0.0]]))[-1].tolist()
@@ -80,9 +77,9 @@ def factor_triangular(a: Array, /, *, lower: bool = True) -> Factors:
 
     Args:
         a: Matrices, shape `(..., n, n)`, of a floating-point data type, with zeros outside the triangle.
-        lower: Which triangle.
+        lower: Whether it is the lower triangle.
 
-    Errors are those of `factor_lu`. The result starts with the matrix.
+    Errors are those of `factor_lu`. The first result is the matrix.
 
     >>> import numpy as np
     >>> factor_triangular(np.asarray([[1.0, 0.0], [1.0, 0.0]]))[-1].tolist()
@@ -99,18 +96,18 @@ def factor_sparse(
     """Factor sparse square matrices on the host, by SuperLU.
 
     Args:
-        values: Of shape `(*batch, nse)`, of a floating-point data type.
+        values: The values, of shape `(*batch, nse)`, of a floating-point data type.
         pattern: The arrays of the container's pattern, each of shape `(k,)` or `(*batch, k)`.
-        format: The container's: "coo", "csr" or "csc".
+        format: The format of the container: "coo", "csr" or "csc".
         size: The number of rows and columns.
-        kind: "general"; "symmetric", with pivots from the diagonal where possible; "lower" or "upper", a triangle,
-            without reading the rest; "unit lower" or "unit upper", with a diagonal of ones.
+        kind: "general"; "symmetric", with pivots from the diagonal if possible; "lower" or "upper" for a triangle, the
+            other triangle is not read; "unit lower" or "unit upper" for a triangle with ones on the diagonal.
 
     Returns:
-        Condition numbers and statuses alone.
+        Condition numbers and statuses, without factors.
 
-    `linear_solve.factorize` calls this after it has checked the arguments. The host caches the factors that were used
-    last, up to 1 GiB, and at least those of four matrices. A matrix whose factors are not cached is factored again.
+    `linear_solve.factorize` calls this function after checking the arguments. The host caches the most recently used
+    factors, up to 1 GiB, and at least those of four matrices. A matrix without cached factors is factored again.
 
     >>> import numpy as np
     >>> pattern = (np.asarray([0, 1]), np.asarray([0, 1, 2]))
@@ -132,17 +129,17 @@ def solve_sparse(
     kind: str = "general",
     transposed: bool = False,
 ) -> Array:
-    """Solve by the factors that `factor_sparse` computed for the same values and pattern.
+    """Solve with the factors that `factor_sparse` computed for the same values and pattern.
 
     Args:
         values: As in `factor_sparse`.
         pattern: As in `factor_sparse`.
-        b: Right-hand sides as columns, shape `(..., size, k)`, of the data type of the values; the axes before
-            broadcast with `batch`.
+        b: Right-hand sides as columns, shape `(..., size, k)`, of the data type of the values. The first axes broadcast
+            with `batch`.
         format: As in `factor_sparse`.
         size: As in `factor_sparse`.
         kind: As in `factor_sparse`.
-        transposed: Solve with the transposes.
+        transposed: Whether to solve with the transposes.
 
     Returns:
         The solutions, of the broadcast shape. NaN for singular matrices.
@@ -163,7 +160,7 @@ def _check(function: str, a: Array) -> None:
 
 
 def qr_solve(orthogonal: Array, triangle: Array, b: Array, *, transpose: bool = False) -> Array:
-    """Solve for columns by the factors of `factor_qr`."""
+    """Solve for columns with the factors of `factor_qr`."""
     xp = array_namespace(b)
     if transpose:
         inner = linalg.triangular_solve(triangle, b, lower=False, transpose=True)

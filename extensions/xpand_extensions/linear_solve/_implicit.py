@@ -1,4 +1,4 @@
-"""Iterative solutions, differentiated implicitly by solving again."""
+"""Iterative solutions; their derivatives are implicit, and solve another system."""
 
 from typing import Any, NamedTuple
 
@@ -26,12 +26,12 @@ class Options(NamedTuple):
     stops: tuple[int, ...]
     """The numbers of steps after which results are returned, in ascending order."""
     throw: bool = True
-    """Whether to raise if the solution for a derivative does not converge, where its status is concrete."""
+    """Whether to raise an error if a solution for a derivative has a concrete status and did not converge."""
     record: bool = False
     """Whether to record the norm of the residual after each step."""
 
     def last(self) -> "Options":
-        """Return the options with the last number of steps alone."""
+        """Return the options with only the last number of steps."""
         return self._replace(stops=self.stops[-1:])
 
     def solution(self, found: Found) -> Array:
@@ -44,23 +44,23 @@ class Options(NamedTuple):
 
 
 def square(system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options) -> tuple[Array, Found]:
-    """Solve a square system; return the solution, and the nondifferentiable results of the iteration."""
-    of_derivative = _Derivatives()
+    """Solve a square system; return the differentiable solution, and the results of the iteration."""
+    derivatives = _Derivatives()
 
     def solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
         found = _found(system, b, _start(b, start, b.shape[-1]), criterion, options)
-        of_derivative.look(found, options)
-        of_derivative.finish_first()
+        derivatives.check(found, options)
+        derivatives.finish_first()
         return options.solution(found), found
 
     def transpose_solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
         xp = array_namespace(b)
         if system.operator.symmetric:
             found = _found(system, conj(b), xp.zeros_like(b), criterion, options.last())
-            of_derivative.look(found, options.last())
+            derivatives.check(found, options.last())
             return conj(found.x), found
         found = _found(system.transposed(), b, xp.zeros_like(b), criterion, options.last())
-        of_derivative.look(found, options.last())
+        derivatives.check(found, options.last())
         return found.x, found
 
     start = () if x0 is None else autodiff.stop_gradient((b, x0))
@@ -76,12 +76,12 @@ def least_squares(
 ) -> tuple[Array, Found]:
     """Compute the least-squares solution of minimum norm of a system of any shape.
 
-    This solves the square, Hermitian system of residual and solution, `r + A x = f` and `adjoint(A) r = g`. For
-    more rows than columns `f` is the right-hand side. For more columns the roles are exchanged, and the solution is the
-    `r` of the adjoint matrix.
+    Solves the square, Hermitian system of the residual and the solution, `r + A x = f` and `adjoint(A) r = g`. If A has
+    at least as many rows as columns, `f` is the right-hand side. Otherwise A is replaced by its adjoint, `g` is the
+    right-hand side, and the solution is `r`.
     """
     is_tall = system.rows.size >= system.columns.size
-    of_derivative = _Derivatives()
+    derivatives = _Derivatives()
 
     def product(pair: tuple[Array, Array], system: System, start: Any, criterion: Criterion) -> tuple[Array, Array]:
         r, x = pair
@@ -96,28 +96,29 @@ def least_squares(
 
         def adjoint(b: Array) -> Array:
             found = _of_adjoint(system, b, criterion, options)
-            of_derivative.look(found, options.last())
+            derivatives.check(found, options.last())
             return conj(found.x)
 
         if is_tall:
             w = adjoint(g)
             found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
             x = options.solution(found)
-            of_derivative.look(found, options)
-            of_derivative.finish_first()
+            derivatives.check(found, options)
+            derivatives.finish_first()
             return (w + options.residual(found), x), found
         found = _found(system, g, _start(g, start, f.shape[-1]), criterion, options)
         w = options.solution(found)
-        of_derivative.look(found, options)
+        derivatives.check(found, options)
         outside = f - system.adjoint(adjoint(f))
         x = adjoint(f - w)
-        of_derivative.finish_first()
+        derivatives.finish_first()
         return (w + outside, x), found
 
     def transpose_solve(
         rhs: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
-        # Not of b: functions with captured traced arrays are staged, so that their values are abstract.
+        # Without the guess: it is for another right-hand side, and captured traced arrays would make the status
+        # abstract.
         (r, x), found = solve((conj(rhs[0]), conj(rhs[1])), system, (), criterion)
         return (conj(r), conj(x)), found
 
@@ -147,18 +148,18 @@ def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: O
 
 
 class _Derivatives:
-    """Checks the solutions for derivatives, which come after the caller's own solution."""
+    """Checks the solutions for derivatives, which follow the caller's own solution."""
 
     def __init__(self) -> None:
         """Start with the caller's own solution."""
         self.is_first = True
 
     def finish_first(self) -> None:
-        """Record that the caller's own solution is found."""
+        """Record that the caller's own solution has been found."""
         self.is_first = False
 
-    def look(self, found: Found, options: Options) -> None:
-        """Raise if a solution has not converged, its status is concrete, and the option is set."""
+    def check(self, found: Found, options: Options) -> None:
+        """With `throw`, raise an error if a solution for a derivative has a concrete status and did not converge."""
         status = found.status if len(options.stops) == 1 else found.status[-1, ...]
         if self.is_first or not options.throw or not is_concrete(status):
             return
@@ -172,12 +173,12 @@ class _Derivatives:
 
 
 def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Found:
-    """Solve with the adjoint matrix, by the conjugated solution of the transpose."""
+    """Solve with the transpose and the conjugated right-hand side; the result is the conjugate of the solution."""
     return _found(system.transposed(), conj(b), _zeros(b, system.rows.size), criterion, options.last())
 
 
 def _start(b: Array, start: Any, size: int) -> Array:
-    """Return the starting point: the guess for the caller's own system, zeros for one of a derivative."""
+    """Return the starting point: the guess for the caller's own system, zeros for a derivative."""
     if not start:
         return _zeros(b, size)
     of, x0 = start

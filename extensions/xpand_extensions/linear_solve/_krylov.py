@@ -1,4 +1,4 @@
-"""Krylov methods on flat vectors: the system, and the operation that libraries may implement."""
+"""Krylov methods on flat vectors: the linear system, and the operation that libraries may implement."""
 
 from typing import Any, NamedTuple
 
@@ -13,10 +13,9 @@ from ._vectors import Vectors, conj
 
 
 class System:
-    """A linear system on flat vectors, with its preconditioner: a tree of their arrays.
+    """A linear system on flat vectors, with its preconditioner: a tree.
 
-    `product` multiplies by A, or by its transpose where `is_transposed`; `adjoint` by the transpose, conjugated, of
-    that.
+    `product` multiplies by A, or by its transpose if `is_transposed`; `adjoint` by the adjoint of that operator.
     """
 
     __slots__ = ("basis", "columns", "is_transposed", "operator", "preconditioner", "rows")
@@ -40,7 +39,7 @@ class System:
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """Return the user's functions; a missing one is None."""
+        """Return the user functions; None for a missing function."""
         own = () if isinstance(self.operator, Matrix) else self.operator.operator.functions
         return *own, *filter(callable, trees.leaves(self.preconditioner))
 
@@ -52,11 +51,11 @@ class System:
     def product(self, x: Array) -> Array:
         """Multiply by the operator."""
         if self.is_transposed:
-            return self._completed(self.operator.transposed(x, self.rows, self.columns), x)
-        return self._completed(self.operator.product(x, self.rows, self.columns), x)
+            return self._regularized(self.operator.transposed(x, self.rows, self.columns), x)
+        return self._regularized(self.operator.product(x, self.rows, self.columns), x)
 
     def multiply(self, x: Array) -> Array:
-        """Multiply by the original operator, which may be singular."""
+        """Multiply by the given operator, which may be singular."""
         return System(self.operator, None, None, self.rows, self.columns, self.is_transposed).product(x)
 
     def adjoint(self, y: Array) -> Array:
@@ -91,8 +90,8 @@ class System:
             (found,) = autodiff.linear_transpose(self.preconditioner, self.rows.example(r))(self.columns.tree(r))
         return self.rows.flat("solve: the transposed of preconditioner must return", found)
 
-    def _completed(self, product: Array, x: Array) -> Array:
-        """Make the operator regular if its null space is given: it becomes the identity there."""
+    def _regularized(self, product: Array, x: Array) -> Array:
+        """Make an operator with a given null space regular: there it becomes the identity."""
         if self.basis is None:
             return product
         basis = conj(self.basis) if self.is_transposed else self.basis
@@ -107,7 +106,7 @@ trees.register(
 
 
 def along(basis: Array, x: Array) -> Array:
-    """Project vectors onto orthonormal ones, (..., k, n)."""
+    """Project vectors onto the space of an orthonormal basis, (..., k, n)."""
     xp = array_namespace(x)
     weights = xp.matmul(conj(basis), x[..., None])
     return xp.matmul(xp.matrix_transpose(basis), weights)[..., 0]
@@ -119,7 +118,7 @@ class Found(NamedTuple):
     x: Array
     """Flat solutions, (..., n)."""
     residual: Array
-    """The residual, recomputed."""
+    """The recomputed residual."""
     steps: Array
     """The number of steps."""
     calls: Array
@@ -151,13 +150,13 @@ def krylov(
         x0: The starting points, `(*batch, n)`.
         rtol: Tolerances relative to `b`, real, that broadcast to the batch.
         atol: Absolute tolerances, real, that broadcast to the batch.
-        system: The system, whose operator multiplies vectors.
-        method: The name of the method's family.
+        system: The system.
+        method: The name of the method, without its order.
         order: The number of directions per step, or of steps until a restart.
         stops: The numbers of steps after which results are returned, in ascending order; the last is the maximum.
         record: Whether to record the norm of the residual after each step, which needs one number of steps.
 
-    `linear_solve.solve` calls this after it has checked the arguments.
+    `linear_solve.solve` calls this function after checking the arguments.
 
     >>> import numpy as np
     >>> from ..linear_solve import solve

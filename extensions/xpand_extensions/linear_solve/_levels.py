@@ -1,4 +1,4 @@
-"""Solve sparse triangular systems on their device, level by level, with all unknowns of a level in parallel."""
+"""Solve sparse triangular systems on a device, level by level; the unknowns of a level are solved in parallel."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,34 +18,34 @@ from ._operators import times
 from ._preconditioners import on_device
 
 _SHORT = 4
-"""A row with fewer entries is never cut."""
+"""Rows with at most this number of entries are never split."""
 
 
 class Schedule(NamedTuple):
-    """Steps with equal numbers of slots, each for one unknown that depends on none of the same step.
+    """Steps with equal numbers of slots. A slot solves for one unknown; the unknowns of a step are independent.
 
-    A row with many entries is cut into pieces, whose sums are unknowns too. So all slots have the same number of
-    entries, and a few long rows do not lengthen all others.
+    All slots have the same number of entries. Long rows are split into pieces, whose sums become further unknowns, so
+    that a few long rows don't enlarge all slots.
     """
 
     source: LibraryArray
-    """The position of each entry's value, (steps, slots, entries); 0 is at `count`, -1 at `count + 1`."""
+    """The index of each entry's value, (steps, slots, entries); index `count` stands for 0, `count + 1` for -1."""
     columns: LibraryArray
-    """The slot of the unknown that it is multiplied by, numbered through all steps."""
+    """The slot of the unknown that each entry multiplies, numbered through all steps."""
     rows: LibraryArray
-    """The row that is solved for in each slot, (steps, slots); the number of rows where there is none."""
+    """The row solved in each slot, (steps, slots); the number of rows for an empty slot."""
     slots: LibraryArray
     """The slot of each row."""
 
 
 def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: bool) -> Schedule:
-    """Order the unknowns of a triangle by what they wait for; what is on its diagonal or outside of it is omitted.
+    """Order the unknowns of a triangle by their dependencies; ignore the diagonal and the other triangle.
 
     Args:
         rows: The rows of the entries, on the host.
         columns: Their columns.
-        size: How many rows there are, one at least.
-        lower: Which triangle.
+        size: The number of rows, at least one.
+        lower: Whether it is the lower triangle.
     """
     xp = array_namespace(rows)
     count = rows.shape[0]
@@ -55,7 +55,7 @@ def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: boo
     if not lower:  # counted from the last row
         rows, columns = size - 1 - rows, size - 1 - columns
     longest = max(_SHORT, 2 * -(-rows.shape[0] // size))
-    # The unknowns are the rows, followed by the pieces; `owner` and `stage` determine when each can be computed.
+    # The unknowns are the rows, followed by the pieces. `owner` and `stage` determine when each can be computed.
     owner, stage = xp.arange(size, dtype=xp.int64), xp.zeros(size, dtype=xp.int64)
     while True:
         by_row = xp.argsort(rows, stable=True)
@@ -64,7 +64,7 @@ def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: boo
         is_long = xp.take(lengths, rows) > longest
         if not bool(xp.any(is_long)):
             break
-        # Pieces are numbered by their row and their position in it.
+        # Number the pieces by row and position in the row.
         key = rows[is_long] * (count + 1) + position[is_long] // longest
         pieces, number = xp.unique_inverse(key)
         whole = pieces // (count + 1)
@@ -74,7 +74,7 @@ def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: boo
         rows, columns = xp.concat([rows, whole]), xp.concat([columns, more])
         source = xp.concat([source, xp.full_like(whole, count + 1)])
         owner = xp.concat([owner, xp.take(owner, whole)])
-        # A row comes after its pieces, which may have been split off earlier.
+        # A row comes after its pieces, also after those of earlier passes.
         before = xp.take(stage, whole)
         stage[whole] = before + 1
         stage = xp.concat([stage, before])
@@ -99,7 +99,7 @@ def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: boo
 
 
 def _positions(xp: Namespace, rows: LibraryArray, count: int) -> tuple[LibraryArray, LibraryArray]:
-    """Return the position of each entry in its row, entries being sorted by rows, and the length of each row."""
+    """Return the position of each entry in its row, and the length of each row; the entries are sorted by row."""
     starts = xp.searchsorted(rows, xp.arange(count + 1, dtype=xp.int64))
     return xp.arange(rows.shape[0], dtype=xp.int64) - xp.take(starts, rows), starts[1:] - starts[:-1]
 
@@ -107,11 +107,11 @@ def _positions(xp: Namespace, rows: LibraryArray, count: int) -> tuple[LibraryAr
 def _levels(
     xp: Namespace, rows: LibraryArray, columns: LibraryArray, owner: LibraryArray, stage: LibraryArray
 ) -> LibraryArray:
-    """Return the number of steps that each unknown must wait for."""
+    """Return the number of levels before each unknown."""
     most = (int(xp.max(stage)) if stage.shape[0] else 0) + 1
     order = xp.argsort(xp.take(owner, rows) * most + xp.take(stage, rows), stable=True)
     level = [0] * owner.shape[0]
-    # Sequentially, since they depend on each other: lists are faster here than arrays.
+    # Levels depend on each other, so the loop is sequential, and lists are faster than arrays.
     for row, column in zip(rows[order].tolist(), columns[order].tolist()):
         if level[column] >= level[row]:
             level[row] = level[column] + 1
@@ -119,9 +119,9 @@ def _levels(
 
 
 def _slots(xp: Namespace, level: LibraryArray) -> tuple[LibraryArray, int, int]:
-    """Give each unknown a slot; return the numbers of steps and of slots in one.
+    """Assign a slot to each unknown; also return the number of steps, and of slots per step.
 
-    Levels of more unknowns than the average take several steps, so that at most half of the slots stay empty.
+    Levels with more unknowns than average take several steps, so that at most half of the slots stay empty.
     """
     order = xp.argsort(level, stable=True)
     ordered = level[order]
@@ -136,15 +136,15 @@ def _slots(xp: Namespace, level: LibraryArray) -> tuple[LibraryArray, int, int]:
 
 @pluggable
 def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows: Array, slots: Array, /) -> Array:
-    """Solve sparse triangular systems in steps, each for many unknowns that don't depend on each other.
+    """Solve sparse triangular systems in steps, each for many independent unknowns.
 
     Args:
         b: Right-hand sides, `(*batch, n)`.
-        weights: The off-diagonal entries of the row in each slot, `(..., steps, slots, entries)`, padded with zeros;
-            the axes before broadcast to the batch.
-        columns: The slots of the unknowns that they multiply, numbered through all steps, of the same shape.
+        weights: The off-diagonal entries of the row in each slot, `(..., steps, slots, entries)`, padded with zeros.
+            The first axes broadcast to the batch.
+        columns: The slots of the unknowns that the entries multiply, numbered through all steps, of the same shape.
         diagonal: The divisors of the sums, `(..., steps, slots)`.
-        rows: The row in each slot, `(steps, slots)`, n where there is none.
+        rows: The row in each slot, `(steps, slots)`; n for an empty slot.
         slots: The slot of each row, `(n,)`.
 
     Returns:
@@ -163,7 +163,7 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
 
 
 class _Steps(NamedTuple):
-    """The arguments of `solve_levels` that belong to a matrix."""
+    """The arguments of `solve_levels` that describe a matrix."""
 
     weights: Array
     columns: Array
@@ -173,7 +173,7 @@ class _Steps(NamedTuple):
 
 
 class LevelFactorization(Factorization):
-    """A sparse triangle, with the steps of its solution and of that of its transpose."""
+    """A sparse triangle, with the steps that solve it and its transpose."""
 
     __slots__ = ()
 
@@ -187,20 +187,20 @@ class LevelFactorization(Factorization):
 
 
 def _columns_solved(steps: _Steps, b: Array) -> Array:
-    """Solve for columns, `(..., n, k)`, as an additional axis of vectors."""
+    """Solve for columns, `(..., n, k)`, which become an additional batch axis."""
     xp = array_namespace(b)
     steps = steps._replace(weights=steps.weights[..., None, :, :, :], diagonal=steps.diagonal[..., None, :, :])
     return xp.matrix_transpose(solve_levels(xp.matrix_transpose(b), *steps))
 
 
 def applies(part: COO) -> bool:
-    """Return whether to solve a triangle level by level: it isn't on the host, and its pattern is concrete."""
-    return part.coords[0].ndim == 1 and are_concrete(*part.coords) and _is_far(part.values)
+    """Return whether to solve a triangle level by level: if it isn't on the host, and its pattern is concrete."""
+    return part.coords[0].ndim == 1 and are_concrete(*part.coords) and _is_off_host(part.values)
 
 
 def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
     """Order the unknowns of a triangular matrix, and determine its status as `factor_triangular` does."""
-    # Only for the values: a pattern that passes through JAX's jit becomes abstract.
+    # Only of the values: a pattern that passes through JAX's jit would become abstract.
     constant = part.with_values(autodiff.stop_gradient(part.values))
     values, size = constant.values, part.shape[-1]
     xp, device = array_namespace(values), checks.device_of(values)
@@ -240,10 +240,10 @@ def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int,
     return _Steps(taken, columns, below, rows, slots)
 
 
-def _is_far(x: Array) -> bool:
-    """Return whether the host would have to copy values from their device, or from the default one if it is unknown."""
+def _is_off_host(x: Array) -> bool:
+    """Return whether values are on another device than the host; an unknown device counts as the library's default."""
     device = checks.device_of(x)
-    # Arrays that JAX distributes over several devices have no single one.
+    # JAX can distribute an array over several devices.
     is_known = device is not None and not hasattr(device, "device_set")
     info = devices.device_info(x) if is_known else devices.device_info(xp=array_namespace(x))
     return info.kind not in ("cpu", "meta")

@@ -1,4 +1,4 @@
-"""Compute the matrix of a linear function; the facade is `linear_solve`."""
+"""Compute the matrix of a linear function."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,28 +19,29 @@ def matrix_from_function(
     """Return the matrix of a linear function, and the offset of an affine one, by tracing the function once.
 
     Args:
-        function: Takes a tree of arrays, and `args`; returns a tree of arrays. It must be written with the standard and
-            xpand's extensions, and be affine in the first argument: sums, products with constants, operations that move
+        function: Takes a tree of arrays and `args`; returns a tree of arrays. It must use only the standard and xpand's
+            extensions, and be affine in the first argument: sums, products with constants, operations that move
             elements (slices, `roll`, padding, indexing, reshaping, `concat`, `where` with a concrete condition),
-            reductions by sums, products of matrices, convolutions. It is called with abstract arrays.
-        example: A tree like the first argument. Only its shapes and data types are used, so `ShapeDtype` is enough.
-        args: Further arguments, constants for the matrix.
+            reductions by sums, products of matrices, convolutions. It is called once, with abstract arrays.
+        example: A tree like the first argument. Only its shapes and data types are used: `ShapeDtype` is enough.
+        args: Further arguments, which are constants.
         format: "csr", "csc" or "coo".
 
     Returns:
-        A pair of the matrix, a container of shape (elements of the result, elements of the argument), sorted and
-        without duplicates, and the offset, an array of shape (elements of the result,). Elements are counted in
-        row-major order, and those of a tree array after array. So `matrix @ flat(x) + offset` is `flat(function(x))`.
-        Both are of the library and on the device of the example.
+        The matrix, a sorted and unique container of shape (elements of the result, elements of the argument), and the
+        offset, an array of shape (elements of the result,): `matrix @ flat(x) + offset` is `flat(function(x))`. `flat`
+        joins the elements of the arrays of a tree in row-major order. Both are of the library and on the device of the
+        example.
 
     Raises:
-        TypeError: An argument that is not a function, or not a tree of floating-point arrays, or (`NonlinearError`,
-            `TracedError`, with the place in the function) an operation that isn't linear, or needs values.
-        ValueError: No such format.
+        TypeError: An argument that is not a function, or not a tree of floating-point arrays. `NonlinearError`: an
+            operation that isn't affine. `TracedError`: an operation that needs values. Both name the line of the
+            function.
+        ValueError: An unknown format.
 
-    The function is called once. Each operation is applied to numbers that stand for elements, so the cost is a few
-    times that of the operations, not that of a call for each column. These numbers are host arrays for
-    every library. There is no derivative with respect to the constants in the function.
+    The function is traced with the indices of elements, as host arrays for every library. So the cost is a few times
+    that of the function, not that of one call for each column. The matrix has no derivatives in the constants of the
+    function.
 
     Source: PhiML's `matrix_from_function`.
 
@@ -52,7 +53,7 @@ def matrix_from_function(
     array([[ 1., -2.,  1.,  0.],
            [ 0.,  1., -2.,  1.]])
     """
-    # Imported late: they load the rules of all operations.
+    # Imported late: these modules load the rules of all operations.
     from ..tracing import traced_namespace
     from ..tracing._affine import Affine
     from ..tracing._affine_maps import below
@@ -83,7 +84,7 @@ def matrix_from_function(
 
 
 def _namespace(leaves: Sequence[Any]) -> Namespace:
-    """Return the namespace of arrays or placeholders, all of floating-point data types."""
+    """Return the namespace of arrays or specs, which must have floating-point data types."""
     if not leaves:
         raise TypeError("matrix_from_function: example must hold an array, got none")
     for x in leaves:
@@ -100,7 +101,7 @@ def _namespace(leaves: Sequence[Any]) -> Namespace:
 
 
 def _moved(base: Namespace, a: sparse.Sparse, dtype: DType, device: Device) -> sparse.Sparse:
-    """Convert a host container to a library."""
+    """Copy a host container to another library and device."""
     host = array_namespace(a.values)
     values = base.asarray(host.asarray(a.values, copy=True), dtype=dtype, device=device)
     pattern = tuple(base.asarray(host.asarray(x, copy=True), device=device) for x in a.pattern)

@@ -15,7 +15,7 @@ _NAME: Final = re.compile(r"([a-z][a-z-]*[a-z])(?:\((\d+)\))?")
 
 
 class Method(NamedTuple):
-    """A method and its order: for `bicgstab` the degree of its polynomials, for others the steps until a restart."""
+    """A method and its order: the degree of the polynomials for `bicgstab`, the steps between restarts for others."""
 
     name: str
     order: int = 0
@@ -26,10 +26,10 @@ class Method(NamedTuple):
 
 
 def method_of(method: Any) -> Method:
-    """Parse the name of a method; PhiML's names are accepted too.
+    """Parse the name of a method, also a name of PhiML.
 
     Raises:
-        TypeError: No string.
+        TypeError: Not a string.
         ValueError: An unknown name, or an order of 0.
     """
     if not isinstance(method, str):
@@ -53,7 +53,7 @@ def method_of(method: Any) -> Method:
 
 
 def chosen(is_dense: bool, is_square: bool, symmetric: bool, positive_definite: bool) -> Method:
-    """Choose a method by the known properties of the matrix."""
+    """Choose a method from the known properties of the matrix."""
     if not is_square:
         return Method("lstsq") if is_dense else Method("lsmr")
     if is_dense:

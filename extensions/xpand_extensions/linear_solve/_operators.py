@@ -18,20 +18,19 @@ _FLAGS: Final = ("symmetric", "positive_definite")
 
 
 class LinearOperator:
-    """A linear function of vectors that are trees of arrays, with its known properties.
+    """A linear function of vectors that are trees of arrays, with its known properties. It is a tree of `args`.
 
     Args:
-        function: Takes a vector, a tree of arrays, and `args`; returns the product, a tree like the right-hand side.
-        transposed: The same for the transposed operator, not conjugated. By default it is computed by
-            `autodiff.linear_transpose`, where a method needs it.
-        args: Trees of arrays, or other objects. Solutions are differentiable in their arrays.
-        symmetric: Whether the operator equals its transpose, conjugated for complex numbers: a promise.
-        positive_definite: Whether it is symmetric and all its eigenvalues are positive: a promise.
+        function: Takes a vector, which is a tree of arrays, and `args`; returns the product, a tree like the right-hand
+            side.
+        transposed: The same for the transposed operator, without conjugation. By default, methods that need it use
+            `autodiff.linear_transpose`.
+        args: Trees of arrays, or other objects. Solutions are differentiable in the arrays.
+        symmetric: A promise that the operator equals its transpose, conjugated for complex numbers.
+        positive_definite: A promise that it is symmetric and all its eigenvalues are positive.
 
     Raises:
         TypeError: An argument that is not a function, `args` that are not a tuple, flags that are not bools.
-
-    It is a tree, of `args`.
 
     >>> import numpy as np
     >>> from ..linear_solve import solve
@@ -65,7 +64,7 @@ class LinearOperator:
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """Return the function and its transpose, if that is given."""
+        """Return the function and its transpose, or None."""
         return self.function, self.transposed
 
     def __call__(self, x: trees.Tree, /) -> trees.Tree:
@@ -88,7 +87,7 @@ trees.register(LinearOperator, _flatten, _unflatten)
 
 
 class Matrix:
-    """Matrices, dense or sparse, as an operator on flat vectors: `(*batch, m, n)`."""
+    """An operator on flat vectors made of matrices, `(*batch, m, n)`, dense or sparse."""
 
     __slots__ = ("positive_definite", "symmetric", "values")
 
@@ -115,7 +114,7 @@ trees.register(
 
 
 class Map:
-    """A function of trees as an operator on flat vectors."""
+    """An operator on flat vectors made of a function of trees."""
 
     __slots__ = ("operator",)
 
@@ -153,17 +152,17 @@ trees.register(Map, lambda a: ((a.operator,), None), lambda static, children: Ma
 
 
 def times(matrix: Any, x: Array) -> Array:
-    """Multiply matrices, dense or sparse, with vectors along the last axis; the axes before broadcast."""
+    """Multiply matrices, dense or sparse, with vectors along the last axis; the other axes broadcast."""
     if x.ndim == 1 and matrix.ndim == 2:
         return matrix @ x
     xp = array_namespace(x)
-    is_plain = isinstance(matrix, Sparse) or checks.is_array(matrix)  # not a layout of a plug-in
+    is_plain = isinstance(matrix, Sparse) or checks.is_array(matrix)  # plug-ins have further kinds of matrices
     if is_plain and matrix.ndim > 2 and matrix.shape[-3] == 1 and x.ndim > 1:
-        # One matrix for all vectors along the axis before the last: one product.
+        # All vectors along the second last axis have the same matrix: use one product.
         return xp.matrix_transpose((matrix @ xp.matrix_transpose(x)[..., None, :, :])[..., 0, :, :])
     if matrix.ndim > 2:
         return (matrix @ x[..., None])[..., 0]
-    # One matrix, many vectors: one product of matrices.
+    # One matrix for all vectors: use one product of matrices.
     shape = tuple(x.shape)
     columns = xp.matrix_transpose(xp.reshape(x, (product_of(shape[:-1]), shape[-1])))
     product = xp.matrix_transpose(matrix @ columns)
@@ -171,7 +170,7 @@ def times(matrix: Any, x: Array) -> Array:
 
 
 def of_vectors(matrix: Any, rows: Vectors) -> Any:
-    """Add an axis of size 1 to a stack of matrices if the last axis of the batch is that of columns."""
+    """Add an axis of size 1 to a stack of matrices if the last batch axis of the vectors is that of columns."""
     if matrix.ndim == 2 or not rows.is_columns:
         return matrix
     if not isinstance(matrix, Sparse):
@@ -181,11 +180,11 @@ def of_vectors(matrix: Any, rows: Vectors) -> Any:
 
 
 def ready(tree: trees.Tree) -> trees.Tree:
-    """Prepare sparse matrices in a tree for many products in a loop, where their patterns are abstract.
+    """Prepare the sparse matrices of a tree for many products in a loop, in which their patterns are abstract.
 
-    Matrices by rows get a plan; matrices in other formats are sorted by rows.
+    Matrices are converted to rows (CSR), and get a plan.
     """
-    # The matrix of a factorisation stays unchanged: it is not used in products, and identifies the cached factors.
+    # Don't change the matrix of a factorisation: it is not used in products, and is the key of the cached factors.
     return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
 
 

@@ -17,13 +17,13 @@ from ._operators import times
 
 
 class Preconditioner:
-    """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`.
+    """An approximate inverse `M` of a matrix: `M(r)` and `M.transposed(r)`.
 
-    An immutable tree: it passes through `jit` and `vmap`. Derivatives don't depend on it: the solution of `solve` is
-    differentiated implicitly.
+    It is an immutable tree, so it passes through `jit` and `vmap`. Derivatives of `solve` don't depend on it, since the
+    solution is differentiated implicitly.
     """
 
-    # Not a tuple, which doesn't support weak references: without one, `jax.jit(M)` crashes the process.
+    # No named tuple: tuples have no weak references, without which `jax.jit(M)` crashes the process.
     __slots__ = ("__weakref__",)
 
     _trees: ClassVar[tuple[str, ...]] = ()
@@ -32,7 +32,7 @@ class Preconditioner:
     """The other, static attributes."""
 
     def __init_subclass__(cls) -> None:
-        """Register the class as trees."""
+        """Register the class as a tree."""
         trees.register(cls, flatten, partial(unflatten, cls))
         CLASSES.append(cls)
 
@@ -42,7 +42,7 @@ class Preconditioner:
         make_known(trees.leaves(parts)[0], "linear_solve")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Raise an error: compiled programs may contain the object."""
+        """Raise an error: the object may be part of compiled programs."""
         raise AttributeError(f"{type(self).__name__}.{name} can't be set: preconditioners are immutable; build another")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -51,16 +51,16 @@ class Preconditioner:
         return unflatten, (type(self), static, children)
 
     def __repr__(self) -> str:
-        """Write the parts with their names."""
+        """Return the names and values of the parts."""
         parts = [f"{name}={getattr(self, name)!r}" for name in (*self._trees, *self._static)]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __call__(self, r: Array, /, *, axis: int = -2) -> Array:
-        """Apply it to one vector, (n,), or columns, (..., n, k); with `axis=-1` to vectors along the last axis."""
+        """Apply `M` to a vector, (n,), or to columns, (..., n, k); with `axis=-1`, to vectors along the last axis."""
         return self._of_columns("preconditioner", r, axis, False)
 
     def transposed(self, r: Array, /, *, axis: int = -2) -> Array:
-        """Apply its transpose, without conjugation. The arguments are those of a call."""
+        """Apply the transpose of `M`, without conjugation. The arguments are those of a call."""
         return self._of_columns("preconditioner.transposed", r, axis, True)
 
     @property
@@ -70,15 +70,15 @@ class Preconditioner:
 
     @property
     def stack(self) -> tuple[int, ...]:
-        """The shape of the stack of matrices; empty for one."""
+        """The shape of the stack of matrices; () for one matrix."""
         return self._shape()[:-1]
 
     def _shape(self) -> tuple[int, ...]:
-        """Return the shape of the stack and the number of elements of a vector."""
+        """Return the shape of the stack, followed by the number of elements of a vector."""
         raise NotImplementedError
 
     def _applied(self, r: Array, transposed: bool) -> Array:
-        """Apply it to columns, (..., n, k), or to one vector where there is one matrix."""
+        """Apply `M` to columns, (..., n, k), or if it has one matrix, also to a vector."""
         raise NotImplementedError
 
     def _of_columns(self, function: str, r: Any, axis: int, transposed: bool) -> Array:
@@ -98,7 +98,7 @@ def scaled(r: Array, weights: Array) -> Array:
 
 
 CLASSES: Final[list[type[Preconditioner]]] = []
-"""The classes that are trees, to be registered with libraries."""
+"""The classes to register as trees of the libraries."""
 
 
 def flatten(M: Preconditioner) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -119,7 +119,7 @@ def _set(M: Preconditioner, parts: Sequence[Any]) -> None:
 
 
 class Jacobi(Preconditioner):
-    """The Jacobi preconditioner; `inverse` is the inverse of the diagonal, of shape (..., n)."""
+    """The Jacobi preconditioner: `inverse`, (..., n), is the inverse of the diagonal."""
 
     __slots__ = _trees = ("inverse",)
     inverse: Array
@@ -132,7 +132,7 @@ class Jacobi(Preconditioner):
 
 
 class BlockJacobi(Preconditioner):
-    """The inverses of diagonal blocks: `inverses`, (..., blocks, k, k), and `last`, that of a smaller last block."""
+    """The inverses of diagonal blocks, `inverses`, (..., blocks, k, k), and of a smaller last block, `last`."""
 
     __slots__ = _trees = ("inverses", "last")
     inverses: Array
@@ -157,9 +157,9 @@ class BlockJacobi(Preconditioner):
 
 
 class Chebyshev(Preconditioner):
-    """A polynomial in the matrix divided by its diagonal, small on its eigenvalues from `low` to `high`.
+    """The Chebyshev preconditioner: a polynomial in the matrix divided by its diagonal.
 
-    `degree` is its degree: one less than the number of products.
+    It approximates the inverse for eigenvalues from `low` to `high`. `degree` is the degree of the polynomial.
     """
 
     __slots__ = ("degree", "high", "inverse", "low", "matrix")
@@ -183,8 +183,8 @@ def jacobi(A: Any, /) -> Jacobi:
     """Build the Jacobi preconditioner: the inverse of the diagonal.
 
     Args:
-        A: Square matrices of a floating-point data type: an array (..., n, n), a container or a sparse matrix of a
-            library's own.
+        A: Square matrices of a floating-point data type: an array (..., n, n), a container, or a library's own sparse
+            matrix.
 
     Raises:
         TypeError: No matrix, or another data type.
@@ -211,7 +211,7 @@ def block_jacobi(A: Any, /, block_size: int) -> BlockJacobi:
         TypeError: As `jacobi`.
         ValueError: As `jacobi`, or a block size below 1 or above the number of rows.
 
-    A singular block has no inverse: the library's `linalg.inv` then determines the result.
+    For a singular block, the result is that of the library's `linalg.inv`.
 
     >>> import numpy as np
     >>> block_jacobi(np.asarray([[2.0, 1.0, 5.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 2)(np.ones(3))
@@ -236,7 +236,7 @@ def _blocks(xp: Namespace, A: Any, k: int, count: int) -> Array:
         coords = xp.where(inside, rows // k, xp.full_like(rows, count)), rows % k, columns % k
         return sparse.todense(sparse.COO(a.values, coords, (*a.shape[:-2], count, k, k), check=False))
     rows = xp.reshape(A[..., : count * k, : count * k], (*A.shape[:-2], count, k, count, k))
-    # The diagonal along the two axes of blocks.
+    # Take the diagonal of the two axes of blocks.
     moved = xp.permute_dims(rows, (*range(A.ndim - 2), A.ndim - 1, A.ndim + 1, A.ndim - 2, A.ndim))
     return xp.permute_dims(xp.linalg.diagonal(moved), (*range(A.ndim - 2), A.ndim, A.ndim - 2, A.ndim - 1))
 
@@ -247,14 +247,14 @@ def chebyshev(A: Any, /, degree: int = 4, *, bounds: tuple[float, float] | None 
     Args:
         A: As in `jacobi`.
         degree: The degree of the polynomial, which is the number of products in each application.
-        bounds: The smallest and the largest eigenvalue of the matrix divided by its diagonal for which the polynomial
-            is made. None: the largest is estimated by twelve products, and the smallest is a thirtieth of that.
+        bounds: The range of eigenvalues, of the matrix divided by its diagonal, for which the polynomial is optimal.
+            None: the upper bound is estimated with twelve products, and the lower bound is a thirtieth of it.
 
     Raises:
         TypeError: As `jacobi`.
         ValueError: As `jacobi`, a negative degree, or bounds that aren't 0 < low < high.
 
-    Works under `jit` and `vmap`. It consists of products, which are efficient on GPUs.
+    Works under `jit` and `vmap`. It consists of matrix products, which are efficient on GPUs.
 
     Source: Saad, Iterative Methods for Sparse Linear Systems, 12.3.
 
@@ -287,7 +287,7 @@ def _smoothed(
         centre, width, inverse = centre[..., None], width[..., None], inverse[..., None]
     rho = width / centre
     # The transpose divides by the diagonal last, not first.
-    # Operands that may be traced come first: some libraries' arrays can't be combined with traced ones.
+    # Operands that may be traced come first: some libraries' arrays refuse a traced right operand.
     residual = r if transposed else r * inverse
     step = residual / centre
     x = step
@@ -302,18 +302,18 @@ def _smoothed(
 
 
 def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
-    """Check that there are square matrices of a floating-point data type; return them, and their namespace."""
+    """Check that matrices are square and of a floating-point data type; return their namespace and the matrices."""
     A = any_sparse(function, "A", A)
     check_square(function, A)
     return array_namespace(A.values if isinstance(A, sparse.Sparse) else A), A
 
 
 def matrix_on_host(function: str, A: Any) -> sparse.CSR:
-    """Copy one matrix to the host, by rows and without duplicates.
+    """Copy a matrix to the host, as a CSR without duplicates.
 
     Raises:
-        TypeError: Its values are abstract.
-        ValueError: It is a batch.
+        TypeError: The values are abstract.
+        ValueError: A batch of matrices.
     """
     if A.ndim != 2:
         raise ValueError(f"{function}: A must be one matrix, got a batch of shape {tuple(A.shape)}; build one for each")
@@ -328,10 +328,10 @@ def matrix_on_host(function: str, A: Any) -> sparse.CSR:
 
 
 def diagonal_of(function: str, A: Any) -> Array:
-    """Return the diagonal; concrete elements must not be zero.
+    """Return the diagonal; concrete elements must be finite and not zero.
 
     Raises:
-        ValueError: One is, or is not finite; the message names its row.
+        ValueError: An element is zero or not finite; the message names its row.
     """
     found = sparse.diagonal(A) if isinstance(A, sparse.Sparse) else array_namespace(A).linalg.diagonal(A)
     xp = array_namespace(found)
@@ -347,14 +347,14 @@ def diagonal_of(function: str, A: Any) -> Array:
 
 
 def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
-    """Bound the largest absolute eigenvalue of the matrix divided by its diagonal, by power iteration and row sums.
+    """Estimate the largest absolute eigenvalue of the matrix divided by its diagonal.
 
-    Works on traced arrays. Power iteration gives a sharp lower bound, row sums an upper bound.
+    Power iteration gives a sharp lower bound, and row sums give an upper bound. Works on traced arrays.
     """
     xp = array_namespace(inverse)
     n = inverse.shape[-1]
     numbers = xp.arange(1, n + 1, dtype=xp.float64, device=checks.device_of(inverse))
-    # Unordered values, the same at each call, so that no eigenvector is orthogonal to them.
+    # Irregular values, the same in each call, which are unlikely to be orthogonal to an eigenvector.
     start = xp.astype(0.5 + (numbers * 0.6180339887498949) % 1.0, inverse.dtype)
     x = xp.broadcast_to(start, inverse.shape)
     for _ in range(steps):
@@ -368,7 +368,7 @@ def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
 
 
 def on_device(xp: Any, like: Any, tree: Any) -> Any:
-    """Convert host arrays to the library and device of a matrix, and floating-point ones to its data type."""
+    """Move host arrays to the library and device of a matrix; convert floating-point arrays to its data type."""
     like = like.values if isinstance(like, sparse.Sparse) else like
     numbers = array_namespace(*trees.leaves(tree))
 

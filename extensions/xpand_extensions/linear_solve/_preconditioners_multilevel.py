@@ -34,13 +34,15 @@ class Level(NamedTuple):
 def hierarchy(
     a: sparse.CSR, candidate: Array, strength: float, coarsest: int, builder: str
 ) -> tuple[tuple[Level, ...], Array]:
-    """Return all grids of a matrix except the coarsest, and the inverse of its matrix."""
-    levels, last = _own(a, candidate, strength, coarsest) if builder == "own" else _pyamg(a, candidate, coarsest)
+    """Return the grids of a matrix except the coarsest, and the inverse of the coarsest matrix."""
+    levels, last = (
+        _aggregation(a, candidate, strength, coarsest) if builder == "own" else _pyamg(a, candidate, coarsest)
+    )
     return tuple(levels), array_namespace(a.values).linalg.pinv(sparse.todense(last))
 
 
 def smoother(a: sparse.CSR) -> Array:
-    """Return the weights of damped Jacobi: 4/3 of the inverse diagonal, over the largest eigenvalue."""
+    """Return the weights of damped Jacobi: the inverse diagonal times 4/3, divided by the largest eigenvalue."""
     inverse = 1.0 / diagonal_of("multilevel", a)
     weights: Array = inverse * (4.0 / 3.0 / largest_eigenvalue(a, inverse))
     return weights
@@ -55,14 +57,14 @@ def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[Level],
     return [Level(matrix, down, up, smoother(matrix)) for matrix, down, up in grids], _container(last.A)
 
 
-def _own(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tuple[list[Level], sparse.CSR]:
+def _aggregation(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tuple[list[Level], sparse.CSR]:
     xp = array_namespace(a.values)
     levels: list[Level] = []
     while a.shape[0] > coarsest and len(levels) < _MOST_LEVELS:
         tentative, coarse_candidate = _tentative(xp, a, candidate, strength)
         if tentative.shape[1] == 0 or tentative.shape[1] > _LEAST_COARSENING * a.shape[0]:
             break
-        # With the host's sparse arrays: nothing here is differentiated.
+        # Use the host's sparse arrays: no derivatives are needed.
         weights = smoother(a)
         matrix, columns = sparse.to_native(a), sparse.to_native(tentative)
         up = columns - sparse.to_native(sparse.diags([weights])) @ (matrix @ columns)
@@ -78,7 +80,7 @@ def _container(native: Any) -> sparse.CSR:
 
 
 def _tentative(xp: Namespace, a: sparse.CSR, candidate: Array, strength: float) -> tuple[sparse.CSR, Array]:
-    """Return the columns of the candidate by aggregates, of length one, and the candidate on the coarser grid."""
+    """Return the tentative prolongation, one normalized column per aggregate, and the candidate of the coarser grid."""
     rows, columns = _connections(xp, a, strength)
     label, count = aggregates(xp, rows, columns, a.shape[0])
     inside = label >= 0
@@ -92,7 +94,7 @@ def _tentative(xp: Namespace, a: sparse.CSR, candidate: Array, strength: float) 
 
 
 def _connections(xp: Namespace, a: sparse.CSR, strength: float) -> tuple[Array, Array]:
-    """Return the pairs of different unknowns that are strongly connected, in the order of the first."""
+    """Return the pairs of different, strongly connected unknowns, sorted by the first."""
     coo = sparse.tocoo(a)
     rows, columns = coo.coords
     diagonal = xp.sqrt(xp.abs(sparse.diagonal(a)))
@@ -101,7 +103,7 @@ def _connections(xp: Namespace, a: sparse.CSR, strength: float) -> tuple[Array, 
     first, second = rows[strong], columns[strong]
     ones = xp.ones(first.shape[0], dtype=xp.float64)
     one_way = sparse.to_native(sparse.COO(ones, (first, second), a.shape, check=False)).tocsr()
-    # In both directions, since the matrix may not be exactly symmetric.
+    # Add both directions: the matrix may not be exactly symmetric.
     both = sparse.tocoo(_container(one_way + one_way.T.tocsr()))
     return both.coords[0], both.coords[1]
 
@@ -110,17 +112,17 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
     """Divide the nodes of a graph into groups around nodes that are more than two edges apart.
 
     Returns:
-        The number of each node's group, -1 for nodes without edges, and how many groups there are.
+        The group of each node, -1 for nodes without edges; and the number of groups.
     """
 
     def largest_of_neighbours(x: Array) -> Array:
-        """Return for each node the largest number of its neighbours and itself."""
+        """Return, for each node, the largest value of its neighbours and itself."""
         return xp.maximum(x, scatter.segment_max(xp.take(x, columns), rows, num_segments=size, indices_are_sorted=True))
 
     number = xp.arange(size, dtype=xp.int64)
     connected = xp.zeros(size, dtype=xp.int64)
     connected = scatter.at(connected)[rows].set(1) > 0
-    # A pseudo-random order, the same each time: multiplication by a unit modulo a prime.
+    # A pseudo-random order, the same each time: multiplication modulo a prime.
     order = xp.argsort((number * 1640531513 + 12345) % 2147483647, stable=True)
     rank = scatter.at(xp.zeros(size, dtype=xp.int64))[order].set(number + 1)
     # 0: not a root; up to `size`: undecided; above: a root.
@@ -142,7 +144,7 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
 
 
 class Multilevel(Preconditioner):
-    """One V-cycle: `levels`, the finest first, and `coarse`, the inverse of the coarsest matrix."""
+    """One V-cycle of `levels`, from fine to coarse; `coarse` is the inverse of the coarsest matrix."""
 
     __slots__ = _trees = ("levels", "coarse")
     levels: tuple[Level, ...]
@@ -179,21 +181,21 @@ def multilevel(
     """Build a multilevel preconditioner: a V-cycle of algebraic multigrid by smoothed aggregation.
 
     Args:
-        A: A square matrix of a floating-point data type, symmetric and positive (semi-)definite or nearly so, as of
-            elliptic equations: a container, a sparse matrix of a library's own, or an array.
-        strength: Elements count as connections between unknowns if they are larger than this factor times the geometric
-            mean of their diagonal elements; half of the factor on each coarser grid.
-        candidate: A vector (n,) that the matrix maps to about zero. None: a constant one.
-        coarsest: The number of unknowns up to which a grid is solved directly.
-        builder: "own", or "pyamg": `pyamg.smoothed_aggregation_solver`, where PyAMG is installed.
+        A: A square matrix of a floating-point data type, (nearly) symmetric and positive (semi-)definite, such as that
+            of an elliptic equation: a container, a library's own sparse matrix, or an array.
+        strength: An element connects two unknowns if it is larger than this factor times the geometric mean of their
+            diagonal elements. The factor is halved on each coarser grid.
+        candidate: A vector (n,) that the matrix maps to approximately zero. None: a constant vector.
+        coarsest: Grids with at most this number of unknowns are solved directly.
+        builder: "own", or "pyamg" for `pyamg.smoothed_aggregation_solver`, which needs PyAMG.
 
     Raises:
-        TypeError: No matrix, another data type, or abstract values: build it outside of `jit`.
-        ValueError: A matrix that isn't square, a batch of several, or an invalid option.
+        TypeError: No matrix, another data type, or abstract values (build the preconditioner outside of `jit`).
+        ValueError: A matrix that isn't square, a batch of matrices, or an invalid option.
         ModuleNotFoundError: `builder` is "pyamg", and PyAMG is not installed.
 
-    It is built once, on the host, in about the time of 200 products. An application takes the time of about five
-    products with the matrix, on the library's device, under `jit` and `vmap` too. The number of steps of `solve` then
+    It is built once, on the host, in about the time of 200 products with the matrix. It is applied on the library's
+    device, also under `jit` and `vmap`, in about the time of five products. With it, the number of steps of `solve`
     hardly grows with the size of the matrix.
 
     Source: Vaněk, Mandel, Brezina, Algebraic multigrid by smoothed aggregation (1996); aggregates around independent
@@ -214,5 +216,5 @@ def multilevel(
     host, size = matrix_on_host("multilevel", A), A.shape[-1]
     if candidate is not None and not (checks.is_array(candidate) and tuple(candidate.shape) == (size,)):
         raise ValueError(f"multilevel: candidate must be an array of shape ({size},)")
-    near = namespace("numpy").ones(size, dtype="float64") if candidate is None else on_host(candidate)
-    return Multilevel(*on_device(xp, A, hierarchy(host, near, strength, coarsest, builder)))
+    near_null = namespace("numpy").ones(size, dtype="float64") if candidate is None else on_host(candidate)
+    return Multilevel(*on_device(xp, A, hierarchy(host, near_null, strength, coarsest, builder)))

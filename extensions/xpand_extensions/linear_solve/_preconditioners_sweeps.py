@@ -1,4 +1,4 @@
-"""Preconditioners of two triangular systems: SSOR, and incomplete factors on the pattern of the matrix."""
+"""Preconditioners that solve two triangular systems: SSOR, and incomplete factors on the pattern of the matrix."""
 
 from typing import Any, NamedTuple
 
@@ -16,28 +16,28 @@ _ROUNDING = 4.0
 
 
 class _Pattern(NamedTuple):
-    """The positions of entries, and for each product of two entries the one that it is subtracted from."""
+    """The positions of entries, and the products of pairs of entries that elimination subtracts."""
 
     rows: LibraryArray
     columns: LibraryArray
     diagonal: LibraryArray
-    """The position of the diagonal's entry, for each row."""
+    """The index of the diagonal entry of each row."""
     left: LibraryArray
     right: LibraryArray
     target: LibraryArray
-    """For each product the positions of its factors, and of the entry that it is subtracted from."""
+    """For each product, the indices of its factors `left` and `right`, and of the entry that it is subtracted from."""
 
 
 def incomplete(function: str, a: sparse.CSR, symmetric: bool) -> tuple[sparse.COO, LibraryArray, sparse.COO]:
-    """Return the unit lower factor, the pivots, and the unit upper factor, `L diag(pivots) U`.
+    """Return the factors of `L diag(pivots) U`, with ones on the diagonals of `L` and `U`.
 
     Raises:
-        ValueError: A pivot is zero or not finite, or for a symmetric matrix not positive.
+        ValueError: A pivot is zero or not finite, or not positive for a symmetric matrix.
     """
     xp = array_namespace(a.values)
     pattern = _pattern(xp, a)
     values = _symmetric(xp, a, pattern) if symmetric else a.values
-    found = _swept(xp, values, pattern)
+    found = _fixed_point(xp, values, pattern)
     if found is None:
         found = _by_rows(xp, values, pattern)
     pivots = xp.take(found, pattern.diagonal)
@@ -72,7 +72,7 @@ def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
     columns, starts = xp.astype(a.indices, xp.int64), xp.astype(a.indptr, xp.int64)
     keys = rows * size + columns
     diagonal = xp.searchsorted(keys, xp.arange(size, dtype=xp.int64) * (size + 1))
-    # For each entry (i, k) below the diagonal, the entries (k, j) of row k beyond its diagonal.
+    # Pair each entry (i, k) below the diagonal with the entries (k, j) above the diagonal.
     (below,) = xp.nonzero(rows > columns)
     row = xp.take(columns, below)
     first = xp.take(diagonal, row) + 1
@@ -86,13 +86,13 @@ def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
 
 
 def _found(xp: Namespace, keys: LibraryArray, wanted: LibraryArray) -> tuple[LibraryArray, LibraryArray]:
-    """Return the positions of numbers among sorted ones, and which numbers were found."""
+    """Return the positions of numbers among sorted keys, and which numbers were found."""
     position = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(keys.shape[0] - 1, 0), dtype=xp.int64))
     return position, xp.take(keys, position) == wanted if keys.shape[0] else wanted < 0
 
 
 def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> LibraryArray:
-    """Return the values of the matrix whose upper triangle mirrors the lower one."""
+    """Return the values after copying the lower triangle to the upper one."""
     size = a.shape[0]
     keys = pattern.rows * size + pattern.columns
     mirrored = pattern.columns * size + pattern.rows
@@ -102,8 +102,8 @@ def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> LibraryArray:
     return xp.where(pattern.rows >= pattern.columns, a.values, other)
 
 
-def _swept(xp: Namespace, values: LibraryArray, pattern: _Pattern) -> LibraryArray | None:
-    """Iterate the equations of the factors until nothing changes; None if that does not happen."""
+def _fixed_point(xp: Namespace, values: LibraryArray, pattern: _Pattern) -> LibraryArray | None:
+    """Iterate the equations of the factors to a fixed point; None if the iteration does not converge."""
     below = pattern.rows > pattern.columns
     pivot_of = xp.take(pattern.diagonal, pattern.columns)
     one = xp.ones_like(values)
@@ -129,7 +129,7 @@ def _safe(xp: Namespace, pivots: LibraryArray) -> LibraryArray:
 
 
 def _by_rows(xp: Namespace, values: LibraryArray, pattern: _Pattern) -> LibraryArray:
-    """Eliminate row by row, in order."""
+    """Eliminate row by row."""
     found = [complex(x) if xp.isdtype(values.dtype, "complex floating") else float(x) for x in values]
     rows = [int(x) for x in pattern.rows]
     columns = [int(x) for x in pattern.columns]
@@ -147,7 +147,7 @@ def _by_rows(xp: Namespace, values: LibraryArray, pattern: _Pattern) -> LibraryA
 
 
 class Triangles(Preconditioner):
-    """A lower triangular solution, a product with `scale`, and an upper triangular solution."""
+    """A preconditioner that solves with `lower`, multiplies by `scale`, and solves with `upper`."""
 
     __slots__ = _trees = ("lower", "scale", "upper")
     lower: Factorization
@@ -172,9 +172,9 @@ def ssor(A: Any, /, omega: float = 1.0) -> Triangles:
 
     Raises:
         TypeError: As `jacobi`.
-        ValueError: As `jacobi`, or an `omega` out of its range.
+        ValueError: As `jacobi`, or an `omega` out of range.
 
-    Triangular systems of sparse matrices are solved on the host, see `solve_triangular`.
+    Sparse triangular systems are solved as in `solve_triangular`.
 
     Source: Saad, Iterative Methods for Sparse Linear Systems, 10.2.
 
@@ -209,18 +209,18 @@ def ilu(A: Any, /) -> Triangles:
     """Build the incomplete LU factorisation without fill-in, ILU(0): triangular factors on the pattern of the matrix.
 
     Args:
-        A: A square matrix of a floating-point data type, with a diagonal: a container, a sparse matrix of a library's
-            own, or an array, whose pattern are its nonzero elements.
+        A: A square matrix of a floating-point data type with a nonzero diagonal: a container, a library's own sparse
+            matrix, or an array; the pattern of an array is that of its nonzero elements.
 
     Raises:
-        TypeError: No matrix, another data type, or abstract values: build it outside of `jit`.
-        ValueError: A matrix that isn't square, a batch of several, an element of the diagonal that is missing or zero,
+        TypeError: No matrix, another data type, or abstract values (build the preconditioner outside of `jit`).
+        ValueError: A matrix that isn't square, a batch of matrices, an element of the diagonal that is missing or zero,
             or a pivot that becomes zero.
 
-    It is built once, on the host. Triangular systems are solved there too, see `solve_triangular`.
+    It is built once, on the host. Triangular systems are solved as in `solve_triangular`.
 
-    Source: Saad, Iterative Methods for Sparse Linear Systems, 10.3; the factors by sweeps as in Chow, Patel,
-    Fine-grained parallel incomplete LU factorization (2015), to their fixed point.
+    Source: Saad, Iterative Methods for Sparse Linear Systems, 10.3. The factors are the fixed point of the sweeps in
+    Chow, Patel, Fine-grained parallel incomplete LU factorization (2015).
 
     >>> import numpy as np
     >>> A = np.asarray([[4.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 4.0]])
@@ -238,8 +238,8 @@ def ic(A: Any, /) -> Triangles:
 
     Raises:
         TypeError: As `ilu`.
-        ValueError: As `ilu`, or a pivot that is not positive: a matrix may be positive definite and have no such
-            factors; add to its diagonal for the preconditioner, or use `ssor`.
+        ValueError: As `ilu`, or a pivot that is not positive, which also happens for positive definite matrices: add to
+            the diagonal for the preconditioner, or use `ssor`.
 
     >>> import numpy as np
     >>> A = np.asarray([[4.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 4.0]])

@@ -11,28 +11,28 @@ from ..scatter import at
 
 
 class SolveResult(NamedTuple):
-    """A solution with the results of the iteration: a tree of arrays, which passes through every transformation.
+    """The solution and statistics of the iteration: a tree of arrays, which passes through every transformation.
 
-    Each system of a batch has its own number in all fields except `x` and `residual`. If `max_steps` is a sequence,
-    every field has an additional first axis for the numbers of steps.
+    All fields but `x` and `residual` have one number for each system. If `max_steps` is a sequence, every field has an
+    additional first axis for the numbers of steps.
     """
 
     x: trees.Tree
     """The solution, a tree like `b`."""
     residual: trees.Tree
-    """The residual `b - A x`, recomputed from `x`; without a derivative."""
+    """The residual `b - A x`, recomputed from `x`, without derivatives."""
     residual_norm: Array
-    """Its Euclidean norm, real."""
+    """The Euclidean norm of the residual."""
     iterations: Array
-    """The number of steps, as integers; 0 for a direct method."""
+    """The number of steps; 0 for a direct method."""
     function_evaluations: Array
-    """The number of products with A and with its transpose, as integers."""
+    """The number of products with A and its transpose."""
     status: Array
-    """The `Status` as integers."""
+    """The `Status` codes: integers."""
     history: Array | tuple[()] = ()
     """With `record_history`, for iterative methods: the method's norm of the residual before the first step and after
-    each, along a last axis, NaN after the last step. Abstract histories have room for `max_steps`. Otherwise an empty
-    tuple, since `torch.func` accepts no None in results.
+    each step, along a last axis; NaN after the last step. Abstract histories have `max_steps + 1` elements. Otherwise
+    an empty tuple, since `torch.func` accepts no None in results.
     """
 
     @property
@@ -42,26 +42,26 @@ class SolveResult(NamedTuple):
 
     @property
     def converged(self) -> Array:
-        """Return which systems meet the tolerance: booleans of the shape of `status`."""
+        """Return whether each system meets the tolerance: booleans of the shape of `status`."""
         return self.status == int(Status.CONVERGED)
 
     @property
     def message(self) -> str:
-        """A summary of the status in words; under transformations it says that it isn't known yet."""
+        """A summary of the status in words; for an abstract status, "not known yet"."""
         codes = codes_of(self.status)
         if codes is None:
             return f"{self.method}: not known yet"
         return f"{self.method}: {summary(codes)}"
 
     def __str__(self) -> str:
-        """Summarize the result in lines."""
+        """Summarize the result, one field per line."""
         return as_text(f"SolveResult, {self.message}", result_rows(self, ("status",)))
 
     def _repr_html_(self) -> str:
         return as_html(f"SolveResult, {self.message}", result_rows(self, ("status",)))
 
     def __reduce__(self) -> Any:
-        """Pickle the result by its method and its fields."""
+        """Pickle the result by its method and fields."""
         return result_of, (self.method, *self)
 
 
@@ -72,8 +72,8 @@ _TEXTS: dict[type[SolveResult], str] = {}
 def result_of(method: str, *fields: Any) -> SolveResult:
     """Make the result of a method.
 
-    The method belongs to the class, not to the fields: so a result is a named tuple of only arrays, a tree for every
-    library.
+    Each method has its own subclass, which stores the name. So the fields of a result are arrays only, and the result
+    is a tree for every library.
     """
     found = _CLASSES.get(method)
     if found is None:
@@ -93,7 +93,7 @@ def recorded(history: Array, steps: Array, values: Array) -> Array:
 
 
 def norm(x: Array) -> Array:
-    """Return the real Euclidean norms of vectors along the last axis, even if their squares overflow or underflow."""
+    """Return the Euclidean norms of vectors along the last axis, without overflow or underflow of squares."""
     xp = array_namespace(x)
     if x.shape[-1] == 0:
         return xp.linalg.vector_norm(x, axis=-1)

@@ -1,4 +1,4 @@
-"""Solve linear systems by a given or a default method, with a status for each."""
+"""Solve linear systems by a given or a default method, with a status for each system."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -48,16 +48,16 @@ def solve(
     """Solve the linear system `A x = b`.
 
     Args:
-        A: Matrices, (..., m, n), dense or sparse (a container or a library's own); or a linear function of a vector,
-            which is a tree of arrays like `b`, and of `args`; or a `LinearOperator`. A function that isn't zero at zero
-            raises.
+        A: Matrices, (..., m, n), dense or sparse (a container or a library's own); or a `LinearOperator`; or a linear
+            function of a vector, which is a tree of arrays like `b`, and of `args`. A function that isn't zero at zero
+            raises an error.
         b: The right-hand side. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
             `xp.linalg.solve`: each column is a system, and the axes before broadcast with the stack of A. For functions
-            a tree of arrays of one floating-point data type, which together are one vector.
-        axis: For matrices, the axis along which the vectors of `b` lie. With -1 they lie along the last axis, (..., m),
-            and the axes before are systems, which broadcast with the stack of A.
-        batch_ndim: For functions, the number of leading axes of all arrays in `b` that are systems. A takes all
-            systems in one call.
+            a tree of arrays of one floating-point data type, which form one vector.
+        axis: For matrices, the axis of the vectors in `b`. With -1, `b` has the shape (..., m), and the axes before the
+            last are systems, which broadcast with the stack of A.
+        batch_ndim: For functions, the number of leading axes of each array in `b` that are systems. A takes all systems
+            in one call.
         args: Further arguments of a function A: trees of arrays, in which the solution is differentiable, or other
             objects.
 
@@ -69,61 +69,62 @@ def solve(
             - for sparse matrices and functions "cg" if A is declared positive definite, "minres" if it is declared
               symmetric, otherwise "bicgstab(2)", and "lsmr" if it is not square.
 
-            "gmres" restarts after 30 steps by default, "gcrot" after 20, and saves as many earlier directions. "lsqr"
-            and "lsmr" solve by least squares. "lower" and "upper" solve with that triangle of a matrix, without reading
-            the rest. PhiML's names, such as "CG" and "scipy-GMres", are accepted too.
-        preconditioner: A linear function of residuals, in the layout of the solution, that returns approximate
-            solutions; it may have an attribute `transposed`, its transpose. For "cg" and "minres" it must be positive
-            definite. The solution does not depend on it, so apply `autodiff.stop_gradient` to its arrays.
-        x0: The initial guess of an iteration, in the layout of the solution, or one vector; by default zero. Its
+            "gmres" restarts after 30 steps by default; "gcrot" after 20 steps, and it saves as many earlier directions.
+            "lsqr" and "lsmr" solve by least squares. "lower" and "upper" solve with that triangle of a matrix, without
+            reading the rest. PhiML's names, such as "CG" and "scipy-GMres", are accepted too.
+        preconditioner: A linear function that maps residuals, in the layout of the solution, to approximate solutions.
+            Its optional attribute `transposed` is its transpose. For "cg" and "minres" it must be positive definite.
+            The solution does not depend on it, so apply `autodiff.stop_gradient` to its arrays.
+        x0: The initial guess of an iteration, in the layout of the solution, or one vector; zero by default. Its
             gradient is zero.
 
     Args: Properties of A, which are not checked
         symmetric: Whether A equals its transpose, conjugated for complex numbers.
         positive_definite: Whether A is symmetric and has positive eigenvalues.
-        nullspace: Vectors that a singular A, and its adjoint, map to zero: "constant", a vector like `b` without its
-            batch, or a list of vectors. The result is the solution that is orthogonal to them. If A doesn't map them to
-            zero, there is no such solution, and the status is BREAKDOWN.
+        nullspace: Vectors that a singular A and its adjoint map to zero: "constant", a vector like `b` without its
+            batch axes, or a list of vectors. The result is the solution orthogonal to these vectors. If A doesn't map
+            them to zero, the status is BREAKDOWN.
 
     Args: When to stop
         rtol: The tolerance for the norm of `b - A x` relative to that of `b`: a number, or one for each system. By
-            default 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
-            the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
+            default 1e-8, or 100 times the data type's `eps` if that is more. "lsqr" and "lsmr" also converge if the
+            norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
         atol: The absolute tolerance for the norm of `b - A x`; the larger of both tolerances counts.
-        max_steps: The maximum number of steps of an iteration: by default 10 for each unknown. A sequence returns the
-            trajectory: the result after each of these numbers of steps, or at the end if that came earlier.
-        throw: Raise `ConvergenceError` if a system, or one for a derivative, has not converged; its `result` holds the
-            result. Where values aren't concrete, as under `jit`, nothing is raised. False: return the result, whose
-            `status` to check.
-        progress: Show the steps and the norm of the residual of an iterative method; or a function of a `Progress`: see
-            `xpand_extensions.progress`.
-        record_history: Return the norm of the residual after each step of an iterative method in `history`.
+        max_steps: The maximum number of steps of an iteration; by default 10 for each unknown. A sequence returns the
+            trajectory: the result after each of these numbers of steps, or the final result if the iteration has ended.
+        throw: Whether to raise `ConvergenceError` if a system, or one for a derivative, has not converged; the result
+            is in the error's `result`. Abstract values, as under `jit`, raise no error. False: check the `status` of
+            the result.
+        progress: Whether to show the steps and the norm of the residual of an iterative method; or a function of a
+            `Progress`, see `xpand_extensions.progress`.
+        record_history: Whether to return the norm of the residual after each step of an iterative method in `history`.
 
     Returns:
-        A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and
-        `status`, a `Status` code, and also `method`, `converged` and `message`. `x` and `residual` have the layout of
-        `b`; the other fields have a number for each system: shape () or (..., k), and (...) with `axis=-1`. CONVERGED
-        means that the residual, recomputed from `x`, meets the tolerance. If only the residual of the iteration's
-        recursion meets it, the iteration restarts from there, and the status is STAGNATED if that doesn't help. For a
-        zero `b` the solution is zero.
+        A `SolveResult` with the solution `x`, the true `residual` and `residual_norm`, `iterations`,
+        `function_evaluations`, `status` (a `Status` code), and also `method`, `converged` and `message`. `x` and
+        `residual` have the layout of `b`; the other fields have a number for each system: shape () or (..., k), and
+        (...) with `axis=-1`. CONVERGED means that the residual, recomputed from `x`, meets the tolerance. If only the
+        residual of the iteration's recursion meets it, the iteration restarts from that `x`; if that doesn't help, the
+        status is STAGNATED. For a zero `b` the solution is zero.
 
     Raises:
-        TypeError: An argument of the wrong type, arrays of two libraries, integers; a function A that returns another
-            structure or data type.
-        ValueError: Shapes that don't fit, matrices that aren't square where they must be, arrays on two devices, a
-            negative tolerance, an unknown method, a method that needs further arguments.
+        TypeError: An argument of the wrong type, arrays of two libraries, integers, or a function A that returns
+            another structure or data type.
+        ValueError: Shapes that don't fit, matrices that aren't square for a method that needs it, arrays on two
+            devices, a negative tolerance, or an unknown method.
         ConvergenceError: A system has not converged, unless `throw=False`.
 
-    Each system of a batch stops at its own convergence, as if solved alone. The solution is differentiable in `b`, the
-    entries of A and `args`, in both modes and to any order, by solving again with the same method, tolerances, factors
-    and preconditioner: so the tolerances also determine the accuracy of derivatives. A derivative that does not
-    converge raises, and with `throw=False` is the best iterate. Along a trajectory the derivative of each row is that
-    of the solution. Derivatives of "lsqr", "lsmr" and "lstsq" need full rank. If a system fails, `x` is its best
-    iterate.
+    Each system of a batch stops at its own convergence, as if solved alone. If a system fails, `x` is its best iterate.
 
-    On JAX the iteration is compiled. For matrices its program is reused by later calls with the same shapes, pattern
-    and options. For a function A it is reused if the function is compiled itself, by `jax.jit` or
-    `xpand_extensions.jit.jit`, and so takes the arrays that it captures as constants; else each call compiles.
+    The solution is differentiable in `b`, the entries of A and `args`, in both modes and to any order. Derivatives
+    solve another system with the same method, tolerances, factors and preconditioner, so the tolerances also determine
+    their accuracy. If a derivative does not converge, an error is raised, or with `throw=False` the best iterate is
+    used. In a trajectory, the derivative of each row is that of the solution. Derivatives of "lsqr", "lsmr" and "lstsq"
+    need full rank.
+
+    On JAX the iteration is compiled. For matrices, later calls with the same shapes, pattern and options reuse the
+    program. For a function A, they reuse it only if the function itself is compiled, by `jax.jit` or
+    `xpand_extensions.jit.jit`: then the arrays that it captures are constants.
 
     Source: `scipy.sparse.linalg`; `max_steps`, "cg-adaptive" and names: PhiML's `Backend.linear_solve`. The methods: M.
     R. Hestenes and E. Stiefel (1952); Y. Notay, SIAM J. Sci. Comput. 22 (2000) 1444; R. Fletcher (1976); G. L. G.
@@ -169,7 +170,7 @@ def solve(
     if wanted.name == "auto":
         is_dense = isinstance(operator, Matrix) and not isinstance(operator.values, Sparse) and nullspace is None
         wanted = methods.chosen(is_dense, arguments.is_square(problem), operator.symmetric, operator.positive_definite)
-    _applies(wanted, problem, preconditioner, nullspace)
+    _check_method(wanted, problem, preconditioner, nullspace)
     eps = float(array_namespace(problem.b).finfo(problem.b.dtype).eps)
     criterion = Criterion(
         arguments.tolerance("rtol", rtol, problem.b, default_rtol(eps)),
@@ -220,13 +221,15 @@ def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
 
 
 def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
-    """Return whether only a method and tolerances are given; other calls take the general path."""
+    """Return whether at most a method and tolerances are given, so that the fast path applies."""
     if axis != -2 or type(throw) is not bool or type(batch_ndim) is not int or batch_ndim:
         return False
     return type(args) is tuple and not args and all(each is None for each in optional)
 
 
-def _applies(method: methods.Method, problem: arguments.LinearProblem, preconditioner: Any, nullspace: Any) -> None:
+def _check_method(
+    method: methods.Method, problem: arguments.LinearProblem, preconditioner: Any, nullspace: Any
+) -> None:
     """Check that a method can be used for a system."""
     name, is_matrix = method.name, isinstance(problem.operator, Matrix)
     is_direct = name in (*methods.DIRECT, "lstsq")
@@ -257,7 +260,7 @@ def _applies(method: methods.Method, problem: arguments.LinearProblem, precondit
 def _iterative(
     system: System, problem: arguments.LinearProblem, criterion: Criterion, options: Options, reports: bool
 ) -> tuple[Array, ...]:
-    """Return the fields of the result; with several stops, each has them as its first axis."""
+    """Return the fields of the result; with several stops, the first axis is that of the stops."""
     b, x0 = problem.b, problem.x0
     outside = None
     if system.basis is not None:
@@ -266,7 +269,7 @@ def _iterative(
         x0 = None if x0 is None else x0 - along(system.basis, x0)
     by = least_squares if options.method.name in methods.LEAST_SQUARES else square
     solved = partial(_with_norm, by, options)
-    if reports:  # the program calls this call's report
+    if reports:  # a reused program would report to an earlier call
         x, found, size = solved(system, b, x0, criterion)
     else:
         x, found, size = reused(solved, b, system, b, x0, criterion, of=system.functions, key=(by, options))
@@ -289,13 +292,13 @@ def _iterative(
 
 
 def _with_norm(by: Callable[..., tuple[Array, Found]], options: Options, *given: Any) -> tuple[Array, Found, Array]:
-    """Return a solution, its record, and the norm of its residual, which JAX compiles in the same program."""
+    """Return the solution, the results of the iteration, and the norm of the residual: one program on JAX."""
     x, found = by(*given, options=options)
     return x, found, norm(found.residual)
 
 
 def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[int, ...]) -> tuple[Array, ...]:
-    """Return the fields after each number of steps; without several stops, they are the same for all."""
+    """Return the fields after each number of steps; with fewer than two stops, they are the same for all."""
     xp = array_namespace(*fields)
     if len(stops) < 2:
         return tuple([xp.stack([each] * len(steps)) for each in fields])
@@ -304,14 +307,14 @@ def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[
 
 
 def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
-    """Return the residuals and statuses of singular systems that were made regular to be solved."""
+    """Return the residuals and statuses of singular systems, which were made regular to be solved."""
     xp, rows = array_namespace(b), found.x.ndim - b.ndim
     products = [system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])] if rows else system.multiply(found.x)
     missing = autodiff.stop_gradient(b - (xp.stack(products) if rows else products))
     b, outside = autodiff.stop_gradient((b, outside))
     tolerance = xp.maximum(criterion.rtol * norm(b), criterion.atol)
     zero = xp.zeros_like(found.status)
-    # If b has no component along the given vectors, they do not span the null space.
+    # If `b` has no component along the given vectors, these do not span the null space.
     verdict = xp.where(norm(outside) > tolerance, zero + int(Status.SINGULAR), zero + int(Status.BREAKDOWN))
     failed = (found.status == int(Status.CONVERGED)) & (norm(missing) > tolerance)
     return missing, xp.where(failed, verdict, found.status)
@@ -320,7 +323,7 @@ def _judged(system: System, b: Array, outside: Array, found: Found, criterion: C
 def _direct(
     method: methods.Method, problem: arguments.LinearProblem, criterion: Criterion
 ) -> tuple[str, tuple[Array, ...]]:
-    """Return the method in words, and the fields of the result."""
+    """Return the text for the method, and the fields of the result."""
     b, operator, is_columns = problem.b, problem.operator, problem.rows.is_columns
     assert isinstance(operator, Matrix), "direct methods are for matrices"
     matrix, given, axis = operator.values, problem.rows.tree(b), -2 if is_columns else -1
@@ -330,7 +333,7 @@ def _direct(
         flags = {"positive_definite": operator.positive_definite, "symmetric": operator.symmetric}
         factors = factorize(matrix, method=method.name, **flags)
         matrix, x, text = factors.matrix, factors.solve(given, axis=axis), factors.method
-    xp = array_namespace(b, x)  # a matrix may be traced if the right-hand side isn't
+    xp = array_namespace(b, x)  # only the matrix may be traced
     x = xp.matrix_transpose(x) if is_columns else x
     constant, right = autodiff.stop_gradient((x, b))
     residual = right - times(of_vectors(autodiff.stop_gradient(matrix), problem.rows), constant)

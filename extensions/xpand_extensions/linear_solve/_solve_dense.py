@@ -1,4 +1,4 @@
-"""One dense system with concrete values, solved by one call of the library: general checks and dispatch take longer."""
+"""The fast path for one dense system with concrete values: one call of the library, without general checks."""
 
 from typing import Any, Final
 
@@ -46,7 +46,7 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
         atol: The absolute tolerance.
 
     Returns:
-        The fields of a `SolveResult`; None where the library has no faster way for this system than `solve`.
+        The fields of a `SolveResult`; None if the library has no faster way for this system.
 
     >>> import numpy as np
     >>> solve_dense(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), None, 0.0)[0]

@@ -50,7 +50,7 @@ class UpperSparseFactorization(LowerSparseFactorization):
 
 
 def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factorization:
-    """Take a triangle of checked matrices for a factorisation."""
+    """Make the factorisation of one triangle of matrices, which are checked."""
     if isinstance(A, Sparse):
         part = _sparse_triangle(tocoo(A), lower, unit_diagonal)
         if levels.applies(part):
@@ -71,33 +71,33 @@ def solve_triangular(
     unit_diagonal: bool = False,
     transposed: bool = False,
 ) -> Array:
-    """Solve `A @ x = b` for a triangle of dense or sparse matrices; a zero on the diagonal raises.
+    """Solve `A @ x = b` with a triangle of dense or sparse matrices; a zero on the diagonal raises an error.
 
-    `linalg.triangular_solve` is for dense matrices alone, on either side, and divides by zeros.
+    In contrast, `linalg.triangular_solve` takes dense matrices only, on either side, and divides by zeros.
 
     Args:
-        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
-            shape, or a sparse matrix of a library's own. Only one triangle is read.
+        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of that
+            shape, or a library's own sparse matrix. Only one triangle is read.
         b: One vector, shape `(n,)`, or matrices of columns, shape `(..., n, k)`, of a floating-point data type. Stacks
             of matrices broadcast.
-        axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., n)`, and
-            the axes before broadcast with the stack of A.
-        lower: True for the lower triangle, False for the upper one.
-        unit_diagonal: Take the diagonal to be ones, and don't read it.
-        transposed: Solve with the transpose of that triangle.
+        axis: The axis of the vectors in `b`. With -1, `b` has the shape `(..., n)`, and the axes before the last
+            broadcast with the stack of A.
+        lower: Whether to use the lower triangle; False: the upper one.
+        unit_diagonal: Whether to assume ones on the diagonal, which is then not read.
+        transposed: Whether to solve with the transpose of the triangle.
 
     Returns:
-        The solutions, laid out like `b`, of the broadcast shape and promoted data type. Where it isn't known beforehand
-        that the diagonal has a zero, under `jit` and for lazy arrays, solutions with it are infinite or NaN.
+        The solutions, in the layout of `b`, with the broadcast shape and promoted data type. Under `jit` and for lazy
+        arrays a zero on the diagonal is not detected: its solutions are infinite or NaN.
 
     Raises:
         TypeError: No matrix, no array, arrays of two libraries, data types that aren't floating-point.
         ValueError: Matrices that aren't square, shapes that don't fit, an `axis` other than -2 and -1; a zero on the
-            diagonal, or, of a sparse matrix, no stored element there.
+            diagonal, or for a sparse matrix, no stored element there.
 
-    For stacks in which some matrices may be singular, `factorize(A, method="lower")` says which are, and solves for the
-    others. Sparse triangles that lie in the host's memory are solved by SuperLU. Those that lie on another device are
-    solved there, level by level: unknowns that don't depend on each other together.
+    If some matrices of a stack may be singular, use `factorize(A, method="lower")`, which reports those and solves with
+    the others. Sparse triangles in the host's memory are solved by SuperLU. On another device they are solved there,
+    level by level: unknowns that don't depend on each other are solved together.
 
     Source: `scipy.linalg.solve_triangular`, `scipy.sparse.linalg.spsolve_triangular`; PhiML's `solve_triangular`.
 
@@ -122,7 +122,7 @@ def solve_triangular(
 
 
 def _no_zeros(found: Array) -> None:
-    """Raise if a diagonal is known to contain a zero."""
+    """Raise an error if a diagonal is known to have a zero."""
     if is_concrete(found) and bool(array_namespace(found).any(found)):
         raise ValueError(
             "solve_triangular: A has a zero on the diagonal, or no stored element there, and is singular; for a stack, "
@@ -131,7 +131,7 @@ def _no_zeros(found: Array) -> None:
 
 
 def _triangle(a: Array, lower: bool, unit_diagonal: bool) -> Array:
-    """Cut out one triangle of dense matrices."""
+    """Return one triangle of dense matrices."""
     xp = array_namespace(a)
     if not unit_diagonal:
         return xp.tril(a) if lower else xp.triu(a)
@@ -140,7 +140,7 @@ def _triangle(a: Array, lower: bool, unit_diagonal: bool) -> Array:
 
 
 def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
-    """Keep the entries of one triangle; the others become zeros, so that the pattern stays."""
+    """Set the entries outside of a triangle to zero, which preserves the pattern."""
     xp = array_namespace(a.values)
     rows, columns = a.coords
     if unit_diagonal:
@@ -157,6 +157,6 @@ def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
 
 
 def _extended(x: Array, more: Array) -> Array:
-    """Append the same elements to the last axis of all batch elements."""
+    """Append the same elements to each lane, along the last axis."""
     xp = array_namespace(x, more)
     return xp.concat([x, xp.broadcast_to(more, (*x.shape[:-1], *more.shape))], axis=-1)

@@ -1,4 +1,4 @@
-"""Trees of arrays as one flat array of vectors: `(*batch, n)`, each system's vector along the last axis."""
+"""Conversion between trees of arrays and flat vectors: `(*batch, n)`, with one vector for each system."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ..control_flow._trees import one_library, paths, skeleton
 
 
 class Vectors:
-    """The trees of arrays that are vectors of one space: their structure, shapes and data type."""
+    """A space of vectors that are trees of arrays: their structure, shapes and data type."""
 
     __slots__ = ("batch", "dtype", "is_columns", "shapes", "size", "skeleton")
 
@@ -23,9 +23,9 @@ class Vectors:
         dtype: DType,
         is_columns: bool = False,
     ):
-        """Keep a tree's structure, the shapes of its leaves after the axes of the batch, and the data type.
+        """Store a tree's structure, the shapes of its leaves without the batch axes, and the data type.
 
-        With `is_columns` a tree is one array in which the last axis of the batch comes after that of the vectors.
+        With `is_columns`, a tree is one array of columns: its last axis is the last batch axis.
         """
         self.skeleton, self.shapes, self.batch, self.dtype = skeleton(tree), tuple(shapes), batch, dtype
         self.is_columns = is_columns
@@ -35,15 +35,15 @@ class Vectors:
         return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype, self.is_columns
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the vectors are of the same space, for caches of compiled programs."""
+        """Return whether the spaces are equal, for caches of compiled programs."""
         return isinstance(other, Vectors) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        """Hash the attributes by which spaces are compared."""
+        """Hash the attributes that are compared."""
         return hash(self._key())
 
     def flat(self, what: str, tree: trees.Tree) -> Array:
-        """Flatten a tree to one array, after checking that it is one of these vectors.
+        """Check that a tree is a vector of this space, and flatten it to one array.
 
         Raises:
             TypeError: Another structure or data type.
@@ -73,7 +73,7 @@ class Vectors:
         return rows[0] if len(rows) == 1 else xp.concat(rows, axis=-1)
 
     def tree(self, x: Array, before: tuple[int, ...] = ()) -> trees.Tree:
-        """Convert a flat array to a tree; `before` are the sizes of axes before the batch."""
+        """Convert a flat array to a tree; `before` has the sizes of axes before the batch."""
         xp = array_namespace(x)
         if self.is_columns:
             return trees.unflatten(trees.structure(self.skeleton), [xp.matrix_transpose(x)])
@@ -92,11 +92,11 @@ class Vectors:
 
 
 def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> tuple[Array, Vectors]:
-    """Flatten a tree of arrays to one array, and return its space too.
+    """Flatten a tree of arrays to one array; also return its space.
 
     Raises:
         TypeError: Leaves that aren't arrays of one library and one floating-point data type.
-        ValueError: Arrays on two devices, or of batches of two shapes.
+        ValueError: Arrays on two devices, or different batch axes.
     """
     leaves = trees.leaves(tree)
     if not leaves:
@@ -122,12 +122,12 @@ def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> t
 
 
 def flat_vectors(x: Any, batch: tuple[int, ...], size: int, is_columns: bool) -> Vectors:
-    """Describe vectors that are one array: `(*batch, size)`, or with the last two axes exchanged."""
+    """Return the space of vectors in one array, `(*batch, size)`, or with `is_columns` its transpose."""
     return Vectors(0, [(size,)], batch, x.dtype, is_columns)
 
 
 def conj(x: Array) -> Array:
-    """Conjugate complex numbers; return real ones unchanged."""
+    """Conjugate complex numbers; return real numbers unchanged."""
     xp = array_namespace(x)
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
