@@ -449,7 +449,7 @@ def test_bad_input(able: Library, quick: None) -> None:
         with pytest.raises(ValueError, match="jit: donate_argnums names argument .*, and <lambda> takes 2 positional"):
             jit(two, donate_argnums=numbers)
     for static in ({"static_argnums": 1}, {"static_argnums": -1}, {"static_argnames": "y"}):
-        with pytest.raises(ValueError, match="jit: argument 1 is declared static, and has no memory to be reused"):
+        with pytest.raises(ValueError, match="jit: argument 1 is declared static and has no memory to reuse"):
             jit(two, donate_argnums=(0, 1), **static)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="donate_argnums must be an integer, got 1.5"):
         jit(f, donate_argnums=1.5)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from xpand.extend import Array, checks, library_of
+from xpand.extend import Array, checks, library_of, trace_instead
 
 from ._captures import INLINED
 
@@ -95,11 +95,6 @@ class _OfArraysAlone:
 
 def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
     """Have torch.compile trace `function` in place of `wrapper`, without the look-up of `wrapper`."""
-    for name, value in {
-        INLINED: function,
-        "_torchdynamo_inline": function,
-        "_torchdynamo_orig_callable": function,
-        "_torchdynamo_wrapper_id": id(wrapper),
-    }.items():
-        setattr(wrapper, name, value)
+    setattr(wrapper, INLINED, function)
+    trace_instead(wrapper, function, wraps=True)
     return wrapper

@@ -19,9 +19,15 @@ def untraced(function: F) -> F:
     return function
 
 
-def trace_instead(function: Callable[..., Any], other: Callable[..., Any]) -> None:
-    """Make torch.compile trace another function in place of one that it cannot trace. There is no public API for it."""
+def trace_instead(function: Callable[..., Any], other: Callable[..., Any], *, wraps: bool = False) -> None:
+    """Make torch.compile trace another function in place of one that it cannot trace. There is no public API for it.
+
+    `wraps`: `function` is a wrapper of the other one, which torch.compile also compiles if it is given the wrapper.
+    """
     function._torchdynamo_inline = other  # type: ignore[attr-defined]
+    if wraps:
+        function._torchdynamo_orig_callable = other  # type: ignore[attr-defined]
+        function._torchdynamo_wrapper_id = id(function)  # type: ignore[attr-defined]
 
 
 @untraced

@@ -13,7 +13,7 @@ from xpand import trees
 from xpand._precision import MATMUL, PRECISION, compiled_for
 from xpand.extend import checks, library_of
 
-from .._captures import INLINED
+from .._direct_calls import compiled_as
 from .._dispatch import pluggable
 from .._elsewhere import elsewhere
 from .._modules import make_callable
@@ -182,15 +182,11 @@ def jit(
     attributes = {
         "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames, compiler=compiler),
         "clear_cache": signatures.clear,
-        # torch.compile traces the function itself, or treats it as opaque, but does not trace the look-up above
-        INLINED: function,
-        "_torchdynamo_inline": function,
-        "_torchdynamo_orig_callable": function,
-        "_torchdynamo_wrapper_id": id(compiled),
     }
     for name, value in attributes.items():
         setattr(compiled, name, value)
-    return compiled  # type: ignore[return-value]
+    # torch.compile traces the function itself, or treats it as opaque, but does not trace the look-up above
+    return compiled_as(function, compiled)  # type: ignore[return-value]
 
 
 @contextmanager

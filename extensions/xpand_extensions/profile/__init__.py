@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xpand import library_name, namespace
-from xpand.extend import Namespace, checks, describe
+from xpand.extend import Namespace, checks, describe, trace_instead
 
 from .._modules import make_callable
 from ..jit._statics import name_of
@@ -212,7 +212,7 @@ def _called(function: Callable[..., Any], /, *args: Any, name: str | None = None
 
 
 # torch.compile can't trace data of a thread, and uses this instead of `call`.
-call.__dict__["_torchdynamo_inline"] = _called
+trace_instead(call, _called)
 
 
 def _names(function: str, libraries: Iterable[Namespace | str] | None) -> frozenset[str] | None:

@@ -14,6 +14,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from xpand import namespace, wrapped_libraries
+from xpand.extend import trace_instead
 
 from .._capabilities import facade_names, import_facades
 from .._dispatch import Operation, observe
@@ -239,7 +240,7 @@ def _recording(function: Callable[..., Any], label: Label) -> Callable[..., Any]
         for attribute in dir(function):  # such as np.add.reduce
             if not attribute.startswith("_"):
                 setattr(recorded, attribute, getattr(function, attribute))
-    _link(recorded, function)
+    trace_instead(recorded, function, wraps=True)  # torch.compile compiles the original
     return recorded
 
 
@@ -263,12 +264,5 @@ def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]
         return recorder.run(label, implementation, args, kwargs, shown)
 
     update_wrapper(recorded, implementation)
-    _link(recorded, implementation)
+    trace_instead(recorded, implementation, wraps=True)
     return recorded
-
-
-def _link(recorded: Callable[..., Any], function: Callable[..., Any]) -> None:
-    """Link a recording function to its original: for `inspect`, and for torch.compile, which compiles the original."""
-    names = ("__wrapped__", "_torchdynamo_inline", "_torchdynamo_orig_callable", "_torchdynamo_wrapper_id")
-    for name, value in zip(names, (function, function, function, id(recorded))):
-        setattr(recorded, name, value)
