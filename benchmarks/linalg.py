@@ -1,4 +1,4 @@
-"""Products, factorisations and functions of matrices compared with the best calls of each library and opt_einsum."""
+"""Products, factorizations and functions of matrices compared with the best calls of each library and opt_einsum."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Optimisers compared with SciPy's at equal tolerance, and with xpand's compiled gradient.
+"""Optimizers compared with SciPy's at equal tolerance, and with xpand's compiled gradient.
 
 The functions are small, so the time is that of the methods' own steps. Each function is compiled once: on NumPy its
 derivatives, which SciPy's methods and xpand's then call, and on JAX the whole method.

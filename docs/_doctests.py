@@ -1,11 +1,12 @@
 """Shows docstrings on the site: examples as code, and with each function how the libraries have it."""
 
 import re
+from ast import literal_eval
 from functools import cache
 from typing import Any, Final
 
 from _tables import name_of
-from griffe import Extension, Function, Object
+from griffe import Attribute, Docstring, ExprCall, Extension, Function, Object
 
 from xpand_extensions import capabilities
 
@@ -14,6 +15,8 @@ _EXAMPLE: Final = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 
 _IN_TERMS_OF: Final = {"autodiff": "autodiff.vjp", "control_flow": "control_flow.scan", "vmap": "vmap.vmap"}
 """Functions used by those of a capability that have no implementations."""
+_MAKERS: Final = ("unary", "binary", "reduction", "deviation", "search")
+"""The functions of `named` that make functions, from a name and a description."""
 
 
 def fenced(text: str) -> str:
@@ -37,6 +40,13 @@ def badges(path: str) -> str:
     return f'<span class="badges">{" ".join(spans)}</span>'
 
 
+def described(value: object) -> str | None:
+    """Read the description in a call such as `unary("cos", "Compute the cosine.")`, which makes a function."""
+    if not isinstance(value, ExprCall) or str(value.function) not in _MAKERS:
+        return None
+    return str(literal_eval(str(value.arguments[1])))
+
+
 @cache
 def _capabilities() -> dict[str, Any]:
     return dict(capabilities())
@@ -46,6 +56,8 @@ class Doctests(Extension):
     """Fences the examples in every docstring, and puts badges after the first paragraph of a function's."""
 
     def on_instance(self, *, obj: Object, **kwargs: Any) -> None:
+        if obj.docstring is None and isinstance(obj, Attribute) and (text := described(obj.value)):
+            obj.docstring = Docstring(text, parent=obj)
         if obj.docstring is None:
             return
         text = fenced(obj.docstring.value)

@@ -217,7 +217,7 @@ def test_bad_operands(library: Library, function: str) -> None:
     call = getattr(arithmetic, function)
     good, bad = ([1.0, 2.0], [1, 2]) if function == "divide_no_nan" else ([1, 2], [True, False])
     x = library.asarray(good)
-    raises(TypeError, "takes at least one array, got x of int, y of float", call, 1, 2.0)
+    raises(TypeError, r"takes at least one array, got x \(int\), y \(float\)", call, 1, 2.0)
     raises(TypeError, "y must have", call, x, library.asarray(bad))
     raises(TypeError, "y must be an array, got list", call, x, [1])
     raises(TypeError, "y is the bool True", call, x, True)
@@ -240,7 +240,7 @@ def test_bad_promotion(library: Library) -> None:
     large = library.asarray(np.ones(1, dtype=np.uint64))
     promote = arithmetic.promote
     raises(TypeError, "takes at least one array, got nothing", promote)
-    raises(TypeError, "takes at least one array, got operand 0 of int", promote, 1)
+    raises(TypeError, r"takes at least one array, got operand 0 \(int\)", promote, 1)
     raises(TypeError, "got operand 0 of .*int64, operand 1 of .*float64", promote, whole, real)
     raises(TypeError, "the standard promotes to one", promote, whole, real, bool_to_int=True)
     raises(TypeError, "the standard promotes to one", promote, mask, real, int_to_float=True)

@@ -289,7 +289,7 @@ def test_bad_input(able: Library) -> None:
         policies.save_only_these_names(["h"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="save_from_both_policies: takes two policies, got str"):
         policies.save_from_both_policies("h", policies.dots_saveable)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="checkpoint: the arguments holds str"):
+    with pytest.raises(TypeError, match="checkpoint: the arguments hold str"):
         checkpoint(lambda x: x)("text")
 
     def fails(x: Any) -> Any:

@@ -268,7 +268,7 @@ def test_bad_input(able: Library) -> None:
     f.defjvps(lambda t, out, x: t)
     with pytest.raises(TypeError, match=r"custom_jvp: keyword-only arguments.*\['y'\]"):
         f(x, y=x)
-    with pytest.raises(TypeError, match="custom_jvp: the arguments holds str"):
+    with pytest.raises(TypeError, match="custom_jvp: the arguments hold str"):
         f("text")
     g = custom_jvp(lambda x, y: x)
     g.defjvps(lambda t, out, x: t)

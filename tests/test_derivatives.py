@@ -221,7 +221,7 @@ def test_bad_input(able: Library) -> None:
         jacrev(lambda x: x, holomorphic=True)(x)
     with pytest.raises(TypeError, match="grad: the function returned str"):
         grad(lambda x: "text")(x)
-    with pytest.raises(TypeError, match="grad: the arguments holds str"):
+    with pytest.raises(TypeError, match="grad: the arguments hold str"):
         grad(total)("text")
     with pytest.raises(TypeError, match="grad: with has_aux=True the function must return a pair"):
         grad(total, has_aux=True)(x)

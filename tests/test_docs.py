@@ -112,7 +112,8 @@ if __name__ == "__main__":
         run_docstrings(sys.argv[1:])
     sys.exit()
 
-import pytest  # noqa: E402 - a page runs without it
+import griffe  # noqa: E402 - a page runs without these
+import pytest  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "docs"))
 import _doctests  # noqa: E402
@@ -210,6 +211,14 @@ def test_examples_in_docstrings_are_fenced():
     text = _doctests.fenced("Does.\n\n>>> f(\n... )\n1\n>>> g()\n\nMore.")
     assert text == "Does.\n\n```pycon\n>>> f(\n... )\n1\n>>> g()\n```\n\nMore."
     assert _doctests.fenced("No example: x >>> 1.") == "No example: x >>> 1."
+
+
+def test_functions_that_are_made_have_the_description_of_their_call():
+    code = 'cos = unary("cos", "Compute the cosine.")\nx = other("x", "Text.")\ny = 1\n'
+    extensions = griffe.Extensions(_doctests.Doctests())
+    module = griffe.visit("made", Path("made.py"), code, extensions=extensions)
+    assert module["cos"].docstring.value == "Compute the cosine."
+    assert module["x"].docstring is module["y"].docstring is None
 
 
 def test_functions_have_a_badge_for_each_library():

@@ -384,7 +384,7 @@ def test_bad_host_functions(hosted: Library) -> None:
         pure_callback(host, 1.0, x)
     with pytest.raises(ValueError, match="vmap_method must be one of .*did you mean 'sequential'"):
         pure_callback(host, declared, x, vmap_method="sequentially")
-    with pytest.raises(TypeError, match="pure_callback: the arguments holds str"):
+    with pytest.raises(TypeError, match="pure_callback: the arguments hold str"):
         pure_callback(host, declared, "text")
     for function, match in (
         (lambda x: (x, x), "the function must return the structure declared"),

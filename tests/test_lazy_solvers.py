@@ -1,4 +1,4 @@
-"""Solvers and optimisers of lazy arrays: planned step by step, differentiated, mapped and compiled without values."""
+"""Solvers and optimizers of lazy arrays: planned step by step, differentiated, mapped and compiled without values."""
 
 from typing import Any
 

@@ -742,7 +742,7 @@ def bad_calls(library: Library) -> list[tuple[Any, type[Exception], str]]:
         (lambda: solve(tall, b, method="lu"), ValueError, "needs a square A"),
         (lambda: solve(a, [1.0] * 4), TypeError, "solve: b must be an array"),
         (lambda: solve("matrix", b), TypeError, "A must be an array"),
-        (lambda: solve([a, a], b), TypeError, r"A must be matrices in one array .* `sparse.stack`"),
+        (lambda: solve([a, a], b), TypeError, r"A must be an array, a sparse container, .* `sparse.stack`"),
         (lambda: solve(a, b, x0=two), ValueError, r"solve: x0 must have the shape \(..., 4\)"),
         (lambda: solve(a, b, rtol=-1.0), ValueError, "solve: rtol must be at least 0, got -1.0"),
         (lambda: solve(a, b, atol=-1e-3), ValueError, "solve: atol must be at least 0"),

@@ -1,4 +1,4 @@
-"""Factorisations as objects: every library against NumPy and SciPy; what is singular; transformations."""
+"""Factorizations as objects: every library against NumPy and SciPy; what is singular; transformations."""
 
 from collections.abc import Callable
 from functools import partial
@@ -414,7 +414,7 @@ def test_ill_conditioned(library: Library, decimals: int) -> None:
 
 @pytest.fixture
 def factored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Count SuperLU's factorisations, by the sizes of the matrices, with nothing cached at first."""
+    """Count SuperLU's factorizations, by the sizes of the matrices, with nothing cached at first."""
     from xpand_extensions.plugins.numpy.linear_solve import _direct_sparse
 
     monkeypatch.setattr(_direct_sparse, "_cache", {})
@@ -443,7 +443,7 @@ def test_sparse_factors_are_reused(library: Library, factored: list[int]) -> Non
     gradient = autodiff.grad(lambda b: xpand.array_namespace(b).sum(found.solve(b) ** 2))
     gradient(b)
     assert len(factored) == 11
-    # Through the matrix too, one factorisation serves both modes.
+    # Through the matrix too, one factorization serves both modes.
     through = lambda values: xpand.array_namespace(values).sum(direct_solve(a.with_values(values), b) ** 2)
     autodiff.grad(through)(a.values)
     assert len(factored) == 11
@@ -507,7 +507,7 @@ def test_factorizations_pass_through_jit_and_vmap(library: Library, method: str)
         make = lambda x: factorize(x, method=method)
     expected = solve(np.tril(a) if method == "lower" else a, b)
     apply = lambda found, b: (found.solve(b, axis=-1), found.status)
-    # PyTorch takes tens of seconds to compile the factorisation; torch_compile goes through it without that.
+    # PyTorch takes tens of seconds to compile the factorization; torch_compile goes through it without that.
     compiled = jit.jit if library.id != "torch" else lambda function: function
     for found in (make(x), compiled(make)(x), vmap.vmap(make)(x)):
         library.assert_equal(found.solve(right, axis=-1), expected, rtol=1e-10)

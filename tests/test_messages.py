@@ -77,7 +77,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "repeats that are None": (
         lambda x: indexing.repeat(x, None),
         TypeError,
-        r"^repeat: repeats must be an integer, got None of NoneType",
+        r"^repeat: repeats must be an integer, got None \(NoneType\)",
     ),
     "root of None": (
         lambda x: optimize.root(lambda x: None, x, max_steps=3),
@@ -141,6 +141,51 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         ValueError,
         r"^vmap: .* maps over an argument given by name, which is one number",
     ),
+    "grad of a function and its argument": (
+        lambda x: grad(total, x),
+        TypeError,
+        r"^grad: argnums must be an integer or a tuple of integers, got an array; .*`grad\(f\)\(x\)`$",
+    ),
+    "vmap of a function and its argument": (
+        lambda x: vmap(total, x),
+        TypeError,
+        r"^vmap: in_axes must be an integer, None or a tree of these, got an array; .*`vmap\(f\)\(x\)`$",
+    ),
+    "minimize from a list": (
+        lambda x: optimize.minimize(lambda y: total(y * x), [1.0, 2.0, 3.0]),
+        TypeError,
+        r"^x0 is a list, so the function got a list of numbers; for one array write `asarray\(x0\)`$",
+    ),
+    "a matrix in lists": (
+        lambda x: linear_solve.solve([[2.0, 0.0], [0.0, 1.0]], x[:2]),
+        TypeError,
+        r"^solve: A must be an array, .*, got list; turn a list of numbers into an array with `xp\.asarray`",
+    ),
+    "the namespace of a list": (
+        lambda x: of([x]),
+        TypeError,
+        r"^array_namespace: list is not a supported array; .*`xpand\.numpy\.asarray`$",
+    ),
+    "the namespace of a sparse array": (
+        lambda x: of(sparse.COO(x, (_places(x),), (3,))),
+        TypeError,
+        r"^array_namespace: .*COO is not a supported array; .*; it holds an array: pass its attribute `values`$",
+    ),
+    "the namespace of a named array": (
+        lambda x: of(named.named(x, "a")),
+        TypeError,
+        r"^array_namespace: .*NamedArray is not a supported array; .* pass its attribute `array`$",
+    ),
+    "a method of arrays on a named array": (
+        lambda x: named.named(x, "a").reshape(3, 1),
+        AttributeError,
+        r"^'NamedArray' object has no attribute 'reshape'; write `x\.flatten_axes`",
+    ),
+    "one name for two axes": (
+        lambda x: named.named(of(x).linalg.outer(x, x), "a"),
+        ValueError,
+        r"^NamedArray: the array has 2 axes, of sizes \(3, 3\), but 1 are named: 'a'; name each axis$",
+    ),
 }
 
 
@@ -158,14 +203,14 @@ def test_arrays_of_two_libraries() -> None:
     for call, names in (
         (
             lambda: optimize.minimize(lambda x, y: total(x - y), x, args=(y, y)),
-            r"minimize: .* got x0 of .*, args\[1\] of",
+            r"minimize: .* got x0 \(.*, args\[1\] \(",
         ),
-        (lambda: scan(step, x, (y, y)), r"scan: .* got init of numpy.ndarray, xs\[0\] of torch.Tensor, xs\[1\] of"),
+        (lambda: scan(step, x, (y, y)), r"scan: .* got init \(numpy.ndarray\), xs\[0\] \(torch.Tensor\), xs\[1\] \("),
         (
             lambda: fori_loop(0, torch.asarray(2), lambda i, x: x, x),
-            "fori_loop: .* init_val of numpy.ndarray, bounds of torch",
+            r"fori_loop: .* init_val \(numpy.ndarray\), bounds \(torch",
         ),
-        (lambda: cond(y[0] > 0, total, total, x), "cond: .* got pred of torch.Tensor, operands of numpy.ndarray"),
+        (lambda: cond(y[0] > 0, total, total, x), r"cond: .* got pred \(torch.Tensor\), operands \(numpy.ndarray\)"),
     ):
         with pytest.raises(TypeError, match=f"^{names}"):
             call()

@@ -87,6 +87,18 @@ def test_no_array(bad):
         array_namespace(np.ones(2), bad)
 
 
+def test_names_that_the_package_lacks():
+    """The error tells an import that is missing from a name of the other package."""
+    code = "import xpand\ntry:\n    xpand.{}\nexcept AttributeError as error:\n    print(error)"
+    for name, advice in (
+        ("numpy", "write `import xpand.numpy`"),
+        ("grad", "functions beyond the standard are in `xpand_extensions`"),
+    ):
+        done = subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, text=True, check=True)
+        assert done.stdout == f"module 'xpand' has no attribute {name!r}; {advice}\n"
+    assert not hasattr(xpand, "_grad")
+
+
 def test_nothing_to_infer_from():
     for values in [(), (1,), (None, 2.0)]:
         with pytest.raises(TypeError, match="array_namespace: no array among the arguments.*default_namespace"):

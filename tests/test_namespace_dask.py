@@ -238,7 +238,7 @@ def conjugate_transpose(x: Any) -> Any:
 
 
 # Factors are unique up to signs or phases only: what they multiply to is compared.
-FACTORISATIONS: list[Case] = [
+FACTORIZATIONS: list[Case] = [
     ("qr", lambda x: (lambda f: f.Q @ f.R)(xp.linalg.qr(x)), (M,)),
     ("qr-complete", lambda x: (lambda f: f.Q @ f.R)(xp.linalg.qr(x, mode="complete")), (T,)),
     ("qr-tall", lambda x: (lambda f: f.Q @ f.R)(xp.linalg.qr(x)), (np.vstack([M] * 6),)),
@@ -251,7 +251,7 @@ FACTORISATIONS: list[Case] = [
 
 
 @pytest.mark.parametrize("chunks", [2, (6, -1), -1], ids=["chunked", "rows", "whole"])
-@pytest.mark.parametrize(("call", "arrays"), [c[1:] for c in FACTORISATIONS], ids=[c[0] for c in FACTORISATIONS])
+@pytest.mark.parametrize(("call", "arrays"), [c[1:] for c in FACTORIZATIONS], ids=[c[0] for c in FACTORIZATIONS])
 def test_factors_multiply_to_the_matrix(
     call: Callable[..., Any], arrays: tuple[Any, ...], chunks: Any, lazily: Any
 ) -> None:

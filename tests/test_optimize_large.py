@@ -1,4 +1,4 @@
-"""Derivatives of solutions of many variables, without a matrix of all, and optimisers in what PyTorch compiles."""
+"""Derivatives of solutions of many variables, without a matrix of all, and optimizers in what PyTorch compiles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Minimisers against known minima and SciPy: methods, batches, trees, bounds, trajectories, callbacks."""
+"""Minimizers against known minima and SciPy: methods, batches, trees, bounds, trajectories, callbacks."""
 
 from typing import Any
 

@@ -637,13 +637,13 @@ def test_conversion_of_what_is_no_array(convert: Callable[[Any], Any]) -> None:
     [
         (8, ValueError, "must have 16, 32 or 64 bits, got 8"),
         (128, ValueError, "must have 16, 32 or 64 bits, got 128"),
-        (True, TypeError, "a number of bits, 16, 32 or 64, or a real floating-point data type, got True of bool"),
-        (32.0, TypeError, "got 32.0 of float"),
-        ("int32", TypeError, "got 'int32' of str"),
-        ("single", TypeError, "got 'single' of str"),
+        (True, TypeError, "a number of bits, 16, 32 or 64, or a real floating-point data type, got True \\(bool\\)"),
+        (32.0, TypeError, r"got 32.0 \(float\)"),
+        ("int32", TypeError, r"got 'int32' \(str\)"),
+        ("single", TypeError, r"got 'single' \(str\)"),
         (np.complex64, TypeError, "got <class 'numpy.complex64'>"),
         (np.ones(3), TypeError, "real floating-point data type"),
-        ([32], TypeError, r"got \[32\] of list"),
+        ([32], TypeError, r"got \[32\] \(list\)"),
     ],
 )
 def test_bad_precision(set_it: Callable[[Any], Any], real: Any, error: type[Exception], message: str) -> None:

@@ -345,7 +345,7 @@ def test_a_strict_library_stays_strict(transform: Transform, name: str) -> None:
     def function(x: Any) -> Any:
         for method in (*METHODS, *ATTRIBUTES):
             assert not hasattr(x, method)
-        with pytest.raises(AttributeError, match=r"no 'sum': its attributes are those of the standard; write `xp\.sum"):
+        with pytest.raises(AttributeError, match=r"no 'sum': write `xp\.sum"):
             x.sum()
         with pytest.raises(TypeError, match=r"x\[key\]: takes integers.*xp\.asarray"):
             x[[0, 1]]

@@ -1,4 +1,4 @@
-"""Functions vectorised over loop dimensions: against NumPy's broadcasting, compositions, bad input."""
+"""Functions vectorized over loop dimensions: against NumPy's broadcasting, compositions, bad input."""
 
 import re
 from typing import Any
@@ -175,7 +175,7 @@ def test_bad_calls(able: Library) -> None:
         vectorize(lambda: 1.0)()
     with pytest.raises(TypeError, match="vectorize: at least one positional argument"):
         vectorize(lambda x: x)(None)
-    with pytest.raises(TypeError, match="vectorize: the arguments holds str"):
+    with pytest.raises(TypeError, match="vectorize: the arguments hold str"):
         dot(x, "text")
     for tree in ([x, x], {"x": x}, ()):
         with pytest.raises(TypeError, match="vectorize: argument 1 must be an array or a number, got"):

@@ -184,7 +184,7 @@ def test_bad_input(able: Library) -> None:
         vmap(dot, out_axes=(0, 0))(x, x)
     with pytest.raises(ValueError, match="vmap: out_axes=3 is out of range"):
         vmap(dot, out_axes=3)(x, x)
-    with pytest.raises(TypeError, match="vmap: the arguments holds str"):
+    with pytest.raises(TypeError, match="vmap: the arguments hold str"):
         vmap(dot)("text", x)
     with pytest.raises(TypeError, match="vmap: the function returned str"):
         vmap(lambda x: "text")(x)
@@ -214,9 +214,9 @@ def test_functions_and_other_objects_are_the_same_in_every_call(able: Library) -
     )
     able.assert_equal(found, 2 * X * X[:, :1])
     able.assert_equal(vmap(lambda f, x: f(x), (None, 1), 1)(lambda x: 3.0 * x, x), 3 * X)
-    with pytest.raises(TypeError, match="vmap: the arguments holds function, which is neither an array nor a number"):
+    with pytest.raises(TypeError, match="vmap: the arguments hold function, which is neither an array nor a number"):
         vmap(lambda f, x: f(x))(lambda x: x, x)
-    with pytest.raises(TypeError, match="the arguments holds str"):
+    with pytest.raises(TypeError, match="the arguments hold str"):
         vmap(lambda x, name: x)(x, name="name")
 
 

@@ -174,5 +174,5 @@ def test_vmap_passes_what_is_no_array(library: Library) -> None:
     result = vmap(apply, in_axes=(None, None, 0))(abs, {"scale": 3, "name": "text"}, x)
     library.assert_equal(result, [3.0, 6.0])
     assert seen[0] == (abs, {"scale": 3, "name": "text"})
-    with pytest.raises(TypeError, match="vmap: the arguments holds str"):
+    with pytest.raises(TypeError, match="vmap: the arguments hold str"):
         vmap(apply, in_axes=(None, 0, 0))(abs, {"name": "text"}, x)

@@ -59,9 +59,9 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "index_put": "`scatter.at(x)[index].set(values)`",
     },
     "sparse": {
-        **dict.fromkeys(("BCOO", "coo_array", "coo_matrix", "coo_tensor", "sparse_coo_tensor"), "`sparse.COO`"),
-        **dict.fromkeys(("BCSR", "csr_array", "csr_matrix", "sparse_csr_tensor"), "`sparse.CSR`"),
-        **dict.fromkeys(("csc_array", "csc_matrix"), "`sparse.CSC`"),
+        **dict.fromkeys(("BCOO", "coo", "coo_array", "coo_matrix", "coo_tensor", "sparse_coo_tensor"), "`sparse.COO`"),
+        **dict.fromkeys(("BCSR", "csr", "csr_array", "csr_matrix", "sparse_csr_tensor"), "`sparse.CSR`"),
+        **dict.fromkeys(("csc", "csc_array", "csc_matrix"), "`sparse.CSC`"),
         **dict.fromkeys(("hstack", "vstack"), "`sparse.concat`"),
         **dict.fromkeys(("issparse", "isspmatrix"), "`sparse.is_sparse`"),
         **dict.fromkeys(("linalg", "spsolve", "splu", "cg", "gmres"), "`xpand_extensions.linear_solve`"),
@@ -78,6 +78,14 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "row": "`a.coords[0]` of `a.tocoo()`",
         "col": "`a.coords[1]` of `a.tocoo()`",
     },
+    "NamedArray": {
+        **dict.fromkeys(("T", "mT", "transpose", "permute", "permute_dims", "swapaxes"), "`x.rearrange(names)`"),
+        **dict.fromkeys(("reshape", "view"), "`x.flatten_axes`, `x.unflatten_axis` or `x.rearrange`"),
+        **dict.fromkeys(("squeeze",), "`x[name, 0]`"),
+        **dict.fromkeys(("expand_dims", "unsqueeze", "expand"), "`x.broadcast_axis(axis)`"),
+        **dict.fromkeys(("numpy", "detach", "device", "to_device"), "`x.array`, which is the library's array"),
+        **dict.fromkeys(("add", "set", "multiply"), "`x.at[index].{name}(values)`"),
+    },
     "special": {
         "beta": "`xp.exp(special.betaln(a, b))`",
         "comb": "`xp.exp(-special.betaln(n - k + 1, k + 1)) / (n + 1)`",
@@ -91,7 +99,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "xpand_extensions": {
         "fft": "`xp.fft` of the standard, with `xp = xpand.array_namespace(x)`",
-        "gradient": "`grad`, or `xpand_extensions.autodiff.jacrev` for several results",
+        "gradient": "`grad` for the gradient of a function, or `xpand_extensions.statistics.gradient` for differences",
     },
     "vmap": {
         "axis_names": "`vmap.axis_index` and `vmap.axis_size`, which take a name",
@@ -140,7 +148,15 @@ def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
             for name in kwargs:
                 if name in instead:
                     raise TypeError(f"{function.__name__}: takes no argument {name!r}; write {instead[name]}")
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                start = args[1] if len(args) > 1 else kwargs.get("x0")
+                if isinstance(start, list) and all(isinstance(x, (int, float)) for x in start):
+                    error.add_note(
+                        "x0 is a list, so the function got a list of numbers; for one array write `asarray(x0)`"
+                    )
+                raise
 
         return cast(F, checked)
 
@@ -164,7 +180,9 @@ def instead_of(name: str) -> str:
 def missing(what: str, capability: str | None, name: str) -> AttributeError:
     """Make the error for a name that `what` lacks. Without a capability, all capabilities are searched for the name."""
     tables = NAMES.values() if capability is None else [NAMES.get(capability, {})]
-    found = None if capability is not None or name.startswith("_") else _of_a_capability(name)
+    found = NAMES["xpand_extensions"].get(name) if capability is None else None
+    if found is None and capability is None and not name.startswith("_"):
+        found = _of_a_capability(name)
     if found is None:
         found = next((table[name].format(name=name) for table in tables if name in table), None)
     return AttributeError(f"{what} has no attribute {name!r}{'' if found is None else f'; write {found}'}", name=name)

@@ -154,7 +154,7 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
         ) from None
     if other is not xp and _apart(xp, x, item):
         raise TypeError(
-            f"{function}: takes arrays of one library, got x of {describe(x)}, index of {describe(item)}; convert one "
+            f"{function}: takes arrays of one library, got x ({describe(x)}), index ({describe(item)}); convert one "
             "to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
         )
     kind = checks.kind(xp, item.dtype)

@@ -35,7 +35,7 @@ _MESSAGES: Final = {
     Status.CONVERGED: "converged",
     Status.MAX_STEPS: "not converged within the steps allowed",
     Status.STAGNATED: "stagnated before it met the tolerance",
-    Status.DIVERGED: "diverged",
+    Status.DIVERGED: "diverged: the residual grows, or the function has no lower bound",
     Status.BREAKDOWN: "broke down: the method does not apply to this system, or met a division by zero",
     Status.SINGULAR: "the matrix is singular to working precision",
     Status.NON_FINITE: "the input holds NaN or infinite values",
@@ -48,8 +48,8 @@ _LINEAR: Final = {
     Status.MAX_STEPS: "allow more steps with `max_steps`, loosen `rtol`, or pass a `preconditioner`",
     Status.STAGNATED: "loosen `rtol`, pass a `preconditioner`, or use a data type of more digits",
     Status.DIVERGED: "use another method, such as 'gmres' or the direct 'lu'",
-    Status.BREAKDOWN: "use a method for any square matrix, such as 'gmres' or 'lu', and check that what `symmetric`, "
-    "`positive_definite` and `nullspace` say is true",
+    Status.BREAKDOWN: "use a method for any square matrix, such as 'gmres' or 'lu', and check that "
+    "`symmetric`, `positive_definite` and `nullspace` are true of A",
     Status.SINGULAR: "name the `nullspace`, or solve by least squares with method='lstsq' or 'lsmr'",
     Status.NON_FINITE: "remove NaN and infinities from A, b and x0",
 }
@@ -153,6 +153,6 @@ def throw_unless_converged(function: str, method: str, result: Any, status: Arra
         ended.append(f"{of}{Status(code).name}, {message(code)}; {remedy}")
     raise ConvergenceError(
         f"{function}: method {method!r} did not converge. {'. '.join(ended)}. The result is in this error's attribute "
-        "`result`; throw=False returns it, and `status` says how each system ended",
+        "`result`; throw=False returns it, and its `status` has the outcome of each system",
         result,
     )

@@ -73,7 +73,7 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
 
 def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
     """Raise the error for a call without an array."""
-    listed = ", ".join(f"{name} of {describe(x)}" for name, x in operands.items()) or "nothing"
+    listed = ", ".join(f"{name} ({describe(x)})" for name, x in operands.items()) or "nothing"
     raise TypeError(f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`")
 
 

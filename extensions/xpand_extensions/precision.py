@@ -367,6 +367,6 @@ def _name(function: str, what: str, value: Any, bits: tuple[int, ...], names: tu
     name = value.__name__ if hasattr(value, "__name__") else str(value).rpartition(".")[2]
     if name not in names or isinstance(value, (bool, float, complex)):
         raise TypeError(
-            f"{function}: {what} must be a number of bits, {listed}, or {takes}, got {value!r} of {describe(value)}"
+            f"{function}: {what} must be a number of bits, {listed}, or {takes}, got {value!r} ({describe(value)})"
         )
     return name

@@ -4,6 +4,9 @@
 `array_api_compat`. Capabilities beyond the standard are in `xpand_extensions`.
 """
 
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NoReturn
+
 from . import common
 from ._check import check
 from ._defaults import choose_namespace, default_namespace, set_default_namespace, use
@@ -27,3 +30,11 @@ __all__ = [
     "wrapped_libraries",
 ]
 __all__ += common.__all__
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+
+    def __getattr__(name: str) -> NoReturn:
+        module = f"{__name__}.{name}"
+        found = not name.startswith("_") and find_spec(module) is not None
+        write = f"write `import {module}`" if found else "functions beyond the standard are in `xpand_extensions`"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {write}", name=name)

@@ -99,7 +99,7 @@ def namespace_of(function: str, **arrays: Any) -> Namespace:
                 pass
             else:
                 return found  # one namespace accepts the arrays of the other
-            listed = ", ".join(f"{key} of {describe(value)}" for key, value in arrays.items())
+            listed = ", ".join(f"{key} ({describe(value)})" for key, value in arrays.items())
             number = next((key for key, value in arrays.items() if isinstance(value, Number)), None)
             advice = ADVICE if number is None else f"make {number} a Python number: `{number}.item()`"
             raise TypeError(f"{function}: takes arrays of one library, got {listed}; {advice}")
@@ -176,7 +176,7 @@ def castable(function: str, name: str, xp: Namespace, value: Any, target: Array,
     if not is_array(value):
         raise TypeError(
             f"{function}: {name} must be a number, or an array that promotes to {target_name}'s {target.dtype}, got "
-            f"{value!r} of {describe(value)}"
+            f"{value!r} ({describe(value)})"
         )
     found = kind(xp, value.dtype)
     accepted = _ACCEPTS.get(into, frozenset())
@@ -200,7 +200,7 @@ def integer(function: str, name: str, value: Any, *, minimum: int | None = None)
             raise TypeError
         result = operator.index(value)
     except TypeError:
-        raise TypeError(f"{function}: {name} must be an integer, got {value!r} of {describe(value)}") from None
+        raise TypeError(f"{function}: {name} must be an integer, got {value!r} ({describe(value)})") from None
     if minimum is not None and result < minimum:
         raise ValueError(f"{function}: {name} must be at least {minimum}, got {result}")
     return result
@@ -236,7 +236,7 @@ def boolean(function: str, name: str, value: Any) -> bool:
         TypeError: `value` is neither True nor False.
     """
     if value is not True and value is not False:
-        raise TypeError(f"{function}: {name} must be True or False, got {value!r} of {describe(value)}")
+        raise TypeError(f"{function}: {name} must be True or False, got {value!r} ({describe(value)})")
     return value
 
 
@@ -262,7 +262,7 @@ def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) 
     words = [word for word in choices if word is not None]
     takes = ", ".join(map(repr, choices))
     if not isinstance(value, str):
-        raise TypeError(f"{function}: {name} must be one of {takes}, got {value!r} of {describe(value)}")
+        raise TypeError(f"{function}: {name} must be one of {takes}, got {value!r} ({describe(value)})")
     from difflib import get_close_matches  # slow to import
 
     close = get_close_matches(value, words, n=1)

@@ -223,7 +223,7 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
         if method is None or isinstance(x, type):
             raise TypeError(
                 f"array_namespace: {describe(x)} is not a supported array; pass an array of an installed library, a "
-                "Python scalar or None, and turn lists into arrays with `xp.asarray`"
+                f"Python scalar or None{_advice(x)}"
             )
         if use_compat:
             raise ValueError(
@@ -269,6 +269,17 @@ def _check_api_version(api_version: str | None) -> None:
         f"array_namespace: version {api_version} of the standard was requested; the namespace follows {API_VERSION}",
         stacklevel=5,
     )
+
+
+def _advice(x: object) -> str:
+    """Say how to get an array from an object that is none, for an error message."""
+    if isinstance(x, (list, tuple)):
+        return "; turn lists into arrays with the `asarray` of a namespace, such as `xpand.numpy.asarray`"
+    for name in ("array", "data", "values"):  # of named arrays, xarray, pandas and sparse containers
+        cls = type(getattr(x, name, None))
+        if library_of(cls) is not None or hasattr(cls, "__array_namespace__"):
+            return f"; it holds an array: pass its attribute `{name}`"
+    return ""
 
 
 def describe(x: object) -> str:

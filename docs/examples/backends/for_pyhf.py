@@ -242,7 +242,7 @@ def _program(
     with_gradient: bool,
     compiled: bool,
 ) -> Callable[..., Any]:
-    """Make the function of the free parameters that a fit minimises, once for all data."""
+    """Make the function of the free parameters that a fit minimizes, once for all data."""
 
     def value(x: Array, fixed_values: Array, data: Array) -> Array:
         with _backend_of(backend, x) as xp:

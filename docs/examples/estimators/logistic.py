@@ -22,9 +22,9 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     Two classes share one function, the log-odds of the second; more classes have one each (the multinomial model).
 
     Args:
-        C: The inverse of the penalty, above 0: minimised is C times the negative log-likelihood plus half the squares
+        C: The inverse of the penalty, above 0: minimized is C times the negative log-likelihood plus half the squares
             of the weights.
-        tol: The relative decrease of what is minimised below which the fit has converged.
+        tol: The relative decrease of what is minimized below which the fit has converged.
         max_iter: The most Newton steps; on lazy arrays, their number.
 
     Attributes:
@@ -105,7 +105,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
 
 
 class _Problem:
-    """The function to minimise, of the weights, (m, p + 1), the intercepts last; m is 1 for two classes, else k.
+    """The function to minimize, of the weights, (m, p + 1), the intercepts last; m is 1 for two classes, else k.
 
     With z the features and a 1, and P, (n, m), the probabilities, the gradient is (P - Y)ᵀ z, and the Hessian has the
     blocks zᵀ diag(P_j) z on its diagonal, less (P z)ᵀ (P z) as a whole.
@@ -135,7 +135,7 @@ class _Problem:
         return self.xp.zeros(size, dtype=self.z.dtype, device=xpand.device(self.z))
 
     def loss(self, weights: Array) -> Array:
-        """Return what is minimised, at `weights`, (m, p + 1); of shape ()."""
+        """Return what is minimized, at `weights`, (m, p + 1); of shape ()."""
         log_probabilities = _log_softmax(self.xp.matmul(self.z, weights.T))
         likelihood = self.xp.sum(self.is_class * log_probabilities)
         return 0.5 * self.xp.sum(self.penalised * weights**2) - self.C * likelihood

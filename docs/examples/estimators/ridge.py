@@ -13,7 +13,7 @@ from ._validation import features_and_numbers, fitted_features
 
 
 class Ridge(RegressorMixin, BaseEstimator):
-    """Fit targets by a linear function: minimise |y - X w - b|² + alpha |w|².
+    """Fit targets by a linear function: minimize |y - X w - b|² + alpha |w|².
 
     Args:
         alpha: The penalty, of at least 0. With 0, the columns of the data must be independent.

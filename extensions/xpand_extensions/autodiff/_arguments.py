@@ -136,6 +136,11 @@ def _called(
 
 def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums") -> tuple[int, ...]:
     """Check and list positions of arguments."""
+    if checks.is_array(argnums):
+        raise TypeError(
+            f"{name}: {argument} must be an integer or a tuple of integers, got an array; `{name}` returns a function, "
+            f"which takes the arrays: `{name}(f)(x)`"
+        )
     given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     return tuple(checks.integer(name, argument, number) for number in given)
 

@@ -68,7 +68,7 @@ def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = No
     {'a': array([1., 2.]), 'name': 'y'}
     """
     if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"convert: copy must be None, True or False, got {copy!r} of {describe(copy)}")
+        raise TypeError(f"convert: copy must be None, True or False, got {copy!r} ({describe(copy)})")
     try:
         path = _paths.get((type(x), to))
     except TypeError:  # `to` cannot be a key

@@ -216,7 +216,7 @@ def _matching(function: str, xp: Namespace, device: Device) -> DeviceInfo:
         if not isinstance(device, own):
             raise TypeError(
                 f"{function}: device must be a device of {library_name(xp)}, a `DeviceInfo`, or a string such as "
-                f"'cpu' or 'gpu:0', got {device!r} of {describe(device)}"
+                f"'cpu' or 'gpu:0', got {device!r} ({describe(device)})"
             )
         for each in every:
             if _is_same(each, device):

@@ -1,4 +1,4 @@
-"""Linear algebra beyond the standard: products over any axes, factorisations, functions of matrices.
+"""Linear algebra beyond the standard: products over any axes, factorizations, functions of matrices.
 
 The standard's functions are in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecdot`, and `xp.linalg` with `solve`,
 `inv`, `det`, `qr`, `svd`, `eigh`, `eig`, `eigvals`, `cholesky`, `matrix_rank` and `pinv`.

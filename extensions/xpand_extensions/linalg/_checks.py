@@ -146,7 +146,7 @@ def axis_of(function: str, axis: Any) -> int:
         ValueError: It is neither -2 nor -1.
     """
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise TypeError(f"{function}: axis must be -2 or -1, got {axis!r} of {describe(axis)}")
+        raise TypeError(f"{function}: axis must be -2 or -1, got {axis!r} ({describe(axis)})")
     if axis not in AXES:
         raise ValueError(
             f"{function}: axis must be -2, for vectors that are the columns of b, or -1, for vectors along its last "

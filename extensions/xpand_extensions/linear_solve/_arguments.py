@@ -114,7 +114,7 @@ def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
         check(value >= 0, f"solve: {name} must be at least 0")
         return xp.astype(value, real)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"solve: {name} must be a number or an array of them, got {value!r} of {describe(value)}")
+        raise TypeError(f"solve: {name} must be a number or an array of them, got {value!r} ({describe(value)})")
     if not value >= 0:
         raise ValueError(f"solve: {name} must be at least 0, got {value}")
     return xp.asarray(float(value), dtype=real, device=checks.device_of(b))

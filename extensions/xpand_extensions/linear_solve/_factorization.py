@@ -1,4 +1,4 @@
-"""Factorisations of dense and sparse matrices, and the derivatives of solving with them."""
+"""Factorizations of dense and sparse matrices, and the derivatives of solving with them."""
 
 from typing import Any, ClassVar, Final, NamedTuple, Self
 

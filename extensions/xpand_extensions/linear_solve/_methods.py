@@ -33,7 +33,7 @@ def method_of(method: Any) -> Method:
         ValueError: An unknown name, or an order of 0.
     """
     if not isinstance(method, str):
-        raise TypeError(f"solve: method must be one of {_listed()}, got {method!r} of {describe(method)}")
+        raise TypeError(f"solve: method must be one of {_listed()}, got {method!r} ({describe(method)})")
     found = _NAME.fullmatch(
         method.lower().removeprefix("scipy-").replace("bicg-stab", "bicgstab").replace("gcrotmk", "gcrot")
     )

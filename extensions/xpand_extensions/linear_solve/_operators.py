@@ -216,8 +216,8 @@ def operator_of(
         return Map(LinearOperator(a, args=args, symmetric=hermitian, positive_definite=definite))
     if isinstance(a, (list, tuple)):
         raise TypeError(
-            f"{function}: A must be matrices in one array or one sparse container, a function, or a LinearOperator, "
-            f"got {describe(a)}; put matrices together with `xp.stack` or `sparse.stack`"
+            f"{function}: A must be an array, a sparse container, a function or a LinearOperator, got {describe(a)}; "
+            "turn a list of numbers into an array with `xp.asarray`, one of matrices with `xp.stack` or `sparse.stack`"
         )
     if args:
         raise ValueError(f"{function}: args are for A that is a function, got {describe(a)} and {len(args)} of them")

@@ -206,7 +206,7 @@ def _off_diagonal_times(xp: Namespace, A: Any, factor: float) -> Any:
 
 
 def ilu(A: Any, /) -> Triangles:
-    """Build the incomplete LU factorisation without fill-in, ILU(0): triangular factors on the pattern of the matrix.
+    """Build the incomplete LU factorization without fill-in, ILU(0): triangular factors on the pattern of the matrix.
 
     Args:
         A: A square matrix of a floating-point data type with a nonzero diagonal: a container, a library's own sparse
@@ -231,7 +231,7 @@ def ilu(A: Any, /) -> Triangles:
 
 
 def ic(A: Any, /) -> Triangles:
-    """Build the incomplete Cholesky factorisation without fill-in, IC(0), of a Hermitian positive definite matrix.
+    """Build the incomplete Cholesky factorization without fill-in, IC(0), of a Hermitian positive definite matrix.
 
     Args:
         A: As in `ilu`. Only its lower triangle is read.

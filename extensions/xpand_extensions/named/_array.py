@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from xpand import array_namespace, default_namespace, trees
 from xpand.extend import Array, DType, describe, imported_libraries, is_array
@@ -11,6 +11,7 @@ from xpand.inspection import nbytes
 
 from .._dispatch import import_if_present, plugin_package
 from .._display import as_html
+from .._elsewhere import missing
 from ..convert import to_numpy
 from . import _axis
 from ._axis import Axis, AxisSelection, AxisSelector
@@ -65,13 +66,13 @@ class NamedArray(Methods, Operators):
         _axis.different("NamedArray", names)
         if not is_array(array):
             raise TypeError(
-                f"NamedArray: array must be an array, got {describe(array)}; convert it with the library's `asarray`"
+                f"NamedArray: array must be an array, got {describe(array)}; convert it with a library's `asarray`"
             )
         shape = array.shape
         if len(shape) != len(names):
             raise ValueError(
-                f"NamedArray: the array has {len(shape)} axes, of sizes {tuple(shape)}, and {len(names)} are named: "
-                f"{_axis.written(pairs)}; name each axis"
+                f"NamedArray: the array has {len(shape)} axes, of sizes {tuple(shape)}, but {len(names)} are named: "
+                f"{', '.join(map(repr, names)) or 'none'}; name each axis"
             )
         for (name, size), actual in zip(pairs, shape):
             if size is not None and size != actual:
@@ -88,6 +89,11 @@ class NamedArray(Methods, Operators):
         name = function.__name__
         own = f"`x.{name}(…)` or " if hasattr(Methods, name) else ""
         raise TypeError(f"{name}: NumPy's functions do not take named arrays; write {own}`np.{name}(x.array)`")
+
+    if not TYPE_CHECKING:  # a type checker would accept any name
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing("'NamedArray' object", "NamedArray", name)
 
     def __class_getitem__(cls, axes: Any) -> Any:
         """Return an annotation for named arrays with these axes: see `named.typing`."""

@@ -30,6 +30,6 @@ def operation(function: F) -> F:
 def entered(name: str, doc: str, function: F) -> F:
     """Enter a function that was made into the table, and describe it as the public one of that name."""
     function.__name__ = function.__qualname__ = name
-    function.__module__, function.__doc__ = __package__, doc.format(name)
+    function.__module__, function.__doc__ = __package__, doc
     setattr(call, name, function)
     return function

@@ -39,7 +39,7 @@ class Binary(Protocol):
         ...
 
 
-def unary(name: str, source: Source = "") -> Unary:
+def unary(name: str, doc: str, source: Source = "") -> Unary:
     """Make a function of one array; by default of the positional function of the same name."""
     UNARY[name] = source = source or name
     function = Positional(source)
@@ -58,10 +58,10 @@ def unary(name: str, source: Source = "") -> Unary:
         x = a if is_array(a) else default_namespace().asarray(a)
         return function.of(x)(x)
 
-    return entered(name, "Compute `{}` of each element. The result has the same axes.", apply)
+    return entered(name, f"{doc}\n\nThe result has the same axes.", apply)
 
 
-def binary(name: str, source: Source = "") -> Binary:
+def binary(name: str, doc: str, source: Source = "") -> Binary:
     """Make a function of two arrays that broadcast; by default of the positional function of the same name."""
     BINARY[name] = source = source or name
     function = Positional(source)
@@ -102,7 +102,7 @@ def binary(name: str, source: Source = "") -> Binary:
             return out
         return _with_number(name, function, x1, x2)
 
-    return entered(name, "Compute `{}` of the elements of two arrays, which broadcast by name.", apply)
+    return entered(name, f"{doc}\n\nThe arrays broadcast by name, and the result has the axes of both.", apply)
 
 
 def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:

@@ -124,201 +124,107 @@ __all__ = [
 
 # --- of one array ----------------------------------------------------------------------------------------------------
 
-abs = unary("abs")
-"""Compute the absolute value of each element."""
-absolute = unary("absolute", "abs")
-"""Compute the absolute value of each element."""
-angle = unary("angle", functions.angle)
-"""Compute the argument of complex numbers, in radians, of each element."""
-arccos = unary("arccos", "acos")
-"""Compute the inverse cosine of each element."""
-arccosh = unary("arccosh", "acosh")
-"""Compute the inverse hyperbolic cosine of each element."""
-arcsin = unary("arcsin", "asin")
-"""Compute the inverse sine of each element."""
-arcsinh = unary("arcsinh", "asinh")
-"""Compute the inverse hyperbolic sine of each element."""
-arctan = unary("arctan", "atan")
-"""Compute the inverse tangent of each element."""
-arctanh = unary("arctanh", "atanh")
-"""Compute the inverse hyperbolic tangent of each element."""
-bitwise_count = unary("bitwise_count", "bits.population_count")
-"""Count the bits that are 1 in each element."""
-bitwise_invert = unary("bitwise_invert")
-"""Compute the bitwise complement of each element."""
-bitwise_not = unary("bitwise_not", "bitwise_invert")
-"""Compute the bitwise complement of each element."""
-cbrt = unary("cbrt", "special.cbrt")
-"""Compute the cube root of each element."""
-ceil = unary("ceil")
-"""Round each element up to an integer."""
-conj = unary("conj")
-"""Compute the complex conjugate of each element."""
-conjugate = unary("conjugate", "conj")
-"""Compute the complex conjugate of each element."""
-copy = unary("copy", positional.copy)
-"""Return a copy of an array."""
-cos = unary("cos")
-"""Compute the cosine of each element."""
-cosh = unary("cosh")
-"""Compute the hyperbolic cosine of each element."""
-deg2rad = unary("deg2rad", functions.deg2rad)
-"""Convert degrees to radians."""
-degrees = unary("degrees", functions.rad2deg)
-"""Convert radians to degrees."""
-exp = unary("exp")
-"""Compute the exponential of each element."""
-exp2 = unary("exp2", "special.exp2")
-"""Compute 2 to the power of each element."""
-expm1 = unary("expm1")
-"""Compute the exponential of each element, minus 1."""
-fabs = unary("fabs", "abs")
-"""Compute the absolute value of each element."""
-fix = unary("fix", "trunc")
-"""Round each element towards zero."""
-floor = unary("floor")
-"""Round each element down to an integer."""
-i0 = unary("i0", "special.i0")
-"""Compute the modified Bessel function of the first kind, of order 0, for each element."""
-imag = unary("imag")
-"""Return the imaginary part of each element; zero for real numbers."""
-invert = unary("invert", "bitwise_invert")
-"""Compute the bitwise complement of each element."""
-iscomplex = unary("iscomplex", positional.iscomplex)
-"""Return whether the imaginary part of each element isn't zero."""
-isfinite = unary("isfinite")
-"""Return whether each element is neither infinite nor NaN."""
-isinf = unary("isinf")
-"""Return whether each element is infinite."""
-isnan = unary("isnan")
-"""Return whether each element is NaN."""
-isneginf = unary("isneginf", positional.isneginf)
-"""Return whether each element is negative infinity."""
-isposinf = unary("isposinf", positional.isposinf)
-"""Return whether each element is positive infinity."""
-isreal = unary("isreal", positional.isreal)
-"""Return whether the imaginary part of each element is zero."""
-log = unary("log")
-"""Compute the natural logarithm of each element."""
-log10 = unary("log10")
-"""Compute the decimal logarithm of each element."""
-log1p = unary("log1p")
-"""Compute log(1 + a) of each element."""
-log2 = unary("log2")
-"""Compute the binary logarithm of each element."""
-logical_not = unary("logical_not")
-"""Compute the logical not of each element."""
-negative = unary("negative")
-"""Compute the negative of each element."""
-positive = unary("positive")
-"""Return each element unchanged."""
-rad2deg = unary("rad2deg", functions.rad2deg)
-"""Convert radians to degrees."""
-radians = unary("radians", functions.deg2rad)
-"""Convert degrees to radians."""
-real = unary("real")
-"""Return the real part of each element."""
-reciprocal = unary("reciprocal")
-"""Compute the reciprocal of each element."""
-rint = unary("rint", "round")
-"""Round each element to the nearest integer, to the even one of two."""
-rsqrt = unary("rsqrt", "special.rsqrt")
-"""Compute the reciprocal of the square root of each element."""
-sign = unary("sign")
-"""Compute the sign of each element: -1, 0 or 1, and the direction of a complex number."""
-signbit = unary("signbit")
-"""Return whether the sign bit of each element is set."""
-sin = unary("sin")
-"""Compute the sine of each element."""
-sinc = unary("sinc", "special.sinc")
-"""Compute the normalized sinc function of each element: sin(pi a) / (pi a)."""
-sinh = unary("sinh")
-"""Compute the hyperbolic sine of each element."""
-square = unary("square")
-"""Compute the square of each element."""
-sqrt = unary("sqrt")
-"""Compute the square root of each element."""
-tan = unary("tan")
-"""Compute the tangent of each element."""
-tanh = unary("tanh")
-"""Compute the hyperbolic tangent of each element."""
-trunc = unary("trunc")
-"""Round each element towards zero."""
+abs = unary("abs", "Compute the absolute value of each element.")
+absolute = unary("absolute", "Compute the absolute value of each element.", "abs")
+angle = unary("angle", "Compute the argument of complex numbers, in radians, of each element.", functions.angle)
+arccos = unary("arccos", "Compute the inverse cosine of each element.", "acos")
+arccosh = unary("arccosh", "Compute the inverse hyperbolic cosine of each element.", "acosh")
+arcsin = unary("arcsin", "Compute the inverse sine of each element.", "asin")
+arcsinh = unary("arcsinh", "Compute the inverse hyperbolic sine of each element.", "asinh")
+arctan = unary("arctan", "Compute the inverse tangent of each element.", "atan")
+arctanh = unary("arctanh", "Compute the inverse hyperbolic tangent of each element.", "atanh")
+bitwise_count = unary("bitwise_count", "Count the bits that are 1 in each element.", "bits.population_count")
+bitwise_invert = unary("bitwise_invert", "Compute the bitwise complement of each element.")
+bitwise_not = unary("bitwise_not", "Compute the bitwise complement of each element.", "bitwise_invert")
+cbrt = unary("cbrt", "Compute the cube root of each element.", "special.cbrt")
+ceil = unary("ceil", "Round each element up to an integer.")
+conj = unary("conj", "Compute the complex conjugate of each element.")
+conjugate = unary("conjugate", "Compute the complex conjugate of each element.", "conj")
+copy = unary("copy", "Return a copy of an array.", positional.copy)
+cos = unary("cos", "Compute the cosine of each element.")
+cosh = unary("cosh", "Compute the hyperbolic cosine of each element.")
+deg2rad = unary("deg2rad", "Convert degrees to radians.", functions.deg2rad)
+degrees = unary("degrees", "Convert radians to degrees.", functions.rad2deg)
+exp = unary("exp", "Compute the exponential of each element.")
+exp2 = unary("exp2", "Compute 2 to the power of each element.", "special.exp2")
+expm1 = unary("expm1", "Compute the exponential of each element, minus 1.")
+fabs = unary("fabs", "Compute the absolute value of each element.", "abs")
+fix = unary("fix", "Round each element towards zero.", "trunc")
+floor = unary("floor", "Round each element down to an integer.")
+i0 = unary("i0", "Compute the modified Bessel function of the first kind, of order 0, for each element.", "special.i0")
+imag = unary("imag", "Return the imaginary part of each element; zero for real numbers.")
+invert = unary("invert", "Compute the bitwise complement of each element.", "bitwise_invert")
+iscomplex = unary("iscomplex", "Return whether the imaginary part of each element isn't zero.", positional.iscomplex)
+isfinite = unary("isfinite", "Return whether each element is neither infinite nor NaN.")
+isinf = unary("isinf", "Return whether each element is infinite.")
+isnan = unary("isnan", "Return whether each element is NaN.")
+isneginf = unary("isneginf", "Return whether each element is negative infinity.", positional.isneginf)
+isposinf = unary("isposinf", "Return whether each element is positive infinity.", positional.isposinf)
+isreal = unary("isreal", "Return whether the imaginary part of each element is zero.", positional.isreal)
+log = unary("log", "Compute the natural logarithm of each element.")
+log10 = unary("log10", "Compute the decimal logarithm of each element.")
+log1p = unary("log1p", "Compute log(1 + a) of each element.")
+log2 = unary("log2", "Compute the binary logarithm of each element.")
+logical_not = unary("logical_not", "Compute the logical not of each element.")
+negative = unary("negative", "Compute the negative of each element.")
+positive = unary("positive", "Return each element unchanged.")
+rad2deg = unary("rad2deg", "Convert radians to degrees.", functions.rad2deg)
+radians = unary("radians", "Convert degrees to radians.", functions.deg2rad)
+real = unary("real", "Return the real part of each element.")
+reciprocal = unary("reciprocal", "Compute the reciprocal of each element.")
+rint = unary("rint", "Round each element to the nearest integer, to the even one of two.", "round")
+rsqrt = unary("rsqrt", "Compute the reciprocal of the square root of each element.", "special.rsqrt")
+sign = unary("sign", "Compute the sign of each element: -1, 0 or 1, and the direction of a complex number.")
+signbit = unary("signbit", "Return whether the sign bit of each element is set.")
+sin = unary("sin", "Compute the sine of each element.")
+sinc = unary("sinc", "Compute the normalized sinc function of each element: sin(pi a) / (pi a).", "special.sinc")
+sinh = unary("sinh", "Compute the hyperbolic sine of each element.")
+square = unary("square", "Compute the square of each element.")
+sqrt = unary("sqrt", "Compute the square root of each element.")
+tan = unary("tan", "Compute the tangent of each element.")
+tanh = unary("tanh", "Compute the hyperbolic tangent of each element.")
+trunc = unary("trunc", "Round each element towards zero.")
 
 # --- of two arrays ---------------------------------------------------------------------------------------------------
 
-add = binary("add")
-"""Add two arrays."""
-arctan2 = binary("arctan2", "atan2")
-"""Compute the angle of the point (x2, x1), from -pi to pi."""
-bitwise_and = binary("bitwise_and")
-"""Compute the bitwise and of integers or booleans."""
-bitwise_left_shift = binary("bitwise_left_shift")
-"""Shift the bits of integers to the left."""
-bitwise_or = binary("bitwise_or")
-"""Compute the bitwise or of integers or booleans."""
-bitwise_right_shift = binary("bitwise_right_shift")
-"""Shift the bits of integers to the right."""
-bitwise_xor = binary("bitwise_xor")
-"""Compute the bitwise exclusive or of integers or booleans."""
-divide = binary("divide")
-"""Divide two arrays."""
-equal = binary("equal")
-"""Return whether elements are equal."""
-float_power = binary("float_power", positional.float_power)
-"""Compute powers in double precision or better."""
-floor_divide = binary("floor_divide")
-"""Divide two arrays and round down."""
-fmax = binary("fmax", positional.fmax)
-"""Return the larger of two elements; where one is NaN, the other."""
-fmin = binary("fmin", positional.fmin)
-"""Return the smaller of two elements; where one is NaN, the other."""
-fmod = binary("fmod", "arithmetic.truncated_remainder")
-"""Compute the remainder of a division, with the sign of the dividend."""
-greater = binary("greater")
-"""Return whether elements of the first array are greater."""
-greater_equal = binary("greater_equal")
-"""Return whether elements of the first array are greater or equal."""
-hypot = binary("hypot")
-"""Compute the length of the hypotenuse."""
-left_shift = binary("left_shift", "bitwise_left_shift")
-"""Shift the bits of integers to the left."""
-less = binary("less")
-"""Return whether elements of the first array are less."""
-less_equal = binary("less_equal")
-"""Return whether elements of the first array are less or equal."""
-logaddexp = binary("logaddexp")
-"""Compute log(exp(x1) + exp(x2))."""
-logaddexp2 = binary("logaddexp2", positional.logaddexp2)
-"""Compute log2(2**x1 + 2**x2)."""
-logical_and = binary("logical_and")
-"""Compute the logical and of booleans."""
-logical_or = binary("logical_or")
-"""Compute the logical or of booleans."""
-logical_xor = binary("logical_xor")
-"""Compute the logical exclusive or of booleans."""
-maximum = binary("maximum")
-"""Return the larger of two elements; NaN where one is."""
-minimum = binary("minimum")
-"""Return the smaller of two elements; NaN where one is."""
-mod = binary("mod", "remainder")
-"""Compute the remainder of a division, with the sign of the divisor."""
-multiply = binary("multiply")
-"""Multiply two arrays."""
-nextafter = binary("nextafter")
-"""Return the next number after x1 in the direction of x2."""
-not_equal = binary("not_equal")
-"""Return whether elements are different."""
-power = binary("power", "pow")
-"""Compute powers."""
-remainder = binary("remainder")
-"""Compute the remainder of a division, with the sign of the divisor."""
-right_shift = binary("right_shift", "bitwise_right_shift")
-"""Shift the bits of integers to the right."""
-subtract = binary("subtract")
-"""Subtract the second array from the first."""
-true_divide = binary("true_divide", "divide")
-"""Divide two arrays."""
+add = binary("add", "Add two arrays.")
+arctan2 = binary("arctan2", "Compute the angle of the point (x2, x1), from -pi to pi.", "atan2")
+bitwise_and = binary("bitwise_and", "Compute the bitwise and of integers or booleans.")
+bitwise_left_shift = binary("bitwise_left_shift", "Shift the bits of integers to the left.")
+bitwise_or = binary("bitwise_or", "Compute the bitwise or of integers or booleans.")
+bitwise_right_shift = binary("bitwise_right_shift", "Shift the bits of integers to the right.")
+bitwise_xor = binary("bitwise_xor", "Compute the bitwise exclusive or of integers or booleans.")
+divide = binary("divide", "Divide two arrays.")
+equal = binary("equal", "Return whether elements are equal.")
+float_power = binary("float_power", "Compute powers in double precision or better.", positional.float_power)
+floor_divide = binary("floor_divide", "Divide two arrays and round down.")
+fmax = binary("fmax", "Return the larger of two elements; where one is NaN, the other.", positional.fmax)
+fmin = binary("fmin", "Return the smaller of two elements; where one is NaN, the other.", positional.fmin)
+fmod = binary(
+    "fmod", "Compute the remainder of a division, with the sign of the dividend.", "arithmetic.truncated_remainder"
+)
+greater = binary("greater", "Return whether elements of the first array are greater.")
+greater_equal = binary("greater_equal", "Return whether elements of the first array are greater or equal.")
+hypot = binary("hypot", "Compute the length of the hypotenuse.")
+left_shift = binary("left_shift", "Shift the bits of integers to the left.", "bitwise_left_shift")
+less = binary("less", "Return whether elements of the first array are less.")
+less_equal = binary("less_equal", "Return whether elements of the first array are less or equal.")
+logaddexp = binary("logaddexp", "Compute log(exp(x1) + exp(x2)).")
+logaddexp2 = binary("logaddexp2", "Compute log2(2**x1 + 2**x2).", positional.logaddexp2)
+logical_and = binary("logical_and", "Compute the logical and of booleans.")
+logical_or = binary("logical_or", "Compute the logical or of booleans.")
+logical_xor = binary("logical_xor", "Compute the logical exclusive or of booleans.")
+maximum = binary("maximum", "Return the larger of two elements; NaN where one is.")
+minimum = binary("minimum", "Return the smaller of two elements; NaN where one is.")
+mod = binary("mod", "Compute the remainder of a division, with the sign of the divisor.", "remainder")
+multiply = binary("multiply", "Multiply two arrays.")
+nextafter = binary("nextafter", "Return the next number after x1 in the direction of x2.")
+not_equal = binary("not_equal", "Return whether elements are different.")
+power = binary("power", "Compute powers.", "pow")
+remainder = binary("remainder", "Compute the remainder of a division, with the sign of the divisor.")
+right_shift = binary("right_shift", "Shift the bits of integers to the right.", "bitwise_right_shift")
+subtract = binary("subtract", "Subtract the second array from the first.")
+true_divide = binary("true_divide", "Divide two arrays.", "divide")
 
 
 # --- with several results, or parameters -----------------------------------------------------------------------------

@@ -53,6 +53,9 @@ __all__ = [
 ]
 
 _new = object.__new__
+_OVER_AXES: Final = (
+    "\n\nThe result has the axes that remain. By default, all axes are reduced. `where` selects elements."
+)
 
 REDUCTIONS: Final[dict[str, str]] = {}
 """The positional function of each reduction."""
@@ -253,19 +256,15 @@ def _is_of_names(axis: Any) -> bool:
     return isinstance(axis, str) or (isinstance(axis, (tuple, list)) and set(map(type, axis)) <= {str})
 
 
-def reduction(name: str, source: str, masked: Callable[..., Array]) -> Reduction:
+def reduction(name: str, doc: str, source: str, masked: Callable[..., Array]) -> Reduction:
     """Make a reduction of its positional function, and of a function that computes it with a mask.
 
     The latter is called as `masked(function, xp, x, mask, axis, **params)`.
     """
-    return entered(
-        name,
-        "Compute `{}` over axes, by default over all, of the elements that `where` selects.",
-        _reducer(name, source, masked)[0],
-    )
+    return entered(name, doc + _OVER_AXES, _reducer(name, source, masked)[0])
 
 
-def deviation(name: str, source: str, masked: Callable[..., Array]) -> Deviation:
+def deviation(name: str, doc: str, source: str, masked: Callable[..., Array]) -> Deviation:
     """Make a reduction with NumPy's `ddof`, which positional functions call `correction`."""
     apply, general = _reducer(name, source, masked)
 
@@ -274,12 +273,10 @@ def deviation(name: str, source: str, masked: Callable[..., Array]) -> Deviation
             return apply(array, axis, where=where, dtype=dtype)
         return general(array, axis, where, dtype, correction=ddof)
 
-    return entered(
-        name, "Compute `{}` over axes, by default over all, of the elements that `where` selects.", deviation
-    )
+    return entered(name, f"{doc}{_OVER_AXES} `ddof` is subtracted from the number of elements.", deviation)
 
 
-def search(name: str, source: str) -> Search:
+def search(name: str, doc: str, source: str) -> Search:
     """Make a function that finds positions along one axis; by default, in the flattened array."""
     function = Positional(source)
 
@@ -294,66 +291,44 @@ def search(name: str, source: str) -> Search:
             raise ValueError(f"{name}: takes one axis, got {names}; flatten several with `flatten_axes` first")
         return make(function.of(x)(x, axis=array.names.index(names[0])), rest_of(array.names, names))
 
-    return entered(name, "Find positions by `{}` along one axis; by default, in the flattened array.", apply)
+    return entered(name, f"{doc}\n\nBy default, count positions in the flattened array.", apply)
 
 
-all = reduction("all", "all", _filled(lambda xp, x: 1))
-"""Return whether all elements are true."""
-amax = reduction("amax", "max", _MAX)
-"""Return the largest element, as `max` does."""
-amin = reduction("amin", "min", _MIN)
-"""Return the smallest element, as `min` does."""
-any = reduction("any", "any", _filled(lambda xp, x: 0))
-"""Return whether any element is true."""
-max = reduction("max", "max", _MAX)
-"""Return the largest element; NaN if there is one."""
-mean = reduction("mean", "mean", _mean)
-"""Compute the mean."""
-min = reduction("min", "min", _MIN)
-"""Return the smallest element; NaN if there is one."""
-nanmax = reduction("nanmax", "statistics.nanmax", _nan_extreme(_MAX))
-"""Return the largest element of all that is not NaN."""
-nanmean = reduction("nanmean", "statistics.nanmean", _not_nan(_mean))
-"""Compute the mean of all that is not NaN."""
-nanmin = reduction("nanmin", "statistics.nanmin", _nan_extreme(_MIN))
-"""Return the smallest element of all that is not NaN."""
-nanprod = reduction("nanprod", "statistics.nanprod", _PROD)
-"""Compute the product of all that is not NaN."""
-nanstd = deviation("nanstd", "statistics.nanstd", _not_nan(_std))
-"""Compute the standard deviation of all that is not NaN."""
-nansum = reduction("nansum", "statistics.nansum", _SUM)
-"""Compute the sum of all that is not NaN."""
-nanvar = deviation("nanvar", "statistics.nanvar", _not_nan(_var))
-"""Compute the variance of all that is not NaN."""
-prod = reduction("prod", "prod", _PROD)
-"""Compute the product."""
-product = reduction("product", "prod", _PROD)
-"""Compute the product, as `prod` does."""
-ptp = reduction("ptp", "statistics.ptp", _ptp)
-"""Return the range of the elements, the largest minus the smallest."""
-std = deviation("std", "std", _std)
-"""Compute the standard deviation."""
-sum = reduction("sum", "sum", _SUM)
-"""Compute the sum."""
-var = deviation("var", "var", _var)
-"""Compute the variance."""
-argmax = search("argmax", "argmax")
-"""Return the position of the largest element along an axis, or of NaN if there is one.
-
-By default, count positions in the flattened array.
-"""
-argmin = search("argmin", "argmin")
-"""Return the position of the smallest element along an axis, or of NaN if there is one.
-
-By default, count positions in the flattened array.
-"""
-nanargmax = search("nanargmax", "statistics.nanargmax")
-"""Return the position of the largest element along an axis that is not NaN.
-
-By default, count positions in the flattened array.
-"""
-nanargmin = search("nanargmin", "statistics.nanargmin")
-"""Return the position of the smallest element along an axis that is not NaN.
-
-By default, count positions in the flattened array.
-"""
+all = reduction("all", "Return whether all elements are true.", "all", _filled(lambda xp, x: 1))
+amax = reduction("amax", "Return the largest element, as `max` does.", "max", _MAX)
+amin = reduction("amin", "Return the smallest element, as `min` does.", "min", _MIN)
+any = reduction("any", "Return whether any element is true.", "any", _filled(lambda xp, x: 0))
+max = reduction("max", "Return the largest element; NaN if there is one.", "max", _MAX)
+mean = reduction("mean", "Compute the mean.", "mean", _mean)
+min = reduction("min", "Return the smallest element; NaN if there is one.", "min", _MIN)
+nanmax = reduction(
+    "nanmax", "Return the largest element of all that is not NaN.", "statistics.nanmax", _nan_extreme(_MAX)
+)
+nanmean = reduction("nanmean", "Compute the mean of all that is not NaN.", "statistics.nanmean", _not_nan(_mean))
+nanmin = reduction(
+    "nanmin", "Return the smallest element of all that is not NaN.", "statistics.nanmin", _nan_extreme(_MIN)
+)
+nanprod = reduction("nanprod", "Compute the product of all that is not NaN.", "statistics.nanprod", _PROD)
+nanstd = deviation(
+    "nanstd", "Compute the standard deviation of all that is not NaN.", "statistics.nanstd", _not_nan(_std)
+)
+nansum = reduction("nansum", "Compute the sum of all that is not NaN.", "statistics.nansum", _SUM)
+nanvar = deviation("nanvar", "Compute the variance of all that is not NaN.", "statistics.nanvar", _not_nan(_var))
+prod = reduction("prod", "Compute the product.", "prod", _PROD)
+product = reduction("product", "Compute the product, as `prod` does.", "prod", _PROD)
+ptp = reduction("ptp", "Return the range of the elements, the largest minus the smallest.", "statistics.ptp", _ptp)
+std = deviation("std", "Compute the standard deviation.", "std", _std)
+sum = reduction("sum", "Compute the sum.", "sum", _SUM)
+var = deviation("var", "Compute the variance.", "var", _var)
+argmax = search(
+    "argmax", "Return the position of the largest element along an axis, or of NaN if there is one.", "argmax"
+)
+argmin = search(
+    "argmin", "Return the position of the smallest element along an axis, or of NaN if there is one.", "argmin"
+)
+nanargmax = search(
+    "nanargmax", "Return the position of the largest element along an axis that is not NaN.", "statistics.nanargmax"
+)
+nanargmin = search(
+    "nanargmin", "Return the position of the smallest element along an axis that is not NaN.", "statistics.nanargmin"
+)

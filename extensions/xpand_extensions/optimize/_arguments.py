@@ -216,12 +216,12 @@ def number(function: str, name: str, value: Any) -> float:
         ValueError: It is not finite.
     """
     if isinstance(value, bool) or not (isinstance(value, (int, float)) or hasattr(value, "__float__")):
-        raise TypeError(f"{function}: {name} must be a number, got {value!r} of {describe(value)}")
+        raise TypeError(f"{function}: {name} must be a number, got {value!r} ({describe(value)})")
     try:
         result = float(value)
     except (TypeError, ValueError, RuntimeError):
         raise TypeError(
-            f"{function}: {name} must be a number whose value is known, got {value!r} of {describe(value)}"
+            f"{function}: {name} must be a number whose value is known, got {value!r} ({describe(value)})"
         ) from None
     if not math.isfinite(result):
         raise ValueError(f"{function}: {name} must be finite, got {value}")

@@ -52,7 +52,7 @@ def bracketed_root(
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
         atol: An element has converged when the interval in which the sign changes is at most as wide, or `f` is zero.
-            None: four times the spacing of numbers at one.
+            None: four times the data type's `eps`.
         rtol: The same relative to the element: the sum of both counts. None: four times that spacing, which is also the
             minimum.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
@@ -60,7 +60,7 @@ def bracketed_root(
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
         throw: Raise `ConvergenceError` where an element hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
         progress: Show the iterations and the residual; or a function of a `Progress`: see
             `xpand_extensions.progress`.
         record_history: Return the values of each iteration in `history`.

@@ -53,9 +53,9 @@ def least_squares(
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
         atol: A problem has converged when no element of the gradient of half of the sum of squares is larger. None: the
-            square root of the spacing of numbers at one, 1.5e-8 in float64 and 3.5e-4 in float32.
-        rtol: The same relative to the first gradient: the larger of the two counts. None: 0.75 as an exponent of that
-            spacing, 1.8e-12 in float64.
+            square root of the data type's `eps`, 1.5e-8 in float64 and 3.5e-4 in float32.
+        rtol: The same relative to the first gradient: the larger of the two counts. None: `eps**0.75`, 1.8e-12
+            in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 500.
         batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
@@ -63,7 +63,7 @@ def least_squares(
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
         progress: Show the iterations and the norm of the residuals; or a function of a `Progress`: see
             `xpand_extensions.progress`.
         record_history: Return the values of each iteration in `history`.

@@ -105,16 +105,16 @@ def minimize(
     Args: When to stop
         atol: A problem has converged when no element of its gradient is larger; with bounds, of the projected
             gradient. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
-            cube root of the spacing of numbers at one, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
+            cube root of the data type's `eps`, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
             square root.
         rtol: The same relative to the first gradient: the larger of the two counts; not for methods without gradients.
-            None: 0.75 as an exponent of that spacing, 1.8e-12 in float64.
+            None: `eps**0.75`, 1.8e-12 in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
         throw: Raise `ConvergenceError` if a problem hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
         progress: Show the iterations and the value of `f`; or a function of a `Progress`: see
             `xpand_extensions.progress`.
         record_history: Return the values of each iteration in `history`.

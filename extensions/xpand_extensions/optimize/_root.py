@@ -52,10 +52,10 @@ def root(
             for functions of the kind g(x) - x.
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
-        atol: A problem has converged when no element of `f` is larger. None: 2/3 as an exponent of the spacing of
-            numbers at one, 3.7e-11 in float64 and 2.4e-5 in float32.
-        rtol: The same relative to the first residual: the larger of the two counts. None: 0.75 as an exponent of that
-            spacing, 1.8e-12 in float64.
+        atol: A problem has converged when no element of `f` is larger. None: `eps**(2/3)`, 3.7e-11 in
+            float64 and 2.4e-5 in float32.
+        rtol: The same relative to the first residual: the larger of the two counts. None: `eps**0.75`, 1.8e-12
+            in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 100; 1,000 for "broyden" and "anderson".
         batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
@@ -63,7 +63,7 @@ def root(
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
         progress: Show the iterations and the norm of the residuals; or a function of a `Progress`: see
             `xpand_extensions.progress`.
         record_history: Return the values of each iteration in `history`.
@@ -138,10 +138,9 @@ def fixed_point(
         method: "iteration": `f` is applied repeatedly, which converges where it contracts; or "anderson", which mixes
             the last steps to minimize their residual.
         args: As in `root`.
-        atol: A problem has converged when no element of `f(x) - x` is larger. None: 2/3 as an exponent of the spacing
-            of numbers at one, 3.7e-11 in float64.
-        rtol: The same relative to the largest element of `x`: the larger of the two counts. None: 0.75 as an exponent
-            of that spacing, 1.8e-12 in float64.
+        atol: A problem has converged when no element of `f(x) - x` is larger. None: `eps**(2/3)`, 3.7e-11 in float64.
+        rtol: The same relative to the largest element of `x`: the larger of the two counts. None: `eps**0.75`,
+            1.8e-12 in float64.
         max_steps: As in `root`. None: 1,000.
         batch_ndim: As in `root`.
         callback: As in `root`.

@@ -173,7 +173,7 @@ def as_array(
     for name, value in values.items():
         if isinstance(value, bool) or (name in arrays and not checks.is_array(value)):
             raise TypeError(
-                f"{function}: {name} must be a real number or an array of such, got {value!r} of {describe(value)}"
+                f"{function}: {name} must be a real number or an array of such, got {value!r} ({describe(value)})"
             )
     if arrays:
         checks.namespace_of(function, key=key, **arrays)

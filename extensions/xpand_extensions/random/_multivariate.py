@@ -78,7 +78,7 @@ def multivariate_normal(
     bound = _ROUNDING * float(xp.finfo(cov.dtype).eps) * xp.abs(cov)
     check(~(xp.abs(xp.subtract(cov, transposed)) > bound), "multivariate_normal: cov must be symmetric")
     if method == "cholesky" and is_concrete(cov):
-        # Imported late: factorisations use transformations, and those import random numbers.
+        # Imported late: factorizations use transformations, and those import random numbers.
         factors = import_module("xpand_extensions.linear_solve._factors")
         whole = factors.factor_cholesky(cov)[-1] == int(Status.CONVERGED)
         check(whole, "multivariate_normal: cov must be positive definite; use method='eigh' for a singular one")
@@ -105,7 +105,7 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
             supported.
         ValueError: A key of the wrong shape, or a negative size.
 
-    Takes a QR factorisation.
+    Takes a QR factorization.
 
     Source: `jax.random.orthogonal`, up to rounding; Mezzadri, "How to generate random matrices from the classical
     compact groups".

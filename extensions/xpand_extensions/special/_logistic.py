@@ -258,7 +258,7 @@ def entr(x: Array, /) -> Array:
 
 @pluggable
 def sinc(x: Array, /) -> Array:
-    """Compute the normalised sinc function, sin(πx)/(πx), and 1 at 0.
+    """Compute the normalized sinc function, sin(πx)/(πx), and 1 at 0.
 
     Args:
         x: An array of any shape, of a real floating-point data type.

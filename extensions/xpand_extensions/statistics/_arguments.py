@@ -64,7 +64,7 @@ def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float |
         numbers: Sequence[Any] = q if isinstance(q, (list, tuple)) else (q,)
         for number in numbers:
             if isinstance(number, bool) or not isinstance(number, (int, float)):
-                raise TypeError(f"{function}: q must hold numbers, got {number!r} of {describe(number)}")
+                raise TypeError(f"{function}: q must hold numbers, got {number!r} ({describe(number)})")
             if not 0 <= number <= 1:
                 raise ValueError(f"{function}: q must lie between 0 and 1, got {number!r}")
         return tuple(map(float, numbers)) if isinstance(q, (list, tuple)) else float(q)
@@ -84,7 +84,7 @@ def number(function: str, name: str, value: Any) -> float:
         ValueError: It is infinite or NaN.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{function}: {name} must be a number, got {value!r} of {describe(value)}")
+        raise TypeError(f"{function}: {name} must be a number, got {value!r} ({describe(value)})")
     if not math.isfinite(value):
         raise ValueError(f"{function}: {name} must be finite, got {value!r}")
     return value

@@ -165,7 +165,7 @@ def _spacing(xp: Namespace, f: Array, number: int, step: Any, axis: int) -> Any:
     if isinstance(step, (int, float)) and not isinstance(step, bool):
         return float(step)
     if isinstance(step, (bool, list, tuple)):
-        raise TypeError(f"gradient: {name} must be a number or an array, got {step!r} of {describe(step)}")
+        raise TypeError(f"gradient: {name} must be a number or an array, got {step!r} ({describe(step)})")
     named = {"f": f, name: step}
     checks.namespace_of("gradient", **named)
     checks.one_device("gradient", **named)

@@ -12,8 +12,8 @@ from ._functions import COMPARISONS, OPERATORS
 from ._keys import taken_apart
 
 _VALUES: Final = (
-    "values are concrete outside the transformation; inside, write `float(stop_gradient(x))` where only derivatives "
-    "are traced, and hand the array to `pure_callback` elsewhere"
+    "values are concrete outside the transformation: return the array; inside, `float(stop_gradient(x))` works where "
+    "only derivatives are traced, and `pure_callback` passes values to a function elsewhere"
 )
 _INSTEAD: Final = {
     "numpy": _VALUES,
@@ -169,7 +169,7 @@ class _Methods(TracedArray):
         return format(concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
 
     def __index__(self) -> int:
-        found: int = concrete(self, "x as an index").__index__()
+        found: int = concrete(self, "range(x), or x as an index").__index__()
         return found
 
     def __dlpack__(
@@ -200,11 +200,7 @@ class _Methods(TracedArray):
             fix = f"write `xp.{name}(x)` {known}"
         else:
             fix = f"use the functions of the standard {known}"
-        raise AttributeError(f"a traced array has no {name!r}: {self._has()}; {fix}")
-
-    def _has(self) -> str:
-        own = " and those methods of the library's arrays that have a counterpart in the standard"
-        return f"its attributes are those of the standard{own if self._namespace.methods else ''}"
+        raise AttributeError(f"a traced array has no {name!r}: {fix}")
 
     def to_dask_array(self) -> Any:
         # Dask takes any object with a shape for an array, and would fail only when it computes, or never.

@@ -84,8 +84,8 @@ class Batching(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: a traced array of shape {self.shape(x)} and data type {self.dtype(x)} has one value for each of "
-            f"the {self.size} lanes that `vmap` maps over; use `xp.where`, or `cond`, `switch`, `while_loop` of "
-            "`xpand_extensions.control_flow` in place of Python's control flow"
+            f"the {self.size} lanes that `vmap` maps over; use `xp.where`, or `cond`, `fori_loop`, `while_loop` of "
+            "`xpand_extensions.control_flow` in place of Python's `if`, `for` and `while`"
         )
 
     def lifted(self, x: Any) -> Array:

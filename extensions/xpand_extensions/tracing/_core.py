@@ -1,7 +1,7 @@
 """The core of tracing: operations, interpreters, and how an operation finds the interpreter for its arrays.
 
 An operation is a function of arrays: its arrays are positional, its static parameters keyword-only. A *trace* is an
-interpreter of operations: forward mode, linearisation, batching, staging. Each application of a transformation makes a
+interpreter of operations: forward mode, linearization, batching, staging. Each application of a transformation makes a
 trace of a level above all existing ones. The array of the highest level among the arguments of an operation decides
 which trace interprets it. An interpreter applies further operations to the values of its arrays, which are arrays of
 levels below; at the bottom are the library's own arrays, on which an operation is the library's function.
@@ -395,9 +395,9 @@ def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
         if not x._trace.alive:
             raise leaked(what, x._trace.what)
         raise TracedError(
-            f"{what}: an array that `{x._trace.what}` traces can't be handed to another library; use the functions of "
-            "its own namespace (`xpand.array_namespace(x, …)`, called with all arrays of the expression), "
-            f"`stop_gradient`, or `pure_callback`{advice}"
+            f"{what}: `{x._trace.what}` traces this array, so functions of a library, such as `np.sin(x)`, can't "
+            "compute with it; write `xp.sin(x)`, where `xp = xpand.array_namespace(x, …)` is called with all arrays of "
+            f"the expression, or use `stop_gradient` or `pure_callback`{advice}"
         )
     return found
 

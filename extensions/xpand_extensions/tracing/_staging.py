@@ -144,9 +144,9 @@ class Staging(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: the value of a traced array of shape {self.shape(x)} and data type {self.dtype(x)} is not known "
-            f"while `{self.what}` traces the function; use `xp.where`, or `cond`, `switch`, `while_loop` of "
-            "`xpand_extensions.control_flow` in place of Python's control flow, or make the argument that it depends "
-            "on static"
+            f"while `{self.what}` traces the function; use `xp.where`, or `cond`, `fori_loop`, `while_loop` of "
+            "`xpand_extensions.control_flow` in place of Python's `if`, `for` and `while`; or declare the argument "
+            "static"
         )
 
 

@@ -153,6 +153,11 @@ def vmap(
     tensor([2., 3.])
     """
     checks.function("vmap", function)
+    if checks.is_array(in_axes):
+        raise TypeError(
+            "vmap: in_axes must be an integer, None or a tree of these, got an array; `vmap` returns a function, which "
+            "takes the arrays: `vmap(f)(x)`"
+        )
     if axis_name is not None:
         names.checked("vmap", axis_name)
     if axis_size is not None:

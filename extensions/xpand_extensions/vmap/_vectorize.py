@@ -37,7 +37,7 @@ def vectorize(
     Args:
         function: Takes arrays with only the core dimensions, and returns one array or a tuple.
         excluded: The positions of positional arguments, and the names of keyword arguments, that are passed on
-        unchanged.
+            unchanged.
         signature: The core dimensions of arguments and results: "(m,n),(n)->(m)". They are the last axes. Dimensions of
             the same name have one size. By default, arguments have none, and results have any shape.
 
@@ -54,7 +54,7 @@ def vectorize(
             has too few axes, one core dimension has several sizes, loop dimensions don't broadcast, or results have
             other core dimensions than in the signature.
 
-    Source: `jax.numpy.vectorize`, `numpy.vectorize`; NumPy's generalised universal function API.
+    Source: `jax.numpy.vectorize`, `numpy.vectorize`; NumPy's generalized universal function API.
 
     >>> import torch
     >>> matvec = vectorize(torch.mv, signature="(m,n),(n)->(m)")

@@ -148,7 +148,7 @@ def _sizes(function: str, name: str, value: Any, number: int) -> tuple[int, ...]
             return (checks.integer(function, name, value, minimum=1),) * number
         except TypeError:
             raise TypeError(
-                f"{function}: {name} must be an integer or a sequence of them, got {value!r} of {describe(value)}"
+                f"{function}: {name} must be an integer or a sequence of them, got {value!r} ({describe(value)})"
             ) from None
     if len(value) != number:
         _wrong_number(function, name, value, "integer", number)
@@ -165,7 +165,7 @@ def _pairs(function: str, padding: Any, number: int) -> Pairs:
         except TypeError:
             raise TypeError(
                 f"{function}: padding must be 'valid', 'same', an integer, or a pair (low, high) for each windowed "
-                f"axis, got {padding!r} of {describe(padding)}"
+                f"axis, got {padding!r} ({describe(padding)})"
             ) from None
         return ((width, width),) * number
     if len(padding) != number:

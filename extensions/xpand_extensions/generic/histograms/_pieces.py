@@ -69,7 +69,7 @@ def counted(ids: Array, edges: Array, weights: Array | None, density: bool) -> H
     xp = array_namespace(ids, weights)
     hist = facade.bincount.native(ids, weights)(ids, weights=weights, length=edges.shape[-1] - 1, mode="drop")
     if density:
-        hist = normalised(xp, hist, xp.sum(hist, axis=-1, keepdims=True), widths(xp, edges))
+        hist = normalized(xp, hist, xp.sum(hist, axis=-1, keepdims=True), widths(xp, edges))
     return Histogram(hist, edges)
 
 
@@ -79,7 +79,7 @@ def widths(xp: Namespace, edges: Array) -> Array:
     return edges[..., 1:] - edges[..., :-1]
 
 
-def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array:
+def normalized(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array:
     """Divide by a total and by bins' volumes. The result is NaN if the total is zero, without a warning."""
     kind = checks.kind(xp, hist.dtype)
     dtype = xp.result_type(hist, volume) if kind in ("real", "complex") else volume.dtype
@@ -203,7 +203,7 @@ def histogramdd_by(
         total = xp.reshape(xp.sum(hist, axis=-1), (*lead, *(1 for _ in shape)))
     hist = xp.reshape(hist, (*lead, *shape))
     if density:
-        hist = normalised(xp, hist, total, _volumes(xp, all_edges))
+        hist = normalized(xp, hist, total, _volumes(xp, all_edges))
     return HistogramDD(hist, tuple(all_edges))
 
 

@@ -42,7 +42,7 @@ def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = Non
     x = normal(key, (*shape, max(n, columns), min(n, columns)), dtype)
     q, r = xp.linalg.qr(x)
     diagonal = xp.linalg.diagonal(r)
-    # The factorisation's choice of signs would not be uniform.
+    # The factorization's choice of signs would not be uniform.
     q = q * xp.expand_dims(xp.sign(diagonal), axis=-2)
     return xp.matrix_transpose(q) if n < columns else q
 

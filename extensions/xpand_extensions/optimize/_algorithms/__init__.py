@@ -1,1 +1,1 @@
-"""The steps of the optimisers and root finders, in terms of the standard."""
+"""The steps of the optimizers and root finders, in terms of the standard."""

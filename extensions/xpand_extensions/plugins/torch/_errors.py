@@ -73,9 +73,9 @@ def _converted(name: str, error: Exception) -> Exception | None:
         return None
     return _traced_error(
         error,
-        f"conversion to NumPy: an array that {name} traces can't be handed to another library",
-        "use the functions of its own namespace (`xpand.array_namespace(x)`), and turn constants of other libraries "
-        "into its arrays with `xp.asarray`; `stop_gradient(x)` has values, but no derivative",
+        f"conversion to NumPy: {name} traces this tensor, so NumPy's functions can't compute with it",
+        "write `xp.sin(x)` in place of `np.sin(x)`, where `xp = xpand.array_namespace(x)`, and turn NumPy's constants "
+        "into tensors with `xp.asarray`; `stop_gradient(x)` has values, but no derivative",
     )
 
 

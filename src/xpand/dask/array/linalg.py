@@ -1,6 +1,6 @@
 """Linear algebra over (stacks of) matrices.
 
-A factorisation needs its matrices whole: the last two axes are brought into one chunk, and blocks of the stack are
+A factorization needs its matrices whole: the last two axes are brought into one chunk, and blocks of the stack are
 worked on in parallel. Where Dask has a stable algorithm for one large chunked matrix (QR and SVD of tall matrices,
 Cholesky of square chunks of one size), that is used. Its blockwise LU is not: without exchange of rows between blocks
 it fails for regular matrices, so `solve` and `inv` too bring a matrix into one chunk.
