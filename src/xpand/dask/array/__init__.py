@@ -1,7 +1,7 @@
-"""Dask's namespace, as the standard (2025.12) has it: nothing here computes an array, and known sizes stay known.
+"""The array API standard for Dask. No function computes an array, and known sizes stay known.
 
-The values of a block are those of NumPy's or CuPy's namespace in this package. Sizes that depend on data (of
-`nonzero`, of `unique_values`, of a mask as index) are unknown until computed, and NaN in `shape`, as Dask writes it.
+The functions call xpand's NumPy or CuPy namespace on each block. Sizes that depend on values (of `nonzero`, of
+`unique_values`, of a mask as index) are unknown until they are computed. In `shape` they are NaN, as usual in Dask.
 """
 
 from importlib import import_module
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+# Imported by name: after the star import, `from . import` would find array-api-compat's `fft` and `linalg`.
 fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"

@@ -1,8 +1,7 @@
-"""Functions of whole arrays, applied to the blocks of lazy ones.
+"""Functions of whole arrays, applied to the blocks of lazy arrays.
 
-Everything here builds a graph and computes nothing. A function is named, not passed: which library it comes from is
-asked of the blocks when they exist, so that blocks of NumPy and of CuPy are served by the same graph, each with the
-corrections of its own namespace.
+These functions build a graph and compute nothing. They take the name of a function instead of the function, and look it
+up in the namespace of each block. So the same graph works for blocks of NumPy and of CuPy.
 """
 
 import math
@@ -22,14 +21,14 @@ from ..._namespace import array_namespace
 from ...typing import DType, LibraryArray as Array
 
 Index = tuple[int, ...]
-"""Labels of the axes of one operand; axes with the same label run together."""
+"""Labels of the axes of one operand. Axes with the same label are the same axis."""
 
 Core = tuple[Sequence[float], DType]
-"""Size of the trailing axes of an output, NaN where it depends on the data, and its data type."""
+"""The sizes of the trailing axes of an output (NaN if a size depends on values), and its data type."""
 
 
 def call(*blocks: Any, function: str, **kwargs: Any) -> Any:
-    """Call the function of this (dotted) name from the namespace of the blocks."""
+    """Call the function with a (dotted) name in the namespace of the blocks."""
     target: Any = array_namespace(*blocks)
     for name in function.split("."):
         target = getattr(target, name)
@@ -39,24 +38,25 @@ def call(*blocks: Any, function: str, **kwargs: Any) -> Any:
 def elementwise(function: str, *args: Any, **kwargs: Any) -> Array:
     """Apply an elementwise function to broadcast arrays and Python scalars, block by block.
 
-    Keywords are those of Dask's `elemwise`: `out`, `where`, and `dtype`, else inferred by a call with one element.
+    Keywords are the same as for Dask's `elemwise`: `out`, `where`, and `dtype`. By default, the data type is inferred
+    by a call with one element.
     """
     result = da.core.elemwise(partial(call, function=function), *args, **kwargs)
-    if result is NotImplemented:  # how Dask says that the inference of the data type failed
+    if result is NotImplemented:  # Dask could not infer the data type
         types = ", ".join(str(getattr(a, "dtype", type(a).__name__)) for a in args)
         raise TypeError(f"{function}: not defined for arguments of type {types}")
     return result
 
 
 def is_known(x: Array) -> bool:
-    """Return whether all sizes of an array are known before it is computed."""
+    """Return whether all sizes of an array are known."""
     return not any(math.isnan(size) for size in x.shape)
 
 
 def merge(x: Array, axes: Sequence[int]) -> Array:
-    """Bring `axes` into one chunk each; where blocks grow beyond Dask's chunk size, the other axes are split for it.
+    """Merge the chunks along each of `axes`. If blocks become larger than Dask's chunk size, split the other axes.
 
-    An array whose sizes are unknown, or zero, can't be rechunked so and comes back as it is.
+    Arrays with an unknown or zero size cannot be rechunked, and are returned unchanged.
     """
     if all(x.numblocks[axis] == 1 for axis in axes) or not is_known(x) or x.size == 0:
         return x
@@ -66,12 +66,12 @@ def merge(x: Array, axes: Sequence[int]) -> Array:
 
 
 def _meta(like: Array, ndim: int, dtype: DType) -> Array:
-    """Make an empty block of the kind that `like` has, which tells Dask the kind of the result's blocks."""
+    """Make an empty block of the same library as `like`. Dask takes the type of the result's blocks from it."""
     return np.empty_like(like._meta, shape=(0,) * ndim, dtype=dtype)
 
 
 def _joined(nested: Any, axes: Sequence[int]) -> Any:
-    """Join the nested lists of blocks that Dask passes for axes that the output lacks; a single block isn't copied."""
+    """Join the nested lists of blocks that Dask passes for axes missing in the output. Do not copy a single block."""
     block = nested
     while isinstance(block, list) and len(block) == 1:
         block = block[0]
@@ -99,16 +99,16 @@ def gather(
     keywords: Sequence[str] = (),
     **kwargs: Any,
 ) -> Array:
-    """Apply a function to blocks that are whole along every axis whose label is not in `output`.
+    """Apply a function to blocks, after merging the chunks along axes whose label is not in `output`.
 
     Args:
-        function: Name of the function in the blocks' namespace.
-        output: Labels of the result's axes.
-        *operands: Each array with the labels of its axes. Axes of one label broadcast and are chunked alike.
-        dtype: The result's data type.
-        sizes: Size of each axis of the result that is in no operand; NaN if it depends on the data.
-        keywords: Names by which the last operands are passed.
-        **kwargs: Passed on to the function.
+        function: The name of the function in the blocks' namespace.
+        output: The labels of the result's axes.
+        *operands: Arrays with the labels of their axes. Axes with the same label broadcast, and get the same chunks.
+        dtype: The data type of the result.
+        sizes: The sizes of the result's axes that no operand has; NaN if a size depends on values.
+        keywords: The parameter names for the last operands.
+        **kwargs: More arguments for the function.
     """
     joins = [[axis for axis, label in enumerate(index) if label not in output] for _, index in operands]
     merged = [merge(x, axes) for (x, _), axes in zip(operands, joins)]
@@ -125,18 +125,18 @@ def gather(
 
 
 def along_axis(function: str, x: Array, axis: int, *, dtype: DType, size: float | None = None, **kwargs: Any) -> Array:
-    """Apply a function that works along one axis, whose size becomes `size` (None: stays)."""
+    """Apply a function along one axis. `size` is the new size of the axis, or None if it stays the same."""
     axis = normalize_axis_index(axis, x.ndim)
     index = tuple(range(x.ndim))
     output = (*index[:axis], x.ndim, *index[axis + 1 :])
     sizes = {x.ndim: x.shape[axis] if size is None else size}
     found = gather(function, output, (x, index), dtype=dtype, sizes=sizes, axis=axis, **kwargs)
-    # Chunks that were merged for the function are split again; chunks that the user chose stay.
+    # Split the axis again if its chunks were merged. Do not split a single chunk that the user chose.
     return found if x.numblocks[axis] == 1 else _divided(found, axis)
 
 
 def _divided(x: Array, axis: int) -> Array:
-    """Split an axis where blocks are larger than Dask's chunk size."""
+    """Split an axis if blocks are larger than Dask's chunk size."""
     if not is_known(x) or x.size == 0:
         return x
     block = math.prod(map(max, x.chunks)) * x.dtype.itemsize
@@ -146,14 +146,15 @@ def _divided(x: Array, axis: int) -> Array:
 def map_core(
     function: str, arrays: Sequence[Array], ndims: Sequence[int], outputs: Sequence[Core], **kwargs: Any
 ) -> tuple[Array, ...]:
-    """Apply a function of the last axes of arrays (of matrices, say) over stacks, one block of the stack at a time.
+    """Apply a function of the last axes of arrays, such as matrices, to each block of the stack.
 
     Args:
-        function: Name of the function; it must map over stacks by itself.
-        arrays: Operands, whose leading axes broadcast.
-        ndims: For each operand, how many last axes the function consumes as a whole.
-        outputs: For each result, its trailing shape and data type. Several: the function returns a sequence.
-        **kwargs: Passed on to the function.
+        function: The name of the function, which must accept stacks.
+        arrays: The operands. Their leading axes broadcast.
+        ndims: For each operand, the number of last axes that the function needs in one chunk.
+        outputs: The trailing shape and the data type of each result. If there are several, the function returns a
+            sequence.
+        **kwargs: More arguments for the function.
     """
     stack = max(x.ndim - n for x, n in zip(arrays, ndims))
     labels: Iterator[int] = count(stack)
@@ -165,7 +166,7 @@ def map_core(
         shape, dtype = outputs[0]
         sizes = {next(labels): size for size in shape}
         return (gather(function, (*batch, *sizes), *operands, dtype=dtype, sizes=sizes, **kwargs),)
-    # One intermediate array, whose blocks are the tuples that the function returns, and one array for each position.
+    # One intermediate array has the tuples that the function returns as blocks. Each result picks one position.
     results = gather(function, batch, *operands, dtype=outputs[0][1], **kwargs)
     picked = []
     for position, (shape, dtype) in enumerate(outputs):

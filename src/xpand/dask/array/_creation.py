@@ -1,4 +1,4 @@
-"""Functions that make arrays, of the data types that the precision says where one is set."""
+"""Creation functions, with the default data types of the current precision."""
 
 import math
 import sys
@@ -26,14 +26,14 @@ _XP: Any = sys.modules[__package__]
 
 
 def real(dtype: DType | None) -> DType:
-    """Return the data type that is named, else that of the precision, else float64."""
+    """Return `dtype`; for None, the real data type of the precision, else float64."""
     if dtype is None and PRECISION.active:
         dtype = dtype_for(_XP, "real floating")
     return np.dtype(np.float64 if dtype is None else dtype)
 
 
 def _chunks(shape: Shape, chunks: Any, dtype: DType) -> tuple[tuple[int, ...], ...]:
-    """Choose chunks; an array without elements is one chunk, because Dask divides by its sizes otherwise."""
+    """Choose chunks. An array without elements gets one chunk, because Dask would divide by zero."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if chunks == "auto" and 0 in shape:
         return tuple((int(size),) for size in shape)
@@ -47,13 +47,13 @@ def _has_lazy(obj: Any) -> bool:
 def asarray(
     obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
 ) -> Array:
-    """Make a Dask array of a scalar, of nested sequences, of an array of another library, or of a Dask array.
+    """Make a Dask array from a scalar, nested sequences, an array of another library, or a Dask array.
 
-    Sequences may contain Dask arrays, which are stacked lazily. The data of other libraries' arrays is copied, because
-    a graph must not change when its source does; arrays that say how to be sliced (CuPy's) stay blocks of their kind.
+    Sequences may contain Dask arrays, which are stacked lazily. Arrays of other libraries are copied, because a graph
+    must not change when its source does. Arrays with `__array_function__`, such as CuPy's, become blocks of their type.
 
     Raises:
-        ValueError: `copy=False` where data would be copied.
+        ValueError: `copy=False`, but a copy is needed.
     """
     check_device("asarray", device)
     if PRECISION.active and dtype is None:
@@ -79,7 +79,7 @@ def asarray(
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
-    """Make a Dask array of an array of any library that exports its memory by DLPack; a Dask array passes as it is."""
+    """Make a Dask array from an array of any library that supports DLPack; return a Dask array unchanged."""
     check_device("from_dlpack", device)
     if not isinstance(x, da.Array):
         if copy is False:
@@ -89,12 +89,12 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
 
 def _name(function: str, *made_of: Any) -> str:
-    """Name an array by what it depends on. Dask would pickle a function for it, which takes several times as long."""
+    """Make an array's name from the values that determine it. Dask pickles a function, which takes longer."""
     return f"{function}-{tokenize(function, array_creation_dispatch.backend, *made_of)}"
 
 
 def _made(make: Callable[..., Array], shape: Shape, chunks: Any, dtype: DType, *value: complex, **kwargs: Any) -> Array:
-    """Have Dask make an array whose elements are the same everywhere."""
+    """Make an array of equal elements with a function of Dask."""
     chunks = _chunks(shape, chunks, dtype)
     if kwargs.get("name") is None:
         kwargs["name"] = _name(make.__name__, chunks, dtype, value, kwargs)
@@ -102,8 +102,8 @@ def _made(make: Callable[..., Array], shape: Shape, chunks: Any, dtype: DType, *
 
 
 def _like(make: Callable[..., Array], x: Array, dtype: DType | None, *value: complex, **kwargs: Any) -> Array:
-    """Have Dask make such an array shaped and chunked as another."""
-    # With unknown sizes the result depends on the blocks of `x` too, other chunks on Dask's settings, masks on more.
+    """Make an array of equal elements with a function of Dask, with the shape and chunks of another array."""
+    # Keywords, unknown sizes and blocks other than NumPy's may affect the result. Then Dask makes the name.
     if not kwargs and isinstance(x, da.Array) and type(x._meta) is np.ndarray and not any(map(math.isnan, x.shape)):
         kwargs["name"] = _name(make.__name__, x.chunks, np.dtype(x.dtype if dtype is None else dtype), value)
     return make(x, *value, dtype=dtype, **kwargs)
@@ -131,7 +131,7 @@ def _like_creator(make: Callable[..., Array], values: str) -> Callable[..., Arra
         return _like(make, x, dtype, **kwargs)
 
     create.__name__ = create.__qualname__ = name
-    create.__doc__ = f"Make an array of {values}, shaped and chunked as `x`."
+    create.__doc__ = f"Make an array of {values}, with the shape and chunks of `x`."
     return create
 
 
@@ -149,7 +149,7 @@ def full(
     chunks: Any = "auto",
     **kwargs: Any,
 ) -> Array:
-    """Make an array of one value."""
+    """Make an array filled with one value."""
     check_device("full", device)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value)
@@ -160,13 +160,13 @@ def full(
 def full_like(
     x: Array, /, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
-    """Make an array of one value, shaped and chunked as `x`."""
+    """Make an array filled with one value, with the shape and chunks of `x`."""
     check_device("full_like", device)
     return _like(da.full_like, x, dtype, fill_value, **kwargs)
 
 
 def _by_position(name: str, block: Callable[..., Any], chunks: tuple[tuple[int, ...], ...], dtype: DType) -> Array:
-    """Make an array of what `block` returns for the ranges of positions, one for each axis, that a block holds."""
+    """Make an array from its positions: `block` takes the range of positions along each axis, and returns a block."""
     ends = [list(accumulate(sizes)) for sizes in chunks]
     ranges = [[(end - size, end) for end, size in zip(axis, sizes)] for axis, sizes in zip(ends, chunks)]
     name = f"{name}-{tokenize(block, chunks)}"
@@ -183,7 +183,7 @@ def _arange_block(positions: tuple[int, int], *, start: Any, step: Any, dtype: D
         first, end = start + low * step, start + high * step
         if max(abs(first), abs(end)) < 2**63:
             return np.arange(first, end, step, dtype=np.int64).astype(dtype, copy=False)
-        # Modulo 2**64, where no intermediate overflows and the product of a large step is exact.
+        # Computed modulo 2**64: the result is exact, even if a product overflows.
         values = np.arange(low, high, dtype=np.uint64) * np.uint64(step % 2**64) + np.uint64(start % 2**64)
         return values.view(np.int64).astype(dtype)
     scaled: Any = np.arange(low, high, dtype=np.float64)
@@ -203,7 +203,7 @@ def arange(
     chunks: Any = "auto",
     like: Any = None,
 ) -> Array:
-    """Make evenly spaced values in the half-open interval `[start, stop)`; exact for integers of every size."""
+    """Make evenly spaced values in the half-open interval `[start, stop)`; large integers are exact."""
     check_device("arange", device)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, start, stop, step)
@@ -214,7 +214,7 @@ def arange(
     if step == 0:
         raise ValueError("arange: step must not be zero")
     integral = all(isinstance(number, Integral) for number in (start, stop, step))
-    if integral:  # Python's integers: of any size, unlike NumPy's
+    if integral:  # unlike NumPy's integers, Python's do not overflow
         start, stop, step = int(start), int(stop), int(step)
     length = max(-((start - stop) // step) if integral else math.ceil((stop - start) / step), 0)
     if dtype is None:
@@ -229,12 +229,12 @@ def _linspace_block(bounds: tuple[int, int], *, start: complex, stop: complex, g
     positions: Any = np.arange(low, high, dtype=np.float64)
     delta = stop - start
     step = delta / gaps if gaps else delta
-    # Where the step underflows, the quotient of each position is still exact.
+    # If the step underflows, divide each position first.
     values = positions * step if step != 0 or gaps == 0 else positions / gaps * delta
     values += start
     if low <= gaps < high and gaps:
         values[gaps - low] = stop
-    if dtype.kind in "iu":  # rounded down, as NumPy does; a cast rounds towards zero
+    if dtype.kind in "iu":  # round down like NumPy; `astype` rounds towards zero
         np.floor(values, out=values)
     return values.astype(dtype, copy=False)
 
@@ -251,11 +251,11 @@ def linspace(
     chunks: Any = "auto",
     **kwargs: Any,
 ) -> Array:
-    """Make `num` evenly spaced values, the last of which is exactly `stop` if `endpoint` is true."""
+    """Make `num` evenly spaced values from `start` to `stop`; the last is exactly `stop` if `endpoint` is True."""
     check_device("linspace", device)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, start, stop, is_floating=True)
-    if kwargs:  # `retstep`, which Dask has beyond the standard
+    if kwargs:  # Dask's `retstep`
         return da.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, chunks=chunks, **kwargs)
     if dtype is None:
         dtype = np.result_type(np.float64, start, stop)
@@ -288,12 +288,12 @@ def eye(
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy", **kwargs: Any) -> tuple[Array, ...]:
-    """Make coordinate matrices of one-dimensional coordinates."""
+    """Make coordinate matrices from one-dimensional coordinates."""
     return tuple(da.meshgrid(*arrays, indexing=indexing, **kwargs))
 
 
 def _is_below(x: Array, k: int) -> Array:
-    """Return where matrices are at or below their k-th diagonal. Dask's own is made like them, and warns if complex."""
+    """Return the mask of the k-th diagonal and below. Dask's mask of complex matrices is complex, with a warning."""
     return da.tri(*x.shape[-2:], k=k, dtype=bool, chunks=x.chunks[-2:])
 
 

@@ -1,4 +1,4 @@
-"""Elementwise functions whose special values NumPy's own functions, which Dask calls, get wrong."""
+"""Elementwise functions with wrong special values in NumPy, whose functions Dask calls."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,7 @@ from ._blocks import call, elementwise
 
 
 def _corrected_for_complex(name: str, native: Callable[..., Array]) -> Callable[..., Array]:
-    """Take complex arrays to the blocks' conforming namespace; all else goes straight to Dask's function."""
+    """Call xpand's function for the blocks of complex arrays, and Dask's function otherwise."""
 
     def function(x: Array, /, **kwargs: Any) -> Array:
         if isinstance(x, da.Array) and x.dtype.kind == "c":
@@ -41,7 +41,7 @@ tanh = _corrected_for_complex("tanh", da.tanh)
 
 
 def floor_divide(x1: Array | float, x2: Array | float, /, **kwargs: Any) -> Array:
-    """Round the quotient down, with the standard's special cases: infinity over a finite number is infinity."""
+    """Return the floor of the quotient, with the standard's special cases: infinity by a finite number is infinity."""
     return elementwise("floor_divide", x1, x2, **kwargs)
 
 
@@ -57,7 +57,7 @@ def _clip(x: Any, *bounds: Any, lower: bool, upper: bool) -> Any:
 
 
 def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
-    """Clamp each element between `min` and `max`, arrays or scalars that broadcast; the result keeps x's data type."""
+    """Limit elements to values from `min` to `max`, arrays or scalars; the result has the data type of `x`."""
     bounds = [bound for bound in (min, max) if bound is not None]
     function = partial(_clip, lower=min is not None, upper=max is not None)
     return da.core.elemwise(function, x, *bounds, dtype=x.dtype)

@@ -1,4 +1,4 @@
-"""Data types and devices: everything that is asked without looking at an array's values."""
+"""Data types, devices, and shapes that broadcast."""
 
 import builtins
 import math
@@ -19,7 +19,7 @@ _XP: Any = sys.modules[__package__]
 
 
 class __array_namespace_info__(_Info):  # type: ignore[misc]
-    """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
+    """The inspection functions of the standard: array-api-compat's, with the data types of the current precision."""
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """Return the default data type of each kind."""
@@ -27,7 +27,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]
 
 
 def check_device(function: str, device: Device | None) -> None:
-    """Raise ValueError for a device that Dask arrays can't be on."""
+    """Raise a ValueError for a device that Dask does not support."""
     if device is not None and device not in DEVICES:
         raise ValueError(f"{function}: device must be one of {DEVICES} or None for a Dask array, got {device!r}")
 
@@ -37,7 +37,7 @@ def _dtype_of(x: Any) -> Any:
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
-    """Cast an array to a data type. No cast writes to what another array reads, with or without `copy`."""
+    """Convert an array to a data type. Lazy arrays share no memory, so `copy` does not matter."""
     check_device("astype", device)
     if dtype == x.dtype:
         return x.copy() if copy else x
@@ -45,7 +45,7 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
 
 
 def can_cast(from_: DType | Array, to: DType, /, casting: Any = "safe") -> builtins.bool:
-    """Return whether one data type casts to another by the promotion rules."""
+    """Return whether a data type can be cast to another by the promotion rules."""
     return bool(np.can_cast(_dtype_of(from_), to, casting=casting))
 
 
@@ -60,15 +60,14 @@ def iinfo(type: DType | Array, /) -> Any:
 
 
 def result_type(*arrays_and_dtypes: Array | DType) -> DType:
-    """Return the data type that promotion gives for arrays, data types and weakly typed Python scalars."""
+    """Return the data type that arrays, data types and weakly typed Python scalars promote to."""
     return np.result_type(*map(_dtype_of, arrays_and_dtypes))
 
 
 def broadcast_shapes(*shapes: tuple[float | None, ...]) -> tuple[float | None, ...]:
-    """Return the shape that arrays of these shapes broadcast to.
+    """Return the shape that the given shapes broadcast to.
 
-    Dimensions of unknown size are propagated, as the standard has it: None stays None, and NaN, which is how Dask
-    writes an unknown size, stays NaN.
+    Unknown sizes stay unknown, as the standard requires: None stays None, and NaN, Dask's unknown size, stays NaN.
 
     Raises:
         ValueError: The shapes don't broadcast.

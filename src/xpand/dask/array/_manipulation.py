@@ -1,4 +1,4 @@
-"""Functions that move elements around."""
+"""Functions that change the shape or the order of elements."""
 
 import math
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from ._blocks import gather
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Broadcast arrays against one another."""
+    """Broadcast arrays to their common shape."""
     return tuple(da.broadcast_arrays(*arrays))
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, allow_unknown_chunksizes: bool = False) -> Array:
-    """Join arrays along an axis; None joins the flattened arrays."""
+    """Join arrays along an axis, or flatten and join them if `axis` is None."""
     if axis is None:
         arrays, axis = [da.ravel(x) for x in arrays], 0
     return da.concatenate(arrays, axis=axis, allow_unknown_chunksizes=allow_unknown_chunksizes)
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
-    """Insert axes of size one where `axis` says: one position, or several, counted in the result."""
+    """Insert axes of size one at one or more positions of the result."""
     if not isinstance(axis, (tuple, list)):
         return da.expand_dims(x, axis)
     ndim = x.ndim + len(axis)
@@ -34,34 +34,34 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
 
 
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
-    """Permute the axes."""
+    """Reorder the axes."""
     return da.transpose(x, axes)
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """Swap the last two axes."""
+    """Exchange the last two axes."""
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose: x must have at least two axes, got shape {x.shape}")
     return da.swapaxes(x, -1, -2)
 
 
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None, **kwargs: Any) -> Array:
-    """Reshape in row-major order. No lazy array shares memory that could be written to, so `copy` has no effect."""
+    """Reshape in row-major order. Lazy arrays share no memory, so `copy` does not matter."""
     if 0 in x.shape:
-        # Dask's result for such chunks depends on their layout; a flat chunk fits any shape.
+        # For empty arrays, Dask's result depends on the chunks. One flat chunk fits any shape.
         x = da.zeros((0,), dtype=x.dtype, meta=x._meta.reshape(-1)[:0])
     try:
         result = da.reshape(x, shape, **kwargs)
     except NotImplementedError:
-        # Dask merges or splits chunked axes only if they fit; all of them merged to one fit any shape.
+        # Dask only merges or splits chunked axes that fit. The flattened array fits any shape.
         result = da.reshape(da.ravel(x), shape, **kwargs)
     return result.copy() if copy else result
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Repeat each element along an axis, None: of the flattened array.
+    """Repeat each element along an axis, or of the flattened array if `axis` is None.
 
-    With a Dask array of `repeats` the size of the result depends on values that are not yet computed: it is unknown.
+    If `repeats` is a Dask array, the size of the result depends on its values, so it is unknown.
     """
     if axis is None:
         x, axis = da.ravel(x), 0
@@ -90,11 +90,11 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Roll elements along axes, those that leave at one end coming in at the other."""
+    """Roll elements along axes. Elements that leave at one end enter at the other."""
     if isinstance(axis, (tuple, list)) and not isinstance(shift, (tuple, list)):
         # "If shift is a scalar and axis a tuple, the same shift must be used for all specified axes."
         shift = (shift,) * len(axis)
-    if 0 in x.shape:  # nothing to move, and Dask would divide by the sizes
+    if 0 in x.shape:  # there is nothing to move, and Dask would divide by zero
         return x
     return da.roll(x, shift, axis=axis)
 
@@ -105,7 +105,7 @@ def tile(x: Array, repetitions: tuple[int, ...] | int, /) -> Array:
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Split an array into those of one axis less that lie along `axis`."""
+    """Return the slices of an array along an axis."""
     before = (slice(None),) * normalize_axis_index(axis, x.ndim)
     size = x.shape[axis]
     if math.isnan(size):

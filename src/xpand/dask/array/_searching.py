@@ -11,19 +11,19 @@ from ._blocks import along_axis, gather
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Sort along an axis. It becomes one chunk, and is split again if large."""
+    """Sort along an axis. The axis is merged into one chunk, and split again if blocks are large."""
     return along_axis("sort", x, axis, dtype=x.dtype, descending=descending, stable=stable)
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return the indices that sort along an axis. It becomes one chunk, and is split again if large."""
+    """Return the indices that sort along an axis. Chunks change as for `sort`."""
     return along_axis("argsort", x, axis, dtype=np.dtype(np.intp), descending=descending, stable=stable)
 
 
 def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Array | None = None) -> Array:
-    """Return the indices where the elements of `x2` would go into the ascending `x1`, or into `x1[sorter]`.
+    """Return the indices at which to insert the elements of `x2` into the ascending `x1`, or into `x1[sorter]`.
 
-    `x2` stays chunked as it is; `x1` and `sorter` are brought into one chunk.
+    `x2` keeps its chunks; `x1` and `sorter` are merged into one chunk.
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
@@ -44,9 +44,9 @@ def _weak_dtype(x: Array, scalar: Any) -> Any:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return the elements at one-dimensional indices along an axis, which may be omitted where `x` has only one.
+    """Return the elements at one-dimensional indices along an axis, which may be omitted if `x` has only one.
 
-    Lazy indices keep their chunks, and the axis of `x` is brought into one chunk for them.
+    Lazy indices keep their chunks, and the axis of `x` is merged into one chunk.
     """
     if axis is None:
         if x.ndim != 1:
@@ -62,9 +62,9 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements at indices along an axis, one index for each element of the result; other axes broadcast.
+    """Return the elements at indices along an axis, one for each index; the other axes broadcast.
 
-    `indices` keeps its chunks along the axis; in `x` the axis becomes one chunk.
+    `indices` keeps its chunks along the axis; in `x`, the axis is merged into one chunk.
     """
     if x.ndim != indices.ndim:
         raise ValueError(
@@ -77,7 +77,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Return the indices of nonzero elements, one array for each axis. Their number is unknown until computed."""
+    """Return the indices of nonzero elements, one array for each axis. Their sizes are unknown."""
     if x.ndim == 0:
         raise ValueError("nonzero: x must have one or more axes, got a zero-dimensional array")
     return tuple(da.nonzero(x))

@@ -1,6 +1,6 @@
 """Sets: membership and distinct values.
 
-How many distinct values there are depends on the data, so the size of most results is unknown (NaN) until computed.
+The number of distinct values depends on the data, so most results have an unknown size (NaN) until they are computed.
 """
 
 import math
@@ -20,7 +20,7 @@ _INDEX = np.dtype(np.intp)
 def isin(
     x1: Array | int, x2: Array | int, /, *, assume_unique: bool = False, invert: bool = False, **kwargs: Any
 ) -> Array:
-    """Return for each element of `x1` whether it is in `x2`."""
+    """Return whether each element of `x1` is in `x2`."""
     return da.isin(x1, x2, assume_unique=assume_unique, invert=invert, **kwargs)
 
 
@@ -29,7 +29,7 @@ def _unique(function: str, x: Array, *outputs: Core) -> tuple[Array, ...]:
 
 
 def unique_values(x: Array, /) -> Array:
-    """Return the distinct values; each NaN counts. Duplicates within blocks are dropped before blocks are joined."""
+    """Return the distinct values; each NaN counts. Duplicates within blocks are removed before blocks are joined."""
     flat = da.ravel(x)
     distinct = da.map_blocks(
         partial(call, function="unique_values"),
@@ -44,18 +44,18 @@ def unique_values(x: Array, /) -> Array:
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the distinct values, and how often each occurs. The array is brought into one chunk."""
+    """Return the distinct values, and their counts. The array is merged into one chunk."""
     unknown = (math.nan,)
     return UniqueCountsResult(*_unique("unique_counts", x, (unknown, x.dtype), (unknown, _INDEX)))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Return the distinct values, and where each element of `x` is among them. The array is brought into one chunk."""
+    """Return the distinct values, and the indices that rebuild `x`. The array is merged into one chunk."""
     return UniqueInverseResult(*_unique("unique_inverse", x, ((math.nan,), x.dtype), (x.shape, _INDEX)))
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Return the distinct values, their first indices, inverse indices and counts. The array becomes one chunk."""
+    """Return the distinct values, first indices, inverse indices and counts. The array is merged into one chunk."""
     unknown = (math.nan,)
     return UniqueAllResult(
         *_unique("unique_all", x, (unknown, x.dtype), (unknown, _INDEX), (x.shape, _INDEX), (unknown, _INDEX))

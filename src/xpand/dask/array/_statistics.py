@@ -12,9 +12,9 @@ from ._blocks import along_axis
 
 
 def _extremum(native: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, kwargs: dict[str, Any]) -> Array:
-    """Reduce by Dask's `max` or `min`, to which an array without elements is an error when it is computed.
+    """Compute Dask's `max` or `min`. If there are no elements to reduce, raise an error immediately.
 
-    It is one at once here, unless the result has no elements either.
+    Dask would raise it during the computation, even if the result has no elements either.
     """
     if 0 in x.shape:
         axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
@@ -25,34 +25,34 @@ def _extremum(native: Callable[..., Array], x: Array, axis: Axis, keepdims: bool
 
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Return the largest elements along axes; a NaN is the largest."""
+    """Return the largest elements along axes, or NaN if there is one."""
     return _extremum(da.max, x, axis, keepdims, kwargs)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Return the smallest elements along axes; a NaN is the smallest."""
+    """Return the smallest elements along axes, or NaN if there is one."""
     return _extremum(da.min, x, axis, keepdims, kwargs)
 
 
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Calculate the standard deviation, with `correction` subtracted from the number of elements."""
+    """Return the standard deviation, with `correction` subtracted from the number of elements."""
     return da.std(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
-    """Calculate the variance, with `correction` subtracted from the number of elements."""
+    """Return the variance, with `correction` subtracted from the number of elements."""
     return da.var(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Count the elements that are not zero."""
+    """Count the nonzero elements."""
     return da.sum(x != 0, axis=axis, dtype=np.intp, keepdims=keepdims)
 
 
 def _cumulate(
     name: str, x: Array, axis: int | None, dtype: DType | None, include_initial: bool, kwargs: dict[str, Any]
 ) -> Array:
-    """Accumulate along an axis by Dask's `cumsum` or `cumprod`, which passes totals from block to block."""
+    """Accumulate along an axis with Dask's `cumsum` or `cumprod`, which passes totals from block to block."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(
@@ -61,7 +61,7 @@ def _cumulate(
         axis = 0
     axis = normalize_axis_index(axis, x.ndim)
     if x.numblocks[axis] > 1 and not all(size > 0 for size in x.chunks[axis]):
-        # Dask takes the total of a block from its last element; a block of size zero, or unknown, may have none.
+        # Dask reads the total of a block from its last element, but a block of zero or unknown size may have none.
         if dtype is None:
             dtype = getattr(np, name)(np.empty(0, dtype=x.dtype)).dtype
         size = x.shape[axis] + include_initial
@@ -79,12 +79,12 @@ def _cumulate(
 def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
-    """Calculate the cumulative sum along an axis, preceded by 0 where `include_initial` is true."""
+    """Return the cumulative sum along an axis, after a zero if `include_initial`."""
     return _cumulate("sum", x, axis, dtype, include_initial, kwargs)
 
 
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
-    """Calculate the cumulative product along an axis, preceded by 1 where `include_initial` is true."""
+    """Return the cumulative product along an axis, after a one if `include_initial`."""
     return _cumulate("prod", x, axis, dtype, include_initial, kwargs)

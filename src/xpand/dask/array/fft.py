@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms along axes that may have any number of chunks."""
+"""Fourier transforms along axes with any number of chunks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,10 +38,10 @@ def _transform(
     """Make a one-dimensional transform.
 
     Args:
-        name: Its name.
-        dtype: The result's data type from that of the argument.
-        from_size: The length `n` of the transform if it isn't given, from the size of the axis.
-        to_size: The size of the axis afterwards, from `n`.
+        name: The name of the transform.
+        dtype: Takes the data type of the argument, and returns that of the result.
+        from_size: Takes the size of the axis, and returns the default length `n` of the transform.
+        to_size: Takes `n`, and returns the size of the axis in the result.
     """
 
     def function(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Array:
@@ -49,12 +49,12 @@ def _transform(
             raise ValueError(f"{name}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
         if n is None:
             n = from_size(x.shape[axis])
-        if not n >= 1:  # also where an unknown size makes it NaN
+        if not n >= 1:  # also for an unknown size, which is NaN
             raise ValueError(f"{name}: the transform along axis {axis} needs a known length n of 1 or more, got {n}")
         return along_axis(f"fft.{name}", x, axis, dtype=dtype(x.dtype), size=to_size(n), n=n, norm=norm)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""One-dimensional transform `{name}`; the axis is brought into one chunk for it."""
+    function.__doc__ = f"""Compute the one-dimensional transform `{name}`. The axis is merged into one chunk."""
     return function
 
 
@@ -69,7 +69,7 @@ ihfft = _transform("ihfft", _complex, _same, _half)
 def _sizes_and_axes(
     name: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> list[tuple[int | None, int]]:
-    """Pair each axis with the length of its transform, None for the axis's own."""
+    """Return the length of the transform (None for the size of the axis) and the axis, for each axis."""
     if axes is None:
         axes = range(-(x.ndim if s is None else len(s)), 0)
     lengths = [None] * len(axes) if s is None else list(s)
@@ -81,7 +81,7 @@ def _sizes_and_axes(
 def fftn(
     x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = "backward"
 ) -> Array:
-    """Transform along several axes, one after another: only one at a time has to be in one chunk."""
+    """Transform along several axes, one after another; only one at a time is merged into one chunk."""
     for n, axis in _sizes_and_axes("fftn", x, s, axes):
         x = fft(x, n, axis, norm)
     return x
@@ -90,7 +90,7 @@ def fftn(
 def ifftn(
     x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = "backward"
 ) -> Array:
-    """Transform back along several axes, one after another."""
+    """Compute the inverse transform along several axes, one after another."""
     for n, axis in _sizes_and_axes("ifftn", x, s, axes):
         x = ifft(x, n, axis, norm)
     return x
@@ -99,7 +99,7 @@ def ifftn(
 def rfftn(
     x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = "backward"
 ) -> Array:
-    """Transform a real array along several axes, the last of which keeps the non-negative frequencies."""
+    """Transform a real array along several axes; along the last, only nonnegative frequencies are returned."""
     *others, (n, axis) = _sizes_and_axes("rfftn", x, s, axes)
     x = rfft(x, n, axis, norm)
     for n, axis in others:
@@ -110,7 +110,7 @@ def rfftn(
 def irfftn(
     x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = "backward"
 ) -> Array:
-    """Transform back to a real array along several axes, the last of which holds the non-negative frequencies."""
+    """Compute the inverse of `rfftn`, a real array; along the last axis, `x` has the nonnegative frequencies."""
     *others, (n, axis) = _sizes_and_axes("irfftn", x, s, axes)
     for m, other in others:
         x = ifft(x, m, other, norm)
@@ -120,7 +120,7 @@ def irfftn(
 def fftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto"
 ) -> Array:
-    """Return the frequencies of the terms of `fft`, for samples `d` apart."""
+    """Return the `n` sample frequencies of `fft` for samples `d` apart, nonnegative ones first."""
     check_device("fftfreq", device)
     return da.fft.fftfreq(n, d, chunks=chunks).astype(real(dtype))
 
@@ -128,7 +128,7 @@ def fftfreq(
 def rfftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto"
 ) -> Array:
-    """Return the frequencies of the terms of `rfft`, for samples `d` apart."""
+    """Return the `n // 2 + 1` sample frequencies of `rfft` for `n` samples `d` apart."""
     check_device("rfftfreq", device)
     return da.fft.rfftfreq(n, d, chunks=chunks).astype(real(dtype))
 

@@ -1,9 +1,9 @@
 """Linear algebra over (stacks of) matrices.
 
-A factorization needs its matrices whole: the last two axes are brought into one chunk, and blocks of the stack are
-worked on in parallel. Where Dask has a stable algorithm for one large chunked matrix (QR and SVD of tall matrices,
-Cholesky of square chunks of one size), that is used. Its blockwise LU is not: without exchange of rows between blocks
-it fails for regular matrices, so `solve` and `inv` too bring a matrix into one chunk.
+A factorization needs whole matrices, so the last two axes are merged into one chunk. Blocks of the stack are computed
+in parallel. For one large chunked matrix, Dask's algorithms are used if they are stable: QR and SVD of tall matrices,
+and Cholesky for square chunks of equal size. Dask's blockwise LU is not stable: it does not exchange rows between
+blocks, and fails for some regular matrices. So `solve` and `inv` also merge a matrix into one chunk.
 """
 
 import math
@@ -32,7 +32,7 @@ class EigResult(NamedTuple):
 
 
 def _matrices(function: str, x: Array, name: str = "x", *, square: bool = False) -> tuple[int, int]:
-    """Check for (square) matrices, and return how many rows and columns they have."""
+    """Check that an array has (square) matrices, and return their numbers of rows and columns."""
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices, (..., n, n)" if square else "matrices, (..., m, n)"
         raise ValueError(f"{function}: {name} must be {kind}, got shape {x.shape}")
@@ -40,7 +40,7 @@ def _matrices(function: str, x: Array, name: str = "x", *, square: bool = False)
 
 
 def _floating(*arrays: Array) -> Any:
-    """Return the data type that LAPACK computes in."""
+    """Return the data type with which LAPACK computes."""
     dtype = np.result_type(*(x.dtype for x in arrays))
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
@@ -58,12 +58,12 @@ def _of_matrices(function: str, x: Array, *outputs: Core, **kwargs: Any) -> tupl
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
-    """Multiply matrices, or a matrix and a vector; partial products of chunks are summed."""
+    """Multiply matrices, or a matrix and a vector, chunk by chunk."""
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError(f"matmul: x1 and x2 must have one or more axes, got shapes {x1.shape} and {x2.shape}")
     inner = (x1.shape[-1], x2.shape[-1 if x2.ndim == 1 else -2])
     if _differ(*inner):
-        # Dask would broadcast a size of one.
+        # Dask would broadcast a size of 1.
         raise ValueError(f"matmul: shapes {x1.shape} and {x2.shape} do not fit; the inner sizes are {inner}")
     dtype = result_type(x1, x2)
     result = da.matmul(x1, x2)
@@ -71,17 +71,17 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def _differ(size: float, other: float) -> bool:
-    """Return whether two sizes are known to be different; one that is unknown is found out by the blocks."""
+    """Return whether two sizes are known to be different. Unknown sizes are checked when blocks are computed."""
     return size != other and not (math.isnan(size) or math.isnan(other))
 
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Sum the products over the last axes of `x1` and the first of `x2`, or over two lists of axes.
 
-    The result has the promoted data type of the arguments: sums of small integers are not widened.
+    The arguments promote to the data type of the result. Sums of small integers have no wider type.
     """
     left, right = axes if isinstance(axes, (tuple, list)) else (range(-axes, 0), range(axes))
-    # Dask's own function takes negative axes and then goes wrong.
+    # Dask's function returns wrong results for negative axes.
     left, right = normalize_axis_tuple(left, x1.ndim), normalize_axis_tuple(right, x2.ndim)
     sizes = [x1.shape[a] for a in left], [x2.shape[a] for a in right]
     if len(left) != len(right) or any(map(_differ, *sizes)):
@@ -94,7 +94,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Sum the products along one axis, with `x1` conjugated; the other axes broadcast."""
+    """Return the dot product of vectors along an axis, with `x1` conjugated; the other axes broadcast."""
     if min(x1.ndim, x2.ndim) < max(-axis, 1) or _differ(x1.shape[axis], x2.shape[axis]):
         raise ValueError(f"vecdot: shapes {x1.shape} and {x2.shape} must have the same size along axis {axis}")
     dtype = result_type(x1, x2)
@@ -104,7 +104,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Return the cross product along an axis of size three; the other axes broadcast."""
+    """Return the cross product along an axis of size 3; the other axes broadcast."""
     if min(x1.ndim, x2.ndim) == 0 or not x1.shape[axis] == x2.shape[axis] == 3:
         raise ValueError(f"cross: x1 and x2 must have size 3 along axis {axis}, got shapes {x1.shape} and {x2.shape}")
     a, b = (da.moveaxis(x, axis, 0) for x in da.broadcast_arrays(x1, x2))
@@ -130,7 +130,7 @@ def det(x: Array, /) -> Array:
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Return the signs, and logarithms of the absolute values, of determinants."""
+    """Return the signs of the determinants, and the logarithms of their absolute values."""
     _matrices("slogdet", x, square=True)
     dtype = _floating(x)
     return SlogdetResult(*_of_matrices("slogdet", x, ((), dtype), ((), _real(dtype))))
@@ -145,19 +145,19 @@ def inv(x: Array, /) -> Array:
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
     """Solve square systems for one vector, or for the columns of matrices.
 
-    With keywords this is `dask.array.linalg.solve`, which works on chunks, without exchange of rows between them.
+    With keywords, this is `dask.array.linalg.solve`, which does not exchange rows between chunks.
     """
     if kwargs:
         return da.linalg.solve(x1, x2, **kwargs)
     n, _ = _matrices("solve", x1, "x1", square=True)
     core = min(x2.ndim, 2)
     if core == 0 or _differ(x2.shape[-core], n):
-        raise ValueError(f"solve: x2 must have {n} rows, as x1 of shape {x1.shape} has, got shape {x2.shape}")
+        raise ValueError(f"solve: x2 must have {n} rows for x1 of shape {x1.shape}, got shape {x2.shape}")
     return map_core("linalg.solve", [x1, x2], [2, core], [(x2.shape[-core:], _floating(x1, x2))])[0]
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Return the Cholesky factors of positive definite matrices. One matrix in equal chunks is factored by chunks."""
+    """Return the Cholesky factors of positive definite matrices. A matrix in equal chunks is not merged."""
     shape = _matrices("cholesky", x, square=True)
     if x.ndim == 2 and x.numblocks[0] > 1 and len({*x.chunks[0], *x.chunks[1]}) == 1 and x.dtype.kind == "f":
         return da.linalg.cholesky(x, lower=not upper)
@@ -178,22 +178,22 @@ def eigvalsh(x: Array, /) -> Array:
 
 
 def eig(x: Array, /) -> EigResult:
-    """Return the eigenvalues and eigenvectors of square matrices, complex even if all are real."""
+    """Return the eigenvalues and eigenvectors of square matrices, which are always complex."""
     n, _ = _matrices("eig", x, square=True)
     dtype = _complex(_floating(x))
     return EigResult(*_of_matrices("eig", x, ((n,), dtype), ((n, n), dtype)))
 
 
 def eigvals(x: Array, /) -> Array:
-    """Return the eigenvalues of square matrices, complex even if all are real."""
+    """Return the eigenvalues of square matrices, which are always complex."""
     n, _ = _matrices("eigvals", x, square=True)
     return _of_matrices("eigvals", x, ((n,), _complex(_floating(x))))[0]
 
 
 def _is_tall(x: Array) -> bool:
-    """Return whether a matrix is one column of chunks, as QR in a tree takes it.
+    """Return whether a matrix has the chunks that Dask's QR needs: one column of chunks.
 
-    Chunks have no fewer rows than columns, or an unknown number, as rows of a data frame have.
+    Each must have at least as many rows as columns, or an unknown number of rows, as in a data frame.
     """
     if x.ndim != 2 or x.numblocks[0] < 2 or x.numblocks[1] > 1:
         return False
@@ -201,7 +201,7 @@ def _is_tall(x: Array) -> bool:
 
 
 def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
-    """Return the QR decomposition. A tall matrix in chunks of rows is factored in a tree, `mode="reduced"` provided."""
+    """Return the QR decomposition. With `mode="reduced"`, a tall matrix in chunks of rows is factored in a tree."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode must be 'reduced' or 'complete', got {mode!r}")
     m, n = _matrices("qr", x)
@@ -215,9 +215,8 @@ def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
 def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
     """Return the singular value decomposition.
 
-    Tall and wide chunked matrices are reduced to a small one first, unless in full.
-
-    Keywords are those of `dask.array.linalg.svd`, which is called if there are any.
+    With `full_matrices=False`, tall and wide chunked matrices are reduced to a small one first. With keywords, this is
+    `dask.array.linalg.svd`.
     """
     m, n = _matrices("svd", x)
     if kwargs:
@@ -244,7 +243,7 @@ def svdvals(x: Array, /) -> Array:
 
 
 def _cutoff(x: Array, s: Array, rtol: float | Array | None) -> Array:
-    """Return the smallest singular value that counts as different from zero, with one axis of size one at the end."""
+    """Return the threshold: singular values up to it count as zero. The last axis has size 1."""
     largest = _statistics.max(s, axis=-1, keepdims=True)
     if rtol is None:
         return largest * float(max(x.shape[-2:]) * finfo(s.dtype).eps)
@@ -252,7 +251,7 @@ def _cutoff(x: Array, s: Array, rtol: float | Array | None) -> Array:
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Return the ranks: how many singular values are greater than `rtol` times the largest."""
+    """Return the ranks of matrices: the number of singular values above `rtol` times the largest."""
     if 0 in _matrices("matrix_rank", x):
         return da.zeros(x.shape[:-2], dtype=np.intp, chunks=x.chunks[:-2])
     s = svdvals(x)
@@ -260,7 +259,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Return the pseudo-inverses, in which singular values up to `rtol` times the largest count as zero."""
+    """Return the Moore-Penrose inverses. Singular values up to `rtol` times the largest count as zero."""
     m, n = _matrices("pinv", x)
     if 0 in (m, n):
         return da.zeros((*x.shape[:-2], n, m), dtype=_floating(x), chunks=(*x.chunks[:-2], (n,), (m,)))
@@ -271,7 +270,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Return the integer powers of square matrices, by repeated squaring; negative ones of the inverse."""
+    """Return integer powers of square matrices, by repeated squaring; negative powers are of the inverse."""
     size, _ = _matrices("matrix_power", x, square=True)
     if n < 0:
         x, n = inv(x), -n
@@ -288,7 +287,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 def _largest(size: Array, **where: Any) -> Array:
-    """Return the largest of numbers that are not negative; 0 where there are none."""
+    """Return the largest of nonnegative numbers, or 0 if there are none."""
     return da.sum(size, **where) if 0 in size.shape else da.max(size, **where)
 
 
@@ -312,7 +311,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 
 
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Array:
-    """Return the norms of vectors along one axis, several, or all; `ord` is any number, inf and -inf included."""
+    """Return the norms of vectors along one axis, several, or all; `ord` is any number, also inf or -inf."""
     if isinstance(axis, list):
         axis = tuple(axis)
     size = abs(x)
