@@ -14,7 +14,7 @@ from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.plugins.numpy.jit.native import _matrices, _products
 from xpand_extensions.plugins.numpy.jit.native._program import Program
-from xpand_extensions.plugins.numpy.jit.native._rounding import fused
+from xpand_extensions.plugins.numpy.jit.native._ufuncs import fused
 from xpand_extensions.vmap import vmap
 
 of = xpand.array_namespace

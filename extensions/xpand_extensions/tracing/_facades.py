@@ -19,7 +19,7 @@ from .._transforms import HOLE
 from ..extend._derivatives import LINEAR, contribution
 from . import rules
 from ._core import Op, TracedArray, TracedError, aval_of, bind, rebuilt
-from ._rows import at
+from ._indexing import at
 from ._staging import avals_of
 
 INLINED: Final = frozenset(

@@ -8,11 +8,17 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._lazy import is_lazy
 from xpand_extensions.linear_solve import _krylov as facade
 
-from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
-from ._direct_sparse import factor_sparse, solve_sparse
+from ._direct import (
+    factor_cholesky,
+    factor_lu,
+    factor_qr,
+    factor_sparse,
+    factor_triangular,
+    solve_dense,
+    solve_levels,
+    solve_sparse,
+)
 from ._krylov_run import run
-from ._solve_dense import solve_dense
-from ._solve_levels import solve_levels
 
 _MOST_LAZY: Final = 500
 """Each step makes some tens of tasks for every block."""

@@ -1,4 +1,4 @@
-"""Distributions without parameters for any library, in terms of uniform and normal numbers.
+"""Continuous distributions for any library, in terms of uniform and normal numbers.
 
 Uniform numbers between bounds: u (high - low) + low, rounded once, as by an instruction that multiplies and adds.
 
@@ -13,11 +13,14 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks
 
-from ... import autodiff
+from ... import autodiff, special
 from ..._dtypes import plain_sum
 from ...random._arguments import in_device
-from ...random._keys import bits
-from ...random._uniform import normal, uniform
+from ...random._continuous import exponential as exponential_, maxwell as maxwell_
+from ...random._gamma import generalized_normal
+from ...random._keys import bits, split
+from ...random._uniform import normal, rademacher, uniform
+from ._normal import normal_of
 
 
 def exponential(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
@@ -180,3 +183,115 @@ def _product(u: Array, span: Array) -> tuple[Array, Array]:
     product = u * small
     error = ((first * upper - product) + first * lower + second * upper) + second * lower
     return product / scale, error / scale
+
+
+def truncated_normal(key: Array, /, lower: Array, upper: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, lower, upper)
+    root = math.sqrt(2.0)
+    u = uniform(key, shape, dtype=dtype, minval=special.erf(lower / root), maxval=special.erf(upper / root))
+    certain = xp.abs(u) == 1.0
+    x = normal_of(xp, xp.where(certain, xp.zeros_like(u), u), dtype)
+    x = xp.where(certain, xp.copysign(xp.full_like(u, math.inf), u), x)
+    least, most = _inside(xp, lower, math.inf), _inside(xp, upper, -math.inf)
+    return xp.minimum(xp.maximum(x, least), most)
+
+
+def _inside(xp: Namespace, bound: Array, towards: float) -> Array:
+    """Return the next number to a bound, a constant."""
+    bound = autodiff.stop_gradient(bound)
+    return xp.nextafter(bound, xp.full_like(bound, towards))
+
+
+def pareto(key: Array, /, b: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, b)
+    return xp.exp(xp.divide(exponential_(key, shape, dtype), b))
+
+
+def rayleigh(key: Array, /, scale: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, scale)
+    return scale * xp.sqrt(-2.0 * xp.log(uniform(key, shape, dtype=dtype)))
+
+
+def weibull_min(
+    key: Array, /, scale: Array, concentration: Array, shape: Any = None, dtype: DType | None = None
+) -> Array:
+    xp = array_namespace(key, scale, concentration)
+    return xp.multiply(xp.pow(exponential_(key, shape, dtype), 1.0 / concentration), scale)
+
+
+def double_sided_maxwell(key: Array, /, loc: Array, scale: Array, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, loc, scale)
+    keys = split(key)
+    x = rademacher(keys[1, ...], shape, dtype=dtype) * maxwell_(keys[0, ...], shape, dtype)
+    return xp.add(xp.multiply(x, scale), loc)
+
+
+def wald(key: Array, /, mean: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, mean)
+    keys = split(key)
+    y = normal(keys[0, ...], shape, dtype=dtype) ** 2
+    square = mean * mean
+    x = mean + square * y / 2.0 - mean / 2.0 * xp.sqrt(4.0 * mean * y + square * (y * y))
+    return xp.where(xp.less_equal(uniform(keys[1, ...], shape, dtype=dtype), mean / (mean + x)), x, square / x)
+
+
+def triangular(
+    key: Array, /, left: Array, mode: Array, right: Array, shape: Any = None, dtype: DType | None = None
+) -> Array:
+    xp = array_namespace(key, left, mode, right)
+    u = uniform(key, shape, dtype=dtype)
+    # Functions, because only one of the parameters may be traced by a transformation.
+    width, below, above = xp.subtract(right, left), xp.subtract(mode, left), xp.subtract(right, mode)
+    rises = xp.less(u, xp.divide(below, width))
+    # The root of 0 where it isn't taken has no derivative.
+    products = xp.multiply(xp.multiply(width, u), below), xp.multiply(xp.multiply(width, 1.0 - u), above)
+    root = xp.sqrt(xp.where(rises, *products))
+    return xp.where(rises, xp.add(left, root), xp.subtract(right, root))
+
+
+def lognormal(key: Array, /, sigma: Array | float = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, sigma)
+    return xp.exp(xp.multiply(normal(key, shape, dtype=dtype), sigma))
+
+
+def multivariate_normal(
+    key: Array, /, mean: Array, cov: Array, shape: Any = None, dtype: Any = None, method: Any = "cholesky"
+) -> Array:
+    xp = array_namespace(key, mean, cov)
+    factor = _factor(cov, method)
+    x = xp.astype(normal(key, (*shape, mean.shape[-1]), dtype), xp.result_type(dtype, cov.dtype))
+    moved = xp.matmul(xp.astype(factor, x.dtype), xp.expand_dims(x, axis=-1))[..., 0]
+    return xp.astype(xp.add(mean, moved), dtype)
+
+
+def _factor(cov: Array, method: str) -> Array:
+    """Return a matrix whose product with its transpose is `cov`."""
+    xp = array_namespace(cov)
+    if method == "cholesky":
+        return xp.linalg.cholesky(cov)
+    if method == "svd":
+        vectors, values, _ = xp.linalg.svd(cov)
+    else:
+        values, vectors = xp.linalg.eigh(cov)
+        # Rounding may make those of a singular matrix negative.
+        values = xp.maximum(values, xp.zeros_like(values))
+    return vectors * xp.expand_dims(xp.sqrt(values), axis=-2)
+
+
+def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:
+    xp = array_namespace(key)
+    columns = n if m is None else m
+    x = normal(key, (*shape, max(n, columns), min(n, columns)), dtype)
+    q, r = xp.linalg.qr(x)
+    diagonal = xp.linalg.diagonal(r)
+    # The factorization's choice of signs would not be uniform.
+    q = q * xp.expand_dims(xp.sign(diagonal), axis=-2)
+    return xp.matrix_transpose(q) if n < columns else q
+
+
+def ball(key: Array, /, d: int, p: Array | float = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, p)
+    keys = split(key)
+    x = generalized_normal(keys[0, ...], p, (*shape, d), dtype)
+    norm = plain_sum(xp, xp.abs(x) ** p, axis=-1) + exponential_(keys[1, ...], shape, dtype)
+    return x / xp.expand_dims(norm ** (1.0 / p), axis=-1)

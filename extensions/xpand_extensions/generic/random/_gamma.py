@@ -27,10 +27,9 @@ from ...random._gamma import (
 )
 from ...random._keys import split, split_each
 from ...random._uniform import normal, rademacher
-from .._rational import rational
 from ..special._gamma import TAIL_P, TAIL_Q, digamma
 from ..special._incomplete import BLOCK_SIZE, DEPTH, NODES
-from ..special._pieces import exp_minus
+from ..special._pieces import exp_minus, rational
 from . import _keys as elements
 
 

@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace
 from xpand_extensions._dtypes import widened
 
-from .._rational import polynomial
+from ._pieces import polynomial
 
 # Fitted with mpmath at Chebyshev points, within 1e-16: I0(x) and 2 I1(x)/x for |x| <= 8, in (x/8)².
 _I0_SMALL: Final = (

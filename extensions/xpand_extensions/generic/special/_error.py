@@ -12,7 +12,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace
 from xpand_extensions._dtypes import widened
 
-from .._rational import rational
+from ._pieces import rational
 
 # erf(x)/x for |x| < 1, in x².
 _ERF_NUMERATOR: Final = (

@@ -7,8 +7,7 @@ from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Namespace
 from xpand_extensions._dtypes import widened
 
-from .._rational import polynomial, rational
-from ._pieces import HALF_LOG_2PI, log_gamma_1p, stirling
+from ._pieces import HALF_LOG_2PI, log_gamma_1p, polynomial, rational, stirling
 
 # The positive zero of the digamma function minus one, in two parts; the first is a number of the data type.
 ROOT: Final = (0.46163214496836236, -1.5522348162858677e-17)

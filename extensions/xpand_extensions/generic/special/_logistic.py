@@ -12,7 +12,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions._dtypes import widened
 
-from .._rational import polynomial
+from ._pieces import polynomial
 
 
 @widened

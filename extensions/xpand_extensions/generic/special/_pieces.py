@@ -4,11 +4,10 @@ The rational functions were fitted with mpmath: they equal the function at the C
 within 1e-16 of it in between.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from xpand.extend import Array, Namespace
-
-from .._rational import polynomial, rational
 
 HALF_LOG_2PI: Final = 0.9189385332046728
 
@@ -103,3 +102,18 @@ def exp_minus(xp: Namespace, s: Array, expm1: Array) -> Array:
     near = (s > -0.3) & (s < 0.3)
     inner = xp.where(near, s, xp.zeros_like(s))
     return xp.where(near, inner * inner * polynomial(inner, _EXP), expm1 - s)
+
+
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """Evaluate a polynomial, coefficients from the constant on, by Horner's rule.
+
+    Recursive, not a loop: without names for intermediate results, NumPy computes all steps in place.
+    """
+    if len(coefficients) == 2:
+        return coefficients[1] * x + coefficients[0]
+    return polynomial(x, coefficients[1:]) * x + coefficients[0]
+
+
+def rational(x: Array, numerator: Sequence[float], denominator: Sequence[float]) -> Array:
+    """Evaluate the quotient of two polynomials, coefficients from the constant on."""
+    return polynomial(x, numerator) / polynomial(x, denominator)

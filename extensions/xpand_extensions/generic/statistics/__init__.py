@@ -1,6 +1,20 @@
 """Reductions and statistics with the standard alone."""
 
 from ._cumulative import cumulative_max, cumulative_min, gradient, logcumsumexp
-from ._nan import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from ._order import nanquantile, quantile
-from ._reduce import average, corrcoef, cov, ptp, reduce
+from ._reduce import (
+    average,
+    corrcoef,
+    cov,
+    nanargmax,
+    nanargmin,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+    ptp,
+    reduce,
+)

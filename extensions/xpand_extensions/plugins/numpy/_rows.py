@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 
 BLOCK: Final = 1 << 15
@@ -38,3 +39,11 @@ def flat(indices: Array, sizes: Sequence[int]) -> Array:
         number = number * size
         number += parts[:, j]
     return number
+
+
+def no_mask(function: str, x: Array) -> None:
+    """Refuse masked arrays, whose mask would be lost: a ufunc's `at` ignores it."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise UnsupportedError(
+            f"{function}: not available for numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"
+        )

@@ -9,7 +9,7 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 from xpand_extensions.generic.padding import _pieces as pieces
 
-from ._masked import no_mask
+from ._rows import no_mask
 
 _MOST_REPEATS: Final = 8
 """If an axis is repeated more often, the generic version takes elements by index."""

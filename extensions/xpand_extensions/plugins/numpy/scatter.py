@@ -20,8 +20,7 @@ from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._offsets import SegmentOperation
 from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
-from ._masked import no_mask
-from ._rows import are_within, blocks, flat
+from ._rows import are_within, blocks, flat, no_mask
 
 _UFUNCS: Final = {
     "add": np.add,

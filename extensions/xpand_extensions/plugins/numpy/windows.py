@@ -16,7 +16,7 @@ from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
 from xpand_extensions.windows._passes import inside, pad_axis, reduce_axis
 from xpand_extensions.windows._tiles import Tiles
 
-from ._masked import no_mask
+from ._rows import no_mask
 
 _SMALL: Final = 8192
 _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}

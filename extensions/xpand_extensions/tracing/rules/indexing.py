@@ -11,9 +11,8 @@ from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, First
 from .._core import Aval, TracedArray, TracedError, bare
 from .._fit import Placed, broadcast
-from .._indexing import get, numbers_of, put
+from .._indexing import get, numbers_of, put, write_rows
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
-from .._rows import write_rows
 from ._derived import axis_of, flattened, lifted
 from .rows import numbered
 

@@ -8,7 +8,7 @@ from xpand_extensions._at import GenericAt
 from xpand_extensions._index import Rows
 
 from ...extend._derivatives import LINEAR, First, joint
-from .._rows import read_rows, write_rows
+from .._indexing import read_rows, write_rows
 
 _NAMES: Final = ("rows.set", "rows.add", "rows.multiply", "rows.min", "rows.max")
 

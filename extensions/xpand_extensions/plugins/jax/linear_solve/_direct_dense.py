@@ -4,7 +4,7 @@ import jax
 
 import xpand.jax as xp
 from xpand.extend import Array
-from xpand_extensions.generic.linear_solve import _direct_dense as generic
+from xpand_extensions.generic.linear_solve import _direct as generic
 from xpand_extensions.linear_solve._factors import Factors
 
 factor_lu = jax.jit(generic.factor_lu)

@@ -17,8 +17,8 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.sparse import csr_assembly as generic_assembly
 from xpand_extensions.plugins.numpy.sparse import _products as host
-from xpand_extensions.plugins.numpy.sparse._assembly import csr_assembly as host_assembly
 from xpand_extensions.plugins.numpy.sparse._diagonals import diagonals_of
+from xpand_extensions.plugins.numpy.sparse._products import csr_assembly as host_assembly
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import CSRPlan, Shape
 

@@ -1,5 +1,13 @@
 """Sparse matrices on NumPy, by SciPy's kernels."""
 
-from ._assembly import csr_assembly
 from ._native import to_native
-from ._products import coo_matmul, coo_product, coo_todense, csr_matmul, csr_rmatmul, csr_rows, sampled_matmul
+from ._products import (
+    coo_matmul,
+    coo_product,
+    coo_todense,
+    csr_assembly,
+    csr_matmul,
+    csr_rmatmul,
+    csr_rows,
+    sampled_matmul,
+)

@@ -4,7 +4,7 @@ import torch
 
 import xpand.torch as xp
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.linear_solve import _direct_dense as generic
+from xpand_extensions.generic.linear_solve import _direct as generic
 from xpand_extensions.linear_solve._factors import Factors
 
 from ..linalg._pivots import order_of

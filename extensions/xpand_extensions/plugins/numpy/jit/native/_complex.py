@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from llvmlite import ir
 
-from ._rounding import fused
-from ._ufuncs import is_same, samples
+from ._ufuncs import fused, is_same, samples
 
 Pair: TypeAlias = tuple[Any, Any]
 """The real and the imaginary part."""

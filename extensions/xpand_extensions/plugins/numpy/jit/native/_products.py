@@ -16,10 +16,9 @@ from llvmlite import ir
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
 from ._matrices import call_matrices, matrix_loop, sample, stacked
-from ._rounding import fused
 from ._scalars import is_compiled, type_of
 from ._shares import shared
-from ._ufuncs import is_same
+from ._ufuncs import fused, is_same
 from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, all_are, constant
 
 PRODUCTS: Final = frozenset({"matmul", "vecdot"})

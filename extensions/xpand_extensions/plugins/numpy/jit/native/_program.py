@@ -1,11 +1,17 @@
 """Compile a graph to machine code by LLVM, and call it with NumPy's arrays."""
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any, Final
 
+import llvmlite
 import numpy as np
 from llvmlite import binding as llvm, ir
 
@@ -13,7 +19,6 @@ from .....tracing._backend import QUIET
 from .....tracing._compile import compiled
 from .....tracing._forward import without_warnings
 from .....tracing._graph import Graph, Variable, graphs_within
-from ._disk import path_of, read, write
 from ._emit import AGAIN, POINTER, STATUS, Emitter
 from ._expansions import expanded
 from ._loops import lowered
@@ -320,3 +325,41 @@ def _write_entry(module: ir.Module, body: ir.Function, count: int, shares: bool)
     with b.if_then(b.icmp_unsigned("!=", layout, ir.Constant(STATUS, _LAYOUT)), likely=False):
         b.ret(ir.Constant(STATUS, MISPLACED))
     b.ret(b.call(body, [*data, frame]))
+
+
+VARIABLE: Final = "XPAND_CACHE_DIR"
+_DIGEST: Final = 32
+
+
+def path_of(text: str) -> Path | None:
+    """Return the path of a program's object; None if nothing is written to disk."""
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return None
+    machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    versions = llvmlite.__version__, str(llvm.llvm_version_info)
+    key = sha256("\0".join((*machine, *versions, text)).encode()).hexdigest()
+    return Path(folder) / "native" / f"{key}.o"
+
+
+def read(path: Path) -> bytes | None:
+    """Return the object in a file; None if there is none, or if the file was changed."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = found[:_DIGEST], found[_DIGEST:]
+    return code if digest == _digest(path, code) else None
+
+
+def write(path: Path, code: bytes) -> None:
+    """Write an object to a file atomically. Errors are ignored, for example if the folder can't be written to."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(_digest(path, code) + code)
+        Path(file.name).replace(path)
+
+
+def _digest(path: Path, code: bytes) -> bytes:
+    return sha256(path.name.encode() + code).digest()

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
-from xpand import array_namespace
-from xpand.extend import LibraryArray as Array, Namespace, checks
-from xpand_extensions import linalg
+from xpand import array_namespace, is_concrete
+from xpand.extend import DType, LibraryArray as Array, Namespace, checks
+from xpand_extensions import control_flow, linalg
 from xpand_extensions._solver_status import Status
+from xpand_extensions.jit import ShapeDtype, pure_callback
+from xpand_extensions.linear_solve import _factors as facades
 from xpand_extensions.linear_solve._condition import estimate, verdict
 from xpand_extensions.linear_solve._factors import Factors, qr_solve
 from xpand_extensions.linear_solve._vectors import conj
@@ -118,3 +120,88 @@ def no_zeros(xp: Namespace, triangle: Array) -> Array:
     # Avoids `diagonal`, for which PyTorch's compiler warns.
     is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=checks.device_of(triangle))
     return xp.all((xp.abs(triangle) >= least) | ~is_pivot, axis=(-2, -1))
+
+
+def factor_sparse(
+    values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
+) -> Factors:
+    xp = array_namespace(values, *pattern)
+    batch = tuple(values.shape[:-1])
+    real = _real_dtype(xp, values)
+    declared = tuple(ShapeDtype(batch, dtype) for dtype in (real, xp.int32))
+
+    def host(values: Array, *pattern: Array) -> tuple[Array, ...]:
+        factor = facades.factor_sparse.native(values)
+        return tuple(factor(values, pattern, format=format, size=size, kind=kind))
+
+    arrays = (values, *[_leading(x, len(batch)) for x in pattern])
+    return tuple(pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
+
+
+def solve_sparse(
+    values: Array,
+    pattern: tuple[Array, ...],
+    b: Array,
+    /,
+    *,
+    format: str,
+    size: int,
+    kind: str = "general",
+    transposed: bool = False,
+) -> Array:
+    batch = checks.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-2]))
+    declared = ShapeDtype((*batch, size, b.shape[-1]), b.dtype)
+
+    def host(values: Array, b: Array, *pattern: Array) -> Array:
+        solve = facades.solve_sparse.native(values)
+        return solve(values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
+
+    # Each array gets all batch axes, so that the axis of a mapped call comes first.
+    arrays = [_leading(values, len(batch)), _leading(b, len(batch), 2), *[_leading(x, len(batch)) for x in pattern]]
+    return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
+
+
+def _leading(x: Array, count: int, last: int = 1) -> Array:
+    """Give an array so many axes before its last ones."""
+    xp = array_namespace(x)
+    return xp.reshape(x, (1,) * (count + last - x.ndim) + tuple(x.shape))
+
+
+def _real_dtype(xp: Namespace, x: Array) -> DType:
+    if not xp.isdtype(x.dtype, "complex floating"):
+        return x.dtype
+    return xp.float64 if float(xp.finfo(x.dtype).eps) < 1e-10 else xp.float32
+
+
+def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
+    return None
+
+
+def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows: Array, slots: Array, /) -> Array:
+    xp = array_namespace(b, weights)
+    batch, (steps, width, entries) = tuple(b.shape[:-1]), columns.shape
+    right = xp.concat([b, xp.zeros_like(b[..., :1])], axis=-1)
+    right = xp.reshape(xp.take(right, xp.reshape(rows, (-1,)), axis=-1), (*batch, steps, width))
+
+    def solved(x: Array, columns: Array, weights: Array, diagonal: Array, right: Array) -> Array:
+        others = xp.take(x, xp.reshape(columns, (-1,)), axis=-1)
+        products = weights * xp.reshape(others, (*batch, width, entries))
+        return (right - xp.sum(products, axis=-1)) / diagonal
+
+    if all(map(is_concrete, (b, weights, columns, diagonal))):
+        x = xp.zeros_like(xp.reshape(right, (*batch, steps * width)))
+        for step in range(steps):
+            parts = weights[..., step, :, :], diagonal[..., step, :], right[..., step, :]
+            x[..., step * width : (step + 1) * width] = solved(x, columns[step, ...], *parts)
+        return xp.take(x, slots, axis=-1)
+
+    def advance(carry: tuple[Array, Array], each: tuple[Array, ...]) -> tuple[tuple[Array, Array], None]:
+        # The current level is carried as a mask, which each step shifts by one.
+        x, here = carry
+        found = solved(xp.reshape(x, (*batch, steps * width)), *each)
+        return (xp.where(here[:, None], found[..., None, :], x), xp.roll(here, 1, axis=0)), None
+
+    first = xp.arange(steps, dtype=rows.dtype, device=checks.device_of(rows)) == 0
+    rest = (columns, xp.moveaxis(weights, -3, 0), xp.moveaxis(diagonal, -2, 0), xp.moveaxis(right, -2, 0))
+    (x, _), _ = control_flow.scan(advance, (xp.zeros_like(right), first), rest)
+    return xp.take(xp.reshape(x, (*batch, steps * width)), slots, axis=-1)
