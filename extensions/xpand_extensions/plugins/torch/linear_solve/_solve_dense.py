@@ -9,7 +9,7 @@ from xpand_extensions._optional import import_if_usable
 
 from .._plain import is_plain
 
-_host: Final = import_if_usable("xpand_extensions.plugins.numpy.linear_solve._solve_dense")  # it needs SciPy
+_host: Final = import_if_usable("xpand_extensions.plugins.numpy.linear_solve._direct_dense")  # it needs SciPy
 _DTYPES: Final = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
 
 

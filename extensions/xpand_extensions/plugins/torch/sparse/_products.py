@@ -179,7 +179,7 @@ def _unwrapped(x: Array) -> Array:
     return x if x.is_floating_point() or x.is_complex() else without_grad(x)
 
 
-_of_numpy = import_if_usable("xpand_extensions.plugins.numpy.sparse._assembly")  # it needs SciPy
+_of_numpy = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
 
 
 @forwards_to(generic_assembly)
