@@ -22,7 +22,7 @@ def untraced(function: F) -> F:
 def trace_instead(function: Callable[..., Any], other: Callable[..., Any], *, wraps: bool = False) -> None:
     """Make torch.compile trace another function in place of one that it cannot trace. There is no public API for it.
 
-    `wraps`: `function` is a wrapper of the other one, which torch.compile also compiles if it is given the wrapper.
+    With `wraps`, `function` is a wrapper of `other`. If torch.compile gets the wrapper, it also compiles `other`.
     """
     function._torchdynamo_inline = other  # type: ignore[attr-defined]
     if wraps:

@@ -150,7 +150,7 @@ def _acosh(a: Array, b: Array, xp: Namespace) -> Parts:
 
 def _acos(a: Array, b: Array, xp: Namespace) -> Parts:
     im = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), _constant(nan, a, xp))
-    # At zero use pi/2 - x, which has the right derivative too.
+    # At zero use pi/2 - x, which also has the correct derivative.
     im = xp.where((a == 0) & (b == 0), -b, xp.copysign(im, -b))
     return xp.where((a == 0) & ~xp.isinf(b), _constant(pi / 2, a, xp) - a, _angle(a, xp.abs(b), xp)), im
 
