@@ -72,7 +72,7 @@ def comparable_dtype(function: str, xp: Namespace, *, mixed: bool = False, **arr
         function: The name for messages.
         xp: Their namespace.
         mixed: Whether one array may be of integers and the other of floating-point numbers, whose data type is then
-        used.
+            used.
         arrays: The two arrays, by name.
 
     Raises:

@@ -277,7 +277,7 @@ def default_dtype(
 
     Raises:
         TypeError, ValueError, ModuleNotFoundError: `xp` is no namespace and no library's name, or there is no such
-        kind.
+            kind.
         UnsupportedError: The library, or the device, lacks the data type of the current precision.
 
     >>> default_dtype(xp="numpy")

@@ -1,7 +1,7 @@
 """Arrays with named axes, on any library.
 
 `named(array, axes)` names the axes of an array. All functions find axes by name: arrays with different axes broadcast
-by name, reductions name the axes that they remove, and the order of axes matters nowhere.
+by name, reductions name the axes to remove, and the order of axes never matters.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax

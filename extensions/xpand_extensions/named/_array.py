@@ -23,7 +23,7 @@ _NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 
 
 def interned(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the one tuple of these names, so that operations can compare by identity first."""
+    """Return a unique tuple with these names, so that operations can compare tuples by identity first."""
     if len(_NAMES) >= _MAX_NAMES:
         _NAMES.clear()
     return _NAMES.setdefault(names, names)
@@ -33,15 +33,15 @@ class NamedArray(Methods, Operators):
     """An array of any library whose axes have names.
 
     Args:
-        array: An array of any library, or an object that a transformation puts in the place of one.
-        axes: The axes, in the order of the array's: `Axis`es or names, or a dictionary from names to sizes.
+        array: An array of any library, or an object that a transformation puts in its place.
+        axes: An `Axis` or a name for each axis of the array, in its order; or a dictionary from names to sizes.
 
-    The names belong to the axes, so operations find axes by name, and arrays with different axes broadcast by name.
-    Sizes are those of the array. Instances are immutable, and nodes of trees, with the array as the only leaf.
+    Operations find axes by name, and arrays with different axes broadcast by name. The array determines the sizes.
+    Instances are immutable. In trees they are nodes, and the array is the only leaf.
 
     Raises:
         TypeError: `array` is not an array, or an axis is neither a name nor an `Axis`.
-        ValueError: The axes don't fit the array, or have one name twice.
+        ValueError: The axes don't fit the array, or a name occurs twice.
 
     Source: Haliax's `NamedArray`.
 
@@ -54,7 +54,7 @@ class NamedArray(Methods, Operators):
     """
 
     __slots__ = ("__weakref__", "array", "names")
-    __array_ufunc__ = None  # NumPy's operators defer to these for named arrays
+    __array_ufunc__ = None  # NumPy's operators then defer to those of named arrays
     __array_priority__ = 1000
 
     array: Array
@@ -77,15 +77,15 @@ class NamedArray(Methods, Operators):
         for (name, size), actual in zip(pairs, shape):
             if size is not None and size != actual:
                 raise ValueError(
-                    f"NamedArray: axis {name!r} has size {size}, and the array's axis at its position has {actual}; "
-                    f"given are {_axis.written(pairs)} for shape {tuple(shape)}"
+                    f"NamedArray: axis {name!r} has size {size}, but the array's axis at its position has {actual}; "
+                    f"the axes are {_axis.written(pairs)}, the shape is {tuple(shape)}"
                 )
         _register_nodes()
         self.array = array
         self.names = interned(names)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Raise: functions of NumPy know no axis names."""
+        """Raise an error: NumPy's functions don't know axis names."""
         name = function.__name__
         own = f"`x.{name}(…)` or " if hasattr(Methods, name) else ""
         raise TypeError(f"{name}: NumPy's functions do not take named arrays; write {own}`np.{name}(x.array)`")
@@ -116,7 +116,7 @@ class NamedArray(Methods, Operators):
         return dict(zip(self.names, self.array.shape))
 
     def has_axis(self, axis: AxisSelection) -> bool:
-        """Return whether the array has an axis, or all of several, of the size given if there is one."""
+        """Return whether the array has an axis, or all of several axes, with the given size if there is one."""
         own = self.shape
         return all(name in own and (size is None or size == own[name]) for name, size in _axis.pairs("has_axis", axis))
 
@@ -130,7 +130,7 @@ class NamedArray(Methods, Operators):
         return found[0] if isinstance(axis, (str, Axis)) else tuple(found)
 
     def resolve_axis(self, axis: AxisSelection) -> Any:
-        """Return an axis with its size; a tuple for several, a dictionary for a dictionary.
+        """Return an axis with its size; a tuple for several axes, a dictionary for a dictionary.
 
         Raises:
             ValueError: There is no such axis, or it has another size.
@@ -141,10 +141,10 @@ class NamedArray(Methods, Operators):
         return {each.name: each.size for each in found} if isinstance(axis, Mapping) else tuple(found)
 
     def axis_indices(self, axis: AxisSelection) -> Any:
-        """Return the position of an axis, or a tuple with those of several; None where there is no such axis.
+        """Return the position of an axis, or a tuple of the positions of several; None for missing axes.
 
         Raises:
-            ValueError: An axis has another size than the one given.
+            ValueError: An axis has another size than the given one.
         """
         own = self.shape
         found = []
@@ -214,10 +214,10 @@ class NamedArray(Methods, Operators):
         return complex(one) if xp.isdtype(one.dtype, "complex floating") else float(one)
 
     def scalar(self) -> Array:
-        """Return the wrapped array, which must have no axes, as the loss of a gradient.
+        """Return the wrapped array, which must have no axes, for example as the loss for a gradient.
 
         Raises:
-            ValueError: There are axes.
+            ValueError: The array has axes.
         """
         if self.names:
             raise ValueError(f"scalar: takes an array without axes, got {_axis.written(self.shape.items())}")
@@ -235,12 +235,12 @@ class NamedArray(Methods, Operators):
         return found
 
     def tree_flatten(self) -> tuple[tuple[Any], tuple[str, ...]]:
-        """Return the leaf and the names, as trees do."""
+        """Return the leaf and the names, like functions of trees."""
         return flatten(self)
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[str, ...], tree: Any) -> "NamedArray":
-        """Make an instance of names and a leaf, which may be any object."""
+        """Make an instance from names and a leaf, which may be any object."""
         return unflatten(aux, tree)
 
     def __repr__(self) -> str:
@@ -300,7 +300,7 @@ class NamedArray(Methods, Operators):
 
     @property
     def at(self) -> Any:
-        """Updates of parts, out of place: `x.at[{"a": 0}].set(1.0)`. See `named.at`."""
+        """Updates of a part, which return a new array: `x.at[{"a": 0}].set(1.0)`. See `named.at`."""
         return call.at(self)
 
 
@@ -308,7 +308,7 @@ _new: Final = object.__new__
 
 
 def make(array: Any, names: tuple[str, ...]) -> NamedArray:
-    """Return a named array without checks; `array` may be anything."""
+    """Return a named array without checks; `array` may be any object."""
     found = _new(NamedArray)
     found.array = array
     found.names = names
@@ -316,7 +316,7 @@ def make(array: Any, names: tuple[str, ...]) -> NamedArray:
 
 
 def _restored(array: Any, names: tuple[str, ...]) -> NamedArray:
-    """Return what was pickled or copied."""
+    """Make the pickled or copied array again."""
     return make(array, interned(names))
 
 
@@ -326,7 +326,7 @@ def flatten(x: NamedArray) -> tuple[tuple[Any], tuple[str, ...]]:
 
 
 def unflatten(names: tuple[str, ...], children: Any) -> NamedArray:
-    """Return the node of static data and children, which may be anything."""
+    """Return the node with static data and children, which may be any objects."""
     (array,) = children
     return make(array, names)
 
@@ -335,9 +335,9 @@ _registered: Final[set[str]] = set()
 
 
 def _register_nodes() -> None:
-    """Make named arrays nodes of trees, with each library that has been imported since the last call.
+    """Make named arrays nodes of trees in each library that was imported since the last call.
 
-    A library without a module `_named` in its plug-in package has no trees of its own.
+    A library has its own trees if its plug-in package has a module `_named`.
     """
     for library in ("optree", *imported_libraries()):
         if library in _registered:
@@ -353,19 +353,20 @@ def _register_nodes() -> None:
 
 
 def check_rank(function: str, x: NamedArray) -> None:
-    """Raise if a transformation has inserted an array with another number of axes."""
+    """Check that no transformation has inserted an array with another number of axes."""
     shape = getattr(x.array, "shape", None)
     if shape is None:
         raise TypeError(f"{function}: the NamedArray wraps no array but {describe(x.array)}")
     if len(shape) != len(x.names):
         raise ValueError(
             f"{function}: the array has {len(shape)} axes for the names {x.names}: a positional transformation has "
-            "added or removed one; use the one by name, or wrap the array again with `named(x.array, axes)`"
+            "added or removed one; use the transformation of `named`, or name the axes again with "
+            "`named(x.array, axes)`"
         )
 
 
 def no_axis(function: str, x: NamedArray, name: str, size: int | None = None) -> ValueError:
-    """Return the error for an axis that an array lacks, or that has another size."""
+    """Return the error for an axis that an array lacks, or has with another size."""
     return ValueError(
         f"{function}: no axis {name!r}{'' if size is None else f' of size {size}'}; the array has the axes "
         f"{_axis.written(zip(x.names, x.array.shape))}"
@@ -376,12 +377,13 @@ def named(a: Any, axis: AxisSelection) -> NamedArray:
     """Name the axes of an array.
 
     Args:
-        a: An array of any library; or a number or nested lists of numbers, for an array of the default namespace.
+        a: An array of any library; or a number or nested lists of numbers, which become an array of the default
+            library.
         axis: A name or an `Axis` for each axis, in order; or a dictionary from names to sizes.
 
     Raises:
         TypeError: `a` can't be converted to an array, or an axis is neither a name nor an `Axis`.
-        ValueError: The axes don't fit the array, or have one name twice.
+        ValueError: The axes don't fit the array, or a name occurs twice.
 
     Source: Haliax's `named`.
 

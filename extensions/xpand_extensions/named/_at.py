@@ -1,4 +1,4 @@
-"""Updates of parts of an array by name, out of place."""
+"""Updates of parts of an array by name, which return a new array."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,11 +16,11 @@ __all__ = ["NamedAt", "updated_slice"]
 
 
 class NamedAt:
-    """An array at an index by name, with the updates that it takes: `x.at[{"a": 0}].add(1.0)`.
+    """An array at an index by name, with methods to update it: `x.at[{"a": 0}].add(1.0)`.
 
-    Every method returns a new array with the axes of the array. `update` is a number or a named array that broadcasts
-    by name to the selection. `mode` selects the treatment of positions out of bounds, as in `scatter.at`: "raise",
-    "drop", "fill", "clip" or "wrap". JAX's hints `indices_are_sorted` and `unique_indices` have no effect.
+    Every update returns a new array with the same axes. `update` is a number, or a named array that broadcasts by name
+    to the selection. `mode` selects the treatment of positions out of bounds, as in `scatter.at`: "raise", "drop",
+    "fill", "clip" or "wrap". JAX's hints `indices_are_sorted` and `unique_indices` have no effect.
     """
 
     __slots__ = ("_parts", "_x")
@@ -89,8 +89,8 @@ class NamedAt:
         if isinstance(values, NamedArray):
             if extra := [name for name in values.names if name not in picked.selection]:
                 raise ValueError(
-                    f"at.{operation}: values have the axes {extra}, which the selection lacks; it has the axes "
-                    f"{picked.selection}"
+                    f"at.{operation}: values have the axes {extra}, which the selection lacks; the selection has "
+                    f"the axes {picked.selection}"
                 )
             selection = dict(zip(picked.selection, _selected_shape(picked, at)))
             values = call.broadcast_to(values, selection).array
@@ -137,12 +137,12 @@ def _at(x: NamedArray) -> NamedAt:
 
 @operation
 def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArray) -> NamedArray:
-    """Return an array in which a part has been replaced.
+    """Return a copy of an array with a part replaced.
 
     Args:
         array: A named array.
-        start: Where the part starts along axes, 0 along others: integers, or arrays, named or not.
-        update: The new part, whose sizes are those of the part.
+        start: The start of the part along axes, by default 0: integers, or arrays, named or not.
+        update: The new part. Its sizes are those of the part.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")

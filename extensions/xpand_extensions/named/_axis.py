@@ -1,4 +1,4 @@
-"""Axes: names with sizes, and the algebra of several of them."""
+"""Axes: names with sizes, and functions that combine them."""
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: a name and a size. Two are equal if both are.
+    """An axis: a name and a size. Two axes are equal if both name and size are.
 
     Raises:
         TypeError: The name is not a string, or the size is not an integer.
@@ -44,7 +44,7 @@ class Axis:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"Axis: name must be a string, got {describe(self.name)}")
-        # Symbolic sizes, and unknown ones of lazy arrays, are not ints.
+        # Symbolic sizes, and unknown sizes of lazy arrays, are not ints.
         size = cast("Any", self.size)
         if isinstance(size, (bool, float, str, bytes, type(None))) and size == size:  # NaN is an unknown size
             raise TypeError(f"Axis: size of axis {self.name!r} must be an integer, got {describe(self.size)}")
@@ -67,10 +67,10 @@ AxisSelector: TypeAlias = Axis | str
 """One axis of an array: its name, or an `Axis`, whose size must then be that of the array."""
 
 AxisSpec: TypeAlias = Axis | Sequence[Axis] | Mapping[str, int]
-"""Axes with their sizes: an `Axis`, several, or a dictionary from names to sizes."""
+"""Axes with their sizes: one `Axis`, several, or a dictionary from names to sizes."""
 
 AxisSelection: TypeAlias = AxisSelector | Sequence[AxisSelector] | Mapping[Any, int | None]
-"""Axes of an array: a selector, several, or a dictionary from names to sizes, or to None for any size."""
+"""Axes of an array: one selector, several, or a dictionary from names to sizes, or to None for any size."""
 
 Pair: TypeAlias = tuple[str, int | None]
 
@@ -91,7 +91,7 @@ def pairs(function: str, axes: Any) -> tuple[Pair, ...]:
 
 
 def specified(function: str, axes: AxisSpec) -> tuple[Axis, ...]:
-    """Return axes whose sizes must be given, all of different names."""
+    """Return axes with their sizes. Check that all sizes are given, and that names are different."""
     found = pairs(function, axes)
     for name, size in found:
         if size is None:
@@ -108,7 +108,7 @@ def selector(function: str, axis: AxisSelector | None) -> Pair:
 
 
 def different(function: str, names: Sequence[str]) -> None:
-    """Raise if a name occurs twice."""
+    """Check that no name occurs twice."""
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(
@@ -123,20 +123,20 @@ def written(axes: Iterable[tuple[str, Any]]) -> str:
 
 
 def entries(function: str, axes: Any) -> tuple[Pair | EllipsisType, ...]:
-    """Return the name and size of each axis, and each `...`, of a sequence that has both."""
+    """Return the name and size of each axis, and each `...`, in a sequence of axes and `...`."""
     if isinstance(axes, (str, Axis)) or axes is Ellipsis:
         axes = (axes,)
     return tuple([axis if axis is Ellipsis else _pair(function, axis) for axis in axes])
 
 
 def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | EllipsisType]) -> tuple[str, ...]:
-    """Return an order of axes.
+    """Return the complete order of axes, from an order that may contain `...`.
 
-    `...` stands for those that are not listed. If there are several `...`, each except the last takes the axes that
-    come next in the natural order.
+    `...` stands for the axes that are not listed. Of several `...`, each but the last takes the axes that come next in
+    the natural order.
 
     Raises:
-        ValueError: An axis that isn't there, or twice, or one that has no place.
+        ValueError: An axis is unknown, listed twice, or not listed without a `...`.
     """
     listed = [name for name in wanted if isinstance(name, str)]
     different(function, listed)
@@ -185,7 +185,7 @@ def _wrong(function: str, axis: Any) -> TypeError:
 
 
 def make_axes(**sizes: int) -> tuple[Axis, ...]:
-    """Make an axis of each keyword argument.
+    """Make an axis from each keyword argument.
 
     >>> X, Y = make_axes(X=10, Y=20)
     >>> Y
@@ -209,10 +209,10 @@ def axis_name(ax: AxisSelection) -> Any:
 
 
 def concat_axes(a1: AxisSelection, a2: AxisSelection) -> Any:
-    """Return the axes of both, those of the first in front: a dictionary if the first is one, otherwise a tuple.
+    """Return the axes of the first argument, then those of the second: a dictionary if the first is one, else a tuple.
 
     Raises:
-        ValueError: Both have an axis of one name.
+        ValueError: Both have an axis with the same name.
 
     >>> concat_axes(Axis("a", 2), Axis("b", 3))
     (Axis(name='a', size=2), Axis(name='b', size=3))
@@ -223,7 +223,7 @@ def concat_axes(a1: AxisSelection, a2: AxisSelection) -> Any:
 
 
 def union_axes(a1: AxisSelection, a2: AxisSelection) -> Any:
-    """Return the axes of both, in this order, each of them once: a dictionary if one of the two is, otherwise a tuple.
+    """Return the axes of both, in this order and each once: a dictionary if one of the arguments is, else a tuple.
 
     Raises:
         ValueError: An axis is in both with different sizes.
@@ -240,7 +240,7 @@ def union_axes(a1: AxisSelection, a2: AxisSelection) -> Any:
 
 
 def intersect_axes(ax1: AxisSelection, ax2: AxisSelection) -> Any:
-    """Return the axes of the first that the second has, too: a dictionary if the first is one, otherwise a tuple.
+    """Return the axes of the first that the second also has: a dictionary if the first is one, else a tuple.
 
     Raises:
         ValueError: An axis is in both with different sizes.
@@ -258,10 +258,10 @@ def intersect_axes(ax1: AxisSelection, ax2: AxisSelection) -> Any:
 
 
 def eliminate_axes(axis_spec: AxisSelection, to_remove: AxisSelection) -> Any:
-    """Return axes without some of them: a dictionary if the first argument is one, otherwise a tuple.
+    """Return axes without some of them: a dictionary if the first argument is one, else a tuple.
 
     Raises:
-        ValueError: An axis to remove isn't there, or has another size.
+        ValueError: An axis to remove doesn't exist, or has another size.
 
     >>> eliminate_axes((Axis("a", 2), Axis("b", 3)), "a")
     (Axis(name='b', size=3),)
@@ -276,10 +276,10 @@ def eliminate_axes(axis_spec: AxisSelection, to_remove: AxisSelection) -> Any:
 
 
 def without_axes(axis_spec: AxisSelection, to_remove: AxisSelection, allow_mismatched_sizes: bool = False) -> Any:
-    """Return axes without those of some names, if they are there: in a dictionary if the first is one, else a tuple.
+    """Return axes without those of some names, which need not exist: a dictionary if the first is one, else a tuple.
 
     Raises:
-        ValueError: An axis to remove has another size, unless `allow_mismatched_sizes`.
+        ValueError: An axis to remove has another size, and `allow_mismatched_sizes` is false.
 
     >>> without_axes((Axis("a", 2), Axis("b", 3)), ("a", "c"))
     (Axis(name='b', size=3),)
@@ -299,7 +299,7 @@ def _without(function: str, axes: AxisSelection, to_remove: AxisSelection, *, al
 
 
 def selects_axis(selector: AxisSelection, selected: AxisSelection) -> bool:
-    """Return whether the first has every axis of the second, with the same size where both give one.
+    """Return whether the first has every axis of the second, with the same size if both give one.
 
     >>> selects_axis((Axis("a", 2), "b"), {"b": 3}), selects_axis("a", "c")
     (True, False)
@@ -312,7 +312,7 @@ def selects_axis(selector: AxisSelection, selected: AxisSelection) -> bool:
 
 
 def is_axis_compatible(ax1: AxisSelector, ax2: AxisSelector) -> bool:
-    """Return whether two axes have one name, and one size where both give it.
+    """Return whether two axes have the same name, and the same size if both give one.
 
     >>> is_axis_compatible("a", Axis("a", 2)), is_axis_compatible(Axis("a", 3), Axis("a", 2))
     (True, False)
@@ -327,7 +327,7 @@ def _same_size(function: str, name: str, size: int | None, other: int | None) ->
 
 
 def _like(axes: AxisSelection, found: tuple[Pair, ...]) -> Any:
-    """Return axes in the form of others: a dictionary, or a tuple."""
+    """Return axes in the form of `axes`: a dictionary, or a tuple."""
     if isinstance(axes, Mapping):
         return dict(found)
     return tuple([name if size is None else Axis(name, size) for name, size in found])

@@ -1,4 +1,4 @@
-"""Operations along one axis, and on matrices of two."""
+"""Operations along one axis, and on matrices of two axes."""
 
 from collections.abc import Callable
 from typing import Any, Final, Literal
@@ -59,7 +59,7 @@ _TOP_K: Final = Positional("sorting.top_k")
 
 
 def _along(name: str, function: Positional, a: NamedArray, axis: AxisSelector, **params: Any) -> NamedArray:
-    """Call a positional function of one axis, which its result has, too."""
+    """Call a positional function along one axis, which stays in its result."""
     check_named(name, "a", a)
     i = position(name, a, axis)
     check_rank(name, a)
@@ -68,7 +68,7 @@ def _along(name: str, function: Positional, a: NamedArray, axis: AxisSelector, *
 
 @operation
 def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
-    """Compute the sums of the elements up to each along an axis.
+    """Compute cumulative sums along an axis.
 
     >>> import numpy as np
     >>> cumsum(NamedArray(np.asarray([1, 2, 3]), "a"), "a")
@@ -100,14 +100,14 @@ def sort(a: NamedArray, axis: AxisSelector) -> NamedArray:
 
 
 def packbits(a: NamedArray, axis: AxisSelector, *, bitorder: Literal["big", "little"] = "big") -> NamedArray:
-    """Pack eight elements along an axis into the bits of one byte, which is 1 where an element isn't zero."""
+    """Pack eight elements along an axis into one byte. Nonzero elements become bits that are 1."""
     return _along("packbits", _PACK, a, axis, bitorder=bitorder)
 
 
 def unpackbits(
     a: NamedArray, axis: AxisSelector, *, count: int | None = None, bitorder: Literal["big", "little"] = "big"
 ) -> NamedArray:
-    """Unpack the bits of bytes along an axis, the first `count` or all of them."""
+    """Unpack the bits of bytes along an axis: all bits, or the first `count`."""
     return _along("unpackbits", _UNPACK, a, axis, count=count, bitorder=bitorder)
 
 
@@ -115,13 +115,13 @@ def unpackbits(
 def top_k(
     arr: NamedArray, axis: AxisSelector, k: int, new_axis: AxisSelector | None = None
 ) -> tuple[NamedArray, NamedArray]:
-    """Return the `k` largest elements along an axis, the largest first, and their positions.
+    """Find the `k` largest elements along an axis, the largest first, and their positions.
 
     Args:
         arr: A named array of real numbers.
         axis: The axis.
-        k: How many.
-        new_axis: The axis of size `k` that takes its place. By default, it has the same name.
+        k: The number of elements.
+        new_axis: The axis of size `k` that replaces it. By default, it has the same name.
 
     Raises:
         ValueError: There is no such axis, or `k` is not from 0 to its size.
@@ -135,7 +135,7 @@ def top_k(
     check_rank("top_k", arr)
     name, size = (arr.names[i], None) if new_axis is None else _axis.selector("top_k", new_axis)
     if size not in (None, k):
-        raise ValueError(f"top_k: k is {k}, and new_axis {name!r} has size {size}")
+        raise ValueError(f"top_k: k is {k}, but new_axis {name!r} has size {size}")
     if checks.integer("top_k", "k", k, minimum=0) > arr.array.shape[i]:  # an unknown size is NaN
         raise ValueError(f"top_k: k must be from 0 to the size {arr.array.shape[i]} of axis {arr.names[i]!r}, got {k}")
     names = (*arr.names[:i], name, *arr.names[i + 1 :])
@@ -155,7 +155,7 @@ _TRIU: Final = Positional("triu")
 def _matrices(
     name: str, function: Positional, array: NamedArray, axes: tuple[AxisSelector, AxisSelector], **params: Any
 ) -> tuple[Any, tuple[str, ...]]:
-    """Call a function of matrices, with their axes last; return its result, and the names of its argument."""
+    """Call a function of matrices with their axes last; return its result and the names of its argument's axes."""
     check_named(name, "array", array)
     check_rank(name, array)
     row, column = [array.names[position(name, array, axis)] for axis in axes]
@@ -171,7 +171,7 @@ def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -
 
     Args:
         a: A named array.
-        axis: The axis; None: the elements are one line, and the result is an array without names.
+        axis: The axis. None sorts all elements as one sequence, and returns an array without names.
         stable: Whether equal elements keep their order.
     """
     if axis is not None:
@@ -185,10 +185,10 @@ def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -
 def trace(
     array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, offset: int = 0, dtype: DType | None = None
 ) -> NamedArray:
-    """Sum the diagonal of two axes, or one `offset` elements to its right.
+    """Sum the diagonal of two axes, or the diagonal `offset` elements to its right.
 
     Raises:
-        ValueError: There is no such axis, or both are the same.
+        ValueError: There is no such axis, or both axes are the same.
     """
     if isinstance(dtype, str):
         dtype = getattr(array_namespace(array.array), dtype)
@@ -197,10 +197,10 @@ def trace(
 
 
 def tril(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
-    """Set the elements above the diagonal of two axes, or the one `k` elements to its right, to zero."""
+    """Set the elements above a diagonal of two axes to zero. `k` moves the diagonal to the right."""
     return permuted(make(*_matrices("tril", _TRIL, array, (axis1, axis2), k=k)), array.names)
 
 
 def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
-    """Set the elements below the diagonal of two axes, or the one `k` elements to its right, to zero."""
+    """Set the elements below a diagonal of two axes to zero. `k` moves the diagonal to the right."""
     return permuted(make(*_matrices("triu", _TRIU, array, (axis1, axis2), k=k)), array.names)

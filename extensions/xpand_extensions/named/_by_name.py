@@ -1,4 +1,4 @@
-"""Positional functions on named arrays: some axes by name, all others mapped."""
+"""Calls positional functions on named arrays: some axes are given by name, all others are mapped over."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -22,13 +22,13 @@ _LAYOUTS = Memory()
 
 
 class Layout(NamedTuple):
-    """The conversion of named arrays to arguments of a positional function."""
+    """How named arrays become arguments of a positional function."""
 
     batch: Names
     steps: tuple[Step | None, ...]
     """The order of each array's axes: mapped ones first, then the core axes."""
     mapped: tuple[tuple[int | None, ...], ...]
-    """For each mapped axis, from the outermost: the `in_axes` of the arrays."""
+    """The `in_axes` of the arrays for each mapped axis, the outermost first."""
 
 
 def by_name(
@@ -37,18 +37,18 @@ def by_name(
     """Lift a positional function to named arrays.
 
     Args:
-        function: Takes arrays, by position, and options.
-        core: The names of the axes that the function works on, in its order. One name or several hold for all arrays:
-            those that an array has are its core axes. A list of tuples has the core axes of each array.
-        out: The names of the result's axes: one name or several; for several results a list of tuples. By default those
-            of the first array if the result has as many axes, and none if it has none.
-        broadcasts: Whether the function treats leading axes as a batch, and broadcasts them, by itself, as elementwise
-            functions and those of `linalg` do. By default it is mapped over them by `vmap`. An operation with an axis
-            signature (`extend.register_rules`) does, and the signature names the axes of its results.
+        function: Takes arrays as positional arguments, and options.
+        core: The names of the axes that the function works on, in its order. One name or a tuple applies to all arrays:
+            the core axes of an array are those that it has. A list of tuples gives the core axes of each array.
+        out: The names of the result's axes: one name or a tuple; for several results, a list of tuples. By default, the
+            core axes of the first array if the result has as many axes, and none if it has none.
+        broadcasts: Whether the function itself broadcasts leading axes as a batch, like elementwise functions and those
+            of `linalg`. By default, `vmap` maps it over them. Operations with an axis signature
+            (`extend.register_rules`) broadcast, and the signature names the axes of their results.
 
     Returns:
-        A function of named arrays, arrays without axes, numbers, and the function's options as keywords. All axes that
-        are not core axes are mapped over, by name. They come first in the results.
+        A function of named arrays, arrays without axes, and numbers, with the function's options as keywords. It maps
+        over all axes that are not core axes, by name. These come first in the results.
 
     Raises:
         ValueError: An array lacks a core axis, sizes differ, or the names of the result's axes are unknown.
@@ -108,7 +108,7 @@ def by_name(
 
 
 def along(positional: Callable[..., Any], x: NamedArray, axis: AxisSelector) -> NamedArray:
-    """Call a positional function with one axis, which its result has, too."""
+    """Call a positional function along one axis, which stays in its result."""
     name = positional.__name__
     check_named(name, "x", x)
     return make(positional(x.array, axis=position(name, x, axis)), x.names)
@@ -117,7 +117,7 @@ def along(positional: Callable[..., Any], x: NamedArray, axis: AxisSelector) -> 
 def reduced(
     positional: Callable[..., Any], x: NamedArray, axis: AxisSelection | None, *args: Any, **options: Any
 ) -> NamedArray:
-    """Call a positional function that removes axes; None: all."""
+    """Call a positional function that removes axes; None removes all."""
     name = positional.__name__
     check_named(name, "x", x)
     check_rank(name, x)
@@ -127,7 +127,7 @@ def reduced(
 
 
 def _names_of_results(signature: Any, given: Any, per_array: bool) -> Any:
-    """Return the names of the results' axes by an axis signature; None if it does not determine them."""
+    """Return the names of the results' axes from an axis signature; None if it does not determine them."""
     names: dict[str, str] = {}
     for i, argument in enumerate(signature.arguments):
         names.update(zip(argument.letters, given[i] if per_array else given))
@@ -181,7 +181,7 @@ def _result_names(
 ) -> list[Names]:
     leaves = trees.leaves(result)
     if isinstance(outs, list) and len(outs) != len(leaves):
-        raise ValueError(f"{function}: out names the axes of {len(outs)} results, and there are {len(leaves)}")
+        raise ValueError(f"{function}: out names the axes of {len(outs)} results, but there are {len(leaves)}")
     named = outs if isinstance(outs, list) else [outs] * len(leaves)
     return [_one_result(function, names, cores, leaf, leading) for names, leaf in zip(named, leaves)]
 

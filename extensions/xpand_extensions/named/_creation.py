@@ -1,7 +1,7 @@
-"""New named arrays.
+"""Creation of named arrays.
 
-They are of the library of their arguments; of numbers, of the library `xp`, by default that of `default_namespace`.
-`shape` and `axis` give the axes with their sizes. Source: Haliax's functions of the same names.
+Results belong to the library of the arguments. For numbers, that is the library `xp`, by default that of
+`default_namespace`. `shape` and `axis` give the axes with their sizes. Source: Haliax's functions of the same names.
 """
 
 import math
@@ -40,7 +40,7 @@ def _spec(function: str, axes: AxisSpec) -> tuple[tuple[str, ...], tuple[int, ..
 
 
 def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace, Device | None]:
-    """Return the namespace and the device of a new array: those of the values, or those given."""
+    """Return the namespace and the device of a new array: those of the values, or the given ones."""
     for x in values:
         if is_array(x):
             return array_namespace(x), device_of(x)
@@ -107,7 +107,7 @@ def full(
     xp: Namespace | str | None = None,
     device: Device | None = None,
 ) -> NamedArray:
-    """Return an array of one value: a number, or an array without axes; a named array is repeated."""
+    """Return an array filled with a value: a number, or an array without axes. A named array is broadcast."""
     return _filled("full", shape, fill_value, dtype, xp, device)
 
 
@@ -123,7 +123,7 @@ def ones_like(a: NamedArray, dtype: DType | str | None = None) -> NamedArray:
 
 @operation
 def full_like(a: NamedArray, fill_value: Any, dtype: DType | str | None = None) -> NamedArray:
-    """Return one value with the axes, the data type and the device of an array."""
+    """Return an array filled with a value, with the axes, the data type and the device of an array."""
     return _filled_like("full_like", a, fill_value, dtype)
 
 
@@ -136,9 +136,9 @@ def arange(
     xp: Namespace | str | None = None,
     device: Device | None = None,
 ) -> NamedArray:
-    """Return numbers at equal distances: `start`, `start + step`, …, in the order of the axes where there are several.
+    """Return the numbers `start`, `start + step`, …, in the order of the axes if there are several.
 
-    `start` and `step` are numbers, or arrays without axes, also traced ones.
+    `start` and `step` are numbers, or arrays without axes, which may be traced.
 
     >>> arange({"a": 2, "b": 2}, xp="numpy")
     NamedArray({'a': 2, 'b': 2}, array([[0, 1],
@@ -148,7 +148,7 @@ def arange(
     start, step = array_of(start), array_of(step)
     xp, device = _place("arange", xp, device, start, step)
     count = math.prod(sizes)
-    # From the count, so that rounding doesn't change the number of elements.
+    # Count from 0, so that rounding doesn't change the number of elements.
     run = xp.arange(count, dtype=None, device=device)
     is_real = isinstance(start, float) or isinstance(step, float)
     if is_array(start) or is_array(step):
@@ -172,7 +172,7 @@ def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
 
 
 def _floating(xp: Namespace, dtype: Any) -> DType | None:
-    """Return the data type in which to compute numbers of a data type: itself, or None, the default, for integers."""
+    """Return the data type to compute in: the given one, or None, the default, for integers."""
     found = _dtype(xp, dtype)
     return found if found is not None and xp.isdtype(found, ("real floating", "complex floating")) else None
 
@@ -199,7 +199,7 @@ def linspace(
     xp: Namespace | str | None = None,
     device: Device | None = None,
 ) -> NamedArray:
-    """Return numbers at equal distances between two; of an axis without a size 50."""
+    """Return evenly spaced numbers from `start` to `stop`: 50 of them if the axis has no size."""
     names, size = _one("linspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("linspace", xp, device, start, stop)
@@ -217,7 +217,7 @@ def logspace(
     xp: Namespace | str | None = None,
     device: Device | None = None,
 ) -> NamedArray:
-    """Return the powers of a base whose exponents are at equal distances between two."""
+    """Return powers of a base. Their exponents are evenly spaced from `start` to `stop`."""
     names, size = _one("logspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("logspace", xp, device, start, stop)
@@ -235,7 +235,7 @@ def geomspace(
     xp: Namespace | str | None = None,
     device: Device | None = None,
 ) -> NamedArray:
-    """Return numbers with equal ratios between two of one sign."""
+    """Return numbers with equal ratios from `start` to `stop`, which have the same sign."""
     names, size = _one("geomspace", axis)
     start, stop = array_of(start), array_of(stop)
     xp, device = _place("geomspace", xp, device, start, stop)

@@ -1,7 +1,6 @@
-"""Derivatives of functions of named arrays, as named arrays.
+"""Derivatives of functions of named arrays. They are named arrays, too.
 
-The functions take the arguments of those of the same names in `autodiff`. Arguments and results are trees of named
-arrays and of others.
+The functions take the same arguments as those in `autodiff`. Arguments and results are trees of arrays, named or not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,15 +73,15 @@ def jacfwd(
         function: Takes and returns trees of named arrays; arrays without names must have shape `()`.
         argnums: The positional arguments to differentiate with respect to.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data.
-        rename: New names for axes of the arguments in the Jacobian, needed where the output has an axis of that name.
-        **options: Those of `autodiff.jacfwd`.
+        rename: New names for axes of the arguments in the Jacobian, needed if the output has an axis of the same name.
+        **options: Options of `autodiff.jacfwd`.
 
     Returns:
-        A function that returns, for each output and argument, a named array with the axes of the output, then those
-        of the argument.
+        A function that returns a named array for each output and argument, with the axes of the output, then those of
+        the argument.
 
     Raises:
-        ValueError: An output and an argument have an axis of one name, and `rename` gives it no other.
+        ValueError: An output and an argument have an axis of the same name, and `rename` gives no other name.
         TypeError: An array with axes but without names, or arguments that can't be differentiated.
 
     >>> import numpy as np
@@ -126,8 +125,8 @@ def hessian(
 ) -> Function:
     """Return a function that computes the Hessian of a function.
 
-    Arguments and errors are those of `jacfwd`. `rename` gives the names of the second argument's axes: those of the
-    first keep their names.
+    Arguments and errors are those of `jacfwd`. The argument's axes occur twice in the result; `rename` renames them the
+    second time.
 
     >>> import numpy as np
     >>> from xpand_extensions import named as hax
@@ -140,7 +139,7 @@ def hessian(
 
 
 def _with_scalar(name: str, function: Function, has_aux: bool) -> Function:
-    """Unwrap the output of a scalar function."""
+    """Make a function return an array instead of a named array without axes."""
 
     @wraps(function)
     def unwrapped(*args: Any, **kwargs: Any) -> Any:
@@ -159,7 +158,7 @@ def _with_scalar(name: str, function: Function, has_aux: bool) -> Function:
 
 
 def is_named(x: Any) -> bool:
-    """Return whether an object is a named array, which is then a leaf of a tree."""
+    """Return whether an object is a named array; used as `is_leaf` for trees."""
     return isinstance(x, NamedArray)
 
 
@@ -194,7 +193,7 @@ def _jacobian(
                     f"{describe(output)}"
                 )
             value = output[0] if has_aux else output
-            # Only names are taken from the traced output.
+            # Take only names from the traced output.
             outputs[:] = [trees.map(lambda x: x.names if is_named(x) else None, value, is_leaf=is_named)]
             return (unwrapped_tree(value), output[1]) if has_aux else unwrapped_tree(value)
 
@@ -233,7 +232,7 @@ def _level(
     arguments: Sequence[trees.Tree],
     new_names: Sequence[Mapping[str, str]],
 ) -> trees.Tree:
-    """Name the arrays of a tree of derivatives: their axes are those found so far, then those of each argument."""
+    """Name the arrays of a tree of derivatives: first the given axes, then those of each argument."""
     if not arguments:
         _check_all_named(function, names, tree)
         return tree if names is None else make(tree, interned(names))

@@ -1,4 +1,4 @@
-"""Arrays without names, described by patterns as einops writes them."""
+"""Conversion of arrays without names, by patterns like those of einops."""
 
 import math
 import re
@@ -18,19 +18,19 @@ _TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<mark>[()])|(?P<other
 
 
 def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
-    """Name the axes of an array by a pattern, whose groups are split.
+    """Name the axes of an array by a pattern, and split the groups of the pattern.
 
     Args:
         array: An array without names.
-        pattern: The axes in the order of the array's, separated by spaces. A group in parentheses is one axis of the
-            array that is split into several, such as "batch (height width) channel".
-        **sizes: The sizes of axes in groups: all of a group but one.
+        pattern: The axes in the order of the array, separated by spaces. A group in parentheses is one axis of the
+            array that is split into several, as in "batch (height width) channel".
+        **sizes: The sizes of axes in groups: one of each group may be omitted.
 
     Returns:
-        A named array of the same elements, without a copy where the library can.
+        A named array of the same elements, without a copy if the library can do that.
 
     Raises:
-        ValueError: The pattern can't be read, doesn't fit the array, or a size is missing or doesn't divide.
+        ValueError: The pattern can't be read or doesn't fit the array, or a size is missing or doesn't divide its axis.
         TypeError: `array` is not an array, or a size is not an integer.
 
     Source: the part before the arrow in `einops.rearrange`.
@@ -61,7 +61,7 @@ def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
 
 
 def to_einops(x: NamedArray, pattern: str, /) -> Array:
-    """Return the array without names, with its axes in the order of a pattern, whose groups are merged.
+    """Return the array without names, with its axes in the order of a pattern, and merge groups of the pattern.
 
     Args:
         x: A named array.
@@ -92,7 +92,7 @@ def to_einops(x: NamedArray, pattern: str, /) -> Array:
 
 
 def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:
-    """Read a pattern: for each axis the names in its group, or its own."""
+    """Read a pattern: the names in the group of each axis, or its own name."""
     if not isinstance(pattern, str):
         raise TypeError(f"{function}: pattern must be a string, got {describe(pattern)}")
     groups: list[tuple[str, ...]] = []
@@ -100,7 +100,7 @@ def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:
     at = 0
     while pattern[at:].strip():
         match = _TOKEN.match(pattern, at)
-        assert match is not None  # there is something other than spaces
+        assert match is not None  # the text does not consist of spaces
         if match["other"] or (match["mark"] and (match["mark"] == "(") != (inner is None)):
             place = match.start("other") if match["other"] else match.start("mark")
             raise ValueError(
@@ -122,7 +122,7 @@ def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:
 
 
 def _split(function: str, pattern: str, group: tuple[str, ...], whole: int, sizes: dict[str, int]) -> list[int]:
-    """Return the sizes of the axes of a group. One that is not given follows from the others."""
+    """Return the sizes of the axes of a group. The others determine one that is not given."""
     unknown = [each for each in group if each not in sizes]
     if len(group) == 1 and unknown:
         return [whole]

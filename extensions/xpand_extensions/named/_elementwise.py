@@ -1,4 +1,4 @@
-"""Makers of operations that act element by element."""
+"""Functions that make elementwise operations."""
 
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
@@ -15,7 +15,7 @@ _new = object.__new__
 A = TypeVar("A")
 """A named array, a number, or an array without names."""
 Source = str | Callable[..., Any]
-"""The positional function of an operation: its path (see `Positional`), or the function itself."""
+"""The positional function of an operation, or its path (see `Positional`)."""
 
 UNARY: Final[dict[str, Source]] = {}
 """The functions of one array."""
@@ -24,7 +24,7 @@ BINARY: Final[dict[str, Source]] = {}
 
 
 class Unary(Protocol):
-    """A function of one array, element by element."""
+    """An elementwise function of one array."""
 
     def __call__(self, a: A) -> A:
         """Return an array with the same axes."""
@@ -32,7 +32,7 @@ class Unary(Protocol):
 
 
 class Binary(Protocol):
-    """A function of two arrays, element by element."""
+    """An elementwise function of two arrays."""
 
     def __call__(self, x1: Any, x2: Any) -> Any:
         """Return an array with the axes of both."""
@@ -40,7 +40,7 @@ class Binary(Protocol):
 
 
 def unary(name: str, doc: str, source: Source = "") -> Unary:
-    """Make a function of one array; by default of the positional function of the same name."""
+    """Make a function of one array, by default from the positional function of the same name."""
     UNARY[name] = source = source or name
     function = Positional(source)
     by_type = function.by_type
@@ -62,7 +62,7 @@ def unary(name: str, doc: str, source: Source = "") -> Unary:
 
 
 def binary(name: str, doc: str, source: Source = "") -> Binary:
-    """Make a function of two arrays that broadcast; by default of the positional function of the same name."""
+    """Make a function of two arrays that broadcast, by default from the positional function of the same name."""
     BINARY[name] = source = source or name
     function = Positional(source)
     by_type = function.by_type
@@ -118,7 +118,7 @@ def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
 
 
 def elementwise(name: str, source: Source) -> Callable[..., Any]:
-    """Make an operation of any number of arrays that broadcast, with static parameters by keyword."""
+    """Make an operation on any number of arrays that broadcast. Static parameters are keyword arguments."""
     function = Positional(source)
     named = NamedArray
 

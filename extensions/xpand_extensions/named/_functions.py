@@ -1,9 +1,9 @@
-"""Functions that act element by element, and Python's operators.
+"""Elementwise functions, and Python's operators.
 
-Functions of one array return an array with the same axes. Those of two broadcast by name: an axis that one array lacks
-is repeated for it. The result has the axes of the array that has all of them, in its order; where neither does, those
-of the first, then the others of the second. Numbers go with any array. An array with axes but without names is
-computed by position if it is the only one; next to a named array it raises a `TypeError`. Axes of one name with
+Functions of one array return an array with the same axes. Functions of two arrays broadcast by name: an axis that one
+array lacks is repeated for it. If one array has all axes, the result has them in its order. Otherwise the result has
+the axes of the first array, then the others of the second. Numbers combine with any array. An array with axes but
+without names is accepted alone; together with a named array, it raises a `TypeError`. Axes with the same name and
 different sizes raise a `ValueError`. Source: the functions of the same names in NumPy.
 """
 
@@ -126,7 +126,7 @@ __all__ = [
 
 abs = unary("abs", "Compute the absolute value of each element.")
 absolute = unary("absolute", "Compute the absolute value of each element.", "abs")
-angle = unary("angle", "Compute the argument of complex numbers, in radians, of each element.", functions.angle)
+angle = unary("angle", "Compute the argument of each complex number, in radians.", functions.angle)
 arccos = unary("arccos", "Compute the inverse cosine of each element.", "acos")
 arccosh = unary("arccosh", "Compute the inverse hyperbolic cosine of each element.", "acosh")
 arcsin = unary("arcsin", "Compute the inverse sine of each element.", "asin")
@@ -172,9 +172,9 @@ rad2deg = unary("rad2deg", "Convert radians to degrees.", functions.rad2deg)
 radians = unary("radians", "Convert degrees to radians.", functions.deg2rad)
 real = unary("real", "Return the real part of each element.")
 reciprocal = unary("reciprocal", "Compute the reciprocal of each element.")
-rint = unary("rint", "Round each element to the nearest integer, to the even one of two.", "round")
+rint = unary("rint", "Round each element to the nearest integer; halves to the even integer.", "round")
 rsqrt = unary("rsqrt", "Compute the reciprocal of the square root of each element.", "special.rsqrt")
-sign = unary("sign", "Compute the sign of each element: -1, 0 or 1, and the direction of a complex number.")
+sign = unary("sign", "Compute the sign of each element: -1, 0 or 1; for a complex number, its direction.")
 signbit = unary("signbit", "Return whether the sign bit of each element is set.")
 sin = unary("sin", "Compute the sine of each element.")
 sinc = unary("sinc", "Compute the normalized sinc function of each element: sin(pi a) / (pi a).", "special.sinc")
@@ -198,8 +198,8 @@ divide = binary("divide", "Divide two arrays.")
 equal = binary("equal", "Return whether elements are equal.")
 float_power = binary("float_power", "Compute powers in double precision or better.", positional.float_power)
 floor_divide = binary("floor_divide", "Divide two arrays and round down.")
-fmax = binary("fmax", "Return the larger of two elements; where one is NaN, the other.", positional.fmax)
-fmin = binary("fmin", "Return the smaller of two elements; where one is NaN, the other.", positional.fmin)
+fmax = binary("fmax", "Return the larger of two elements; if one is NaN, the other.", positional.fmax)
+fmin = binary("fmin", "Return the smaller of two elements; if one is NaN, the other.", positional.fmin)
 fmod = binary(
     "fmod", "Compute the remainder of a division, with the sign of the dividend.", "arithmetic.truncated_remainder"
 )
@@ -214,8 +214,8 @@ logaddexp2 = binary("logaddexp2", "Compute log2(2**x1 + 2**x2).", positional.log
 logical_and = binary("logical_and", "Compute the logical and of booleans.")
 logical_or = binary("logical_or", "Compute the logical or of booleans.")
 logical_xor = binary("logical_xor", "Compute the logical exclusive or of booleans.")
-maximum = binary("maximum", "Return the larger of two elements; NaN where one is.")
-minimum = binary("minimum", "Return the smaller of two elements; NaN where one is.")
+maximum = binary("maximum", "Return the larger of two elements; NaN if one is NaN.")
+minimum = binary("minimum", "Return the smaller of two elements; NaN if one is NaN.")
 mod = binary("mod", "Compute the remainder of a division, with the sign of the divisor.", "remainder")
 multiply = binary("multiply", "Multiply two arrays.")
 nextafter = binary("nextafter", "Return the next number after x1 in the direction of x2.")
@@ -236,17 +236,17 @@ _DIVMOD: Final = elementwise("divmod", positional.divmod)
 
 @operation
 def round(a: A, decimals: int = 0) -> A:
-    """Round each element to a number of decimals, the even one of two; negative ones round to tens, hundreds, …."""
+    """Round each element to a number of decimals, halves to even. Negative numbers round to tens, hundreds, …."""
     return _AROUND(a, decimals=decimals)
 
 
 def around(a: A, decimals: int = 0) -> A:
-    """Round each element to a number of decimals, as `round` does."""
+    """Round each element to a number of decimals, like `round`."""
     return round(a, decimals)
 
 
 def frexp(a: Any) -> tuple[Any, Any]:
-    """Split each number into a mantissa of absolute value in [0.5, 1) and an exponent of 2, a 32-bit integer."""
+    """Split each number into a mantissa, with absolute value in [0.5, 1), and an exponent of 2, a 32-bit integer."""
     return _FREXP(a)
 
 

@@ -1,4 +1,4 @@
-"""Indices by name: parts, single positions, and arrays of positions whose axes replace the indexed one."""
+"""Indices by name: parts, single positions, and arrays of positions, with axes that replace the indexed one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ _whole: Final = slice(None)
 
 @dataclass(frozen=True, slots=True)
 class dslice:
-    """A part of an axis whose start may be traced, and whose length is static.
+    """A part of an axis. Its start may be traced; its length is static.
 
     Args:
-        start: The first position: an integer, or an array or a named array without axes; a named array with axes gives
+        start: The first position: an integer, or an array without axes, named or not. A named array with axes selects
             one part for each of its elements.
-        length: The number of elements, or an `Axis` that takes the place of the one selected from.
+        length: The number of elements, or an `Axis` that replaces the indexed one.
 
-    Positions past the end of the axis read as 0, and are not written.
+    Elements past the end of the axis read as 0, and are not written.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")
@@ -52,7 +52,7 @@ ds = dslice
 
 
 def dblock(idx: Any, size: int) -> dslice:
-    """Return the part that is block number `idx` of blocks of one size.
+    """Return the part that is block number `idx`, for blocks of equal size.
 
     >>> dblock(2, 16)
     dslice(start=32, length=16)
@@ -61,7 +61,7 @@ def dblock(idx: Any, size: int) -> dslice:
 
 
 def entries(function: str, index: Any) -> dict[Any, Any]:
-    """Return an index as a dictionary. It may be given as pairs, `x["a", 0, "b", 1:]`, or as `...` for everything."""
+    """Return an index as a dictionary. Indices may be pairs, `x["a", 0, "b", 1:]`, or `...` for everything."""
     if type(index) is tuple and len(index) == 2 and type(index[0]) is str:
         return {index[0]: index[1]}
     if isinstance(index, Mapping):
@@ -90,7 +90,7 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 @operation
 def _getitem(x: NamedArray, given: Any) -> NamedArray:
     found = given if type(given) is dict else entries("index", given)
-    # The most frequent indices, positions and slices with Python numbers, need no plan.
+    # The most common indices, positions and slices with Python numbers, need no plan.
     names, array = x.names, x.array
     shape = array.shape
     if len(shape) == len(names):
@@ -109,22 +109,22 @@ def _getitem(x: NamedArray, given: Any) -> NamedArray:
                 break
             parts[i] = part
         else:
-            # If no axes are left, libraries such as NumPy return a number unless there is an ellipsis.
+            # If no axes are left, libraries such as NumPy return a number, except with an ellipsis.
             return make(array[(*parts, ...)] if not rest else array[tuple(parts)], rest)
     return index(x, found)
 
 
 class Picked(NamedTuple):
-    """An index of an array by position."""
+    """An index by position."""
 
     names: tuple[str, ...]
-    """The axes of the array in the order of the index: those with arrays of positions first."""
+    """The axes of the array in the order of the index. Axes with arrays of positions come first."""
     entries: tuple[Any, ...]
-    """An entry for each: arrays that broadcast, then slices and integers."""
+    """An entry for each axis: arrays that broadcast, then slices and integers."""
     selection: tuple[str, ...]
-    """The names of the selected part: those of the arrays, then the axes that remain."""
+    """The names of the selected part: first those of the arrays, then the remaining axes."""
     order: tuple[str, ...]
-    """The same names; those of the arrays replace the first axis that they select from."""
+    """The same names in the final order: those of the arrays replace the first axis that they select from."""
     fills: bool
     """Whether a part may lie past the end."""
 
@@ -136,21 +136,21 @@ class Picked(NamedTuple):
 
 @operation
 def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
-    """Select along axes, as `array[slices]` does.
+    """Select along axes, like `array[slices]`.
 
     Args:
         array: A named array.
-        slices: For each axis an integer, which removes it; a slice, or a `dslice`; a named array of integers, whose
-            axes take its place; a list or an array of integers with one axis, which keeps its name; or a mask of one
-            axis.
+        slices: For each axis an integer, which removes the axis; a slice or a `dslice`; a named array of integers,
+            whose axes replace the axis; a list or a one-dimensional array of integers, which keeps the axis name; or a
+            mask of one axis.
 
-    Axes of an index that the array also has are matched by name: `x[{"token": best}]` with `best` over "batch" selects
-    a token for each batch element. The new axes take the place of the first axis that they select from.
+    Axes that an index shares with the array are matched by name: `x[{"token": best}]`, where `best` has the axis
+    "batch", selects a token for each batch element. New axes replace the first axis that they select from.
 
     Raises:
         TypeError: An invalid index.
-        ValueError: There is no such axis, or one would be there twice.
-        IndexError: A position out of bounds, where it is known.
+        ValueError: There is no such axis, or an axis would occur twice.
+        IndexError: A known position is out of bounds.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([[1, 2, 3], [4, 5, 6]]), ("a", "b"))
@@ -174,8 +174,8 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
     """Convert an index by name to an index by position.
 
     Raises:
-        TypeError: A part that is not an index.
-        ValueError: No such axis, or an axis that would be there twice.
+        TypeError: An invalid index.
+        ValueError: There is no such axis, or an axis would occur twice.
         IndexError: A position out of bounds.
     """
     check_rank(function, x)
@@ -226,11 +226,11 @@ def _picked(
     rest = [name for name in x.names if name not in arrays]
     new: tuple[str, ...] = ()
     if arrays:
-        # Axes of an index that the array also has are matched: each position uses its own part.
+        # Axes that an index shares with the array are matched: each position uses its own part.
         for name in union([each.names for each in arrays.values()]):
             if name in rest:
                 if name in basic:
-                    raise ValueError(f"{function}: axis {name!r} is indexed, and an axis of another index as well")
+                    raise ValueError(f"{function}: axis {name!r} is indexed, but also an axis of another index")
                 arrays[name] = _indices(x, list(range(x.shape[name])), (name,))
                 rest.remove(name)
         new, indices = aligned(function, list(arrays.values()))
@@ -269,7 +269,7 @@ def _positions_of_slice(function: str, x: NamedArray, name: str, part: dslice) -
 
 
 def _positions(function: str, x: NamedArray, name: str, given: Any) -> NamedArray:
-    """Return an index as a named array of integers: unnamed ones of one axis have the name of the axis."""
+    """Return an index as a named array of integers. An array without names gets the name of the indexed axis."""
     if isinstance(given, list):
         if not all(isinstance(i, int) and not isinstance(i, bool) for i in given):
             raise TypeError(f"{function}: a list that indexes axis {name!r} must be of integers")
@@ -299,6 +299,6 @@ def _positions(function: str, x: NamedArray, name: str, given: Any) -> NamedArra
 
 @operation
 def take(array: NamedArray, axis: AxisSelector, index: Any) -> NamedArray:
-    """Select along an axis, by an integer or by an array, whose axes take its place: see `index`."""
+    """Select along an axis by an integer, or by an array with axes that replace it: see `index`."""
     check_named("take", "array", array)
     return _getitem(array, {axis: index})

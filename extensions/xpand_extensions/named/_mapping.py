@@ -1,4 +1,4 @@
-"""Functions mapped and looped over named axes."""
+"""Maps and loops of functions over named axes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,20 +28,20 @@ def vmap(
     """Vectorize a function over a named axis of its arguments.
 
     Args:
-        function: Takes trees of named arrays and of others, without the axis; returns such a tree.
-        axis: The axis, or several: a size is needed where no argument has it. Named arrays that have it are mapped over
-            it, the others are the same for all batch elements.
-        default: The axis of arrays without names: an integer, None for arrays that are the same for all, or a function
-            from a leaf to these. By default the first; those of no axes are the same for all.
+        function: Takes and returns trees of arrays, named or not. Inside, named arrays lack the axis.
+        axis: The axis, or several. Its size is needed if no argument has it. Named arrays with the axis are mapped over
+            it; the others are the same for all batch elements.
+        default: The mapped axis of arrays without names: an integer, None for arrays that are the same for all, or a
+            function from a leaf to one of these. By default the first; arrays without axes are the same for all.
         args: The same for each positional argument, in place of `default`.
         kwargs: The same for keyword arguments.
 
     Returns:
-        A function of the same arguments, whose results have the axis as their first. Inside, collectives such as `psum`
-        find the axis by its name.
+        A function of the same arguments. The axis is the first of its results. Inside, collectives such as `psum` find
+        the axis by its name.
 
     Raises:
-        ValueError: No argument has the axis and its size isn't given, or sizes differ.
+        ValueError: No argument has the axis, and its size isn't given; or sizes differ.
 
     Source: Haliax's `vmap`.
 
@@ -119,10 +119,10 @@ def _check_size(name: str, size: int | None, leaves: Sequence[Any]) -> None:
         found = [_axis.written(leaf.shape.items()) for leaf in leaves if is_named(leaf)]
         raise ValueError(
             f"vmap: no argument has the axis {name!r}; the arrays have the axes {', '.join(found) or 'none'}; rename "
-            f"one of theirs, or give the size of a new one, Axis({name!r}, size)"
+            f"one of these axes, or give the size of a new one, Axis({name!r}, size)"
         )
     if len(sizes | ({size} if size is not None else set())) > 1:
-        given = "" if size is None else f", and {size} is given"
+        given = "" if size is None else f", but {size} is given"
         raise ValueError(f"vmap: axis {name!r} has the sizes {sorted(sizes)} in the arguments{given}")
 
 
@@ -131,13 +131,13 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def _with(function: str, name: str, own: tuple[str, ...] | None, array: Any) -> Any:
-    """Add the mapped or scanned axis to a result, as the first."""
+    """Add the mapped or scanned axis to a result, as its first axis."""
     if own is None:
         return array
     if name in own:
         raise ValueError(
-            f"{function}: the function returns an array with the axes {own}, and {name!r} is the axis of its calls; "
-            "rename the array's axis"
+            f"{function}: the function returns an array with the axes {own}, but {name!r} is also the axis that is "
+            "mapped over; rename the array's axis"
         )
     return make(array, interned((name, *own)))
 
@@ -157,11 +157,11 @@ def scan(
         axis: The axis. Its size is needed where no argument has it.
         reverse: Whether to start at the end.
         unroll: As in `control_flow.scan`.
-        is_scanned: Which leaves of the arguments are scanned: by default named arrays, those without the axis excepted,
-            and other arrays that have axes, along the first. The others are the same in each step.
+        is_scanned: Selects the leaves of the arguments to scan: by default named arrays with the axis, and other arrays
+            along their first axis, if they have axes. The other leaves are the same in each step.
 
     Returns:
-        A function of the initial carry and the arguments. It returns the last carry and the results, stacked along the
+        A function of the initial carry and the arguments. It returns the last carry, and the results stacked along the
         axis, which is their first.
 
     Raises:
@@ -266,7 +266,7 @@ def map(
 ) -> Callable[..., Any]:
     """Return a function that calls `f` for each position of an axis in turn, and stacks the results.
 
-    In contrast to `vmap`, this needs the memory of one position. Arguments and errors are those of `scan`.
+    Unlike `vmap`, this needs the memory of one call only. Arguments and errors are those of `scan`.
 
     Source: Haliax's `map`.
 
@@ -289,19 +289,19 @@ def map(
     return mapped
 
 
-# --- collectives: an axis of the array itself, of `vmap`, or of a mesh -----------------------------------------------
+# --- collectives: over an axis of the array, of `vmap`, or of a mesh -------------------------------------------------
 
 
 def psum(x: Any, axis: AxisSelector) -> Any:
     """Sum over an axis of the arrays, or over the lanes of a mapped axis of that name.
 
     Args:
-        x: A tree of named arrays and of others.
-        axis: The axis. Named arrays that have it are summed over it; for the others it is an axis of `vmap`, of
-            `jax.shard_map` or of `pmap`.
+        x: A tree of arrays, named or not.
+        axis: The axis. Named arrays with the axis are summed over it. For the others, it is an axis of `vmap`,
+            `jax.shard_map` or `pmap`.
 
     Raises:
-        NameError: An array doesn't have the axis, and no axis of that name is mapped over.
+        NameError: An array lacks the axis, and no axis of that name is mapped over.
 
     Source: `jax.lax.psum`.
 

@@ -1,4 +1,4 @@
-"""Functions of the package, and operators, as methods of named arrays. The functions are documented."""
+"""Methods of named arrays: functions of the package, which have the documentation, and operators."""
 
 # mypy: disable-error-code=empty-body
 
@@ -11,11 +11,11 @@ from ._axis import Axis, AxisSelection, AxisSelector, AxisSpec
 from ._calls import call
 
 Operand: TypeAlias = Any
-"""A named array, or a number: a Python scalar or an array of no axes."""
+"""A named array, or a number: a Python scalar or an array without axes."""
 
 
 class Methods:
-    """The functions of the package that take a named array first. They replace these declarations: see `bind`."""
+    """Functions of the package with a named array as first argument. `bind` replaces these declarations by them."""
 
     __slots__ = ()
 
@@ -26,13 +26,13 @@ class Methods:
         """Rename axes: see `named.rename`."""
 
     def broadcast_to(self, axes: AxisSpec) -> Self:
-        """Repeat along new axes, and reorder all: see `named.broadcast_to`."""
+        """Repeat along new axes, and reorder all axes: see `named.broadcast_to`."""
 
     def broadcast_axis(self, axis: AxisSpec) -> Self:
         """Add the axes that are missing: see `named.broadcast_axis`."""
 
     def split(self, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[Self]:
-        """Cut along an axis: see `named.split`."""
+        """Split along an axis into parts: see `named.split`."""
 
     def flatten_axes(self, old_axes: AxisSelection, new_axis: AxisSelector) -> Self:
         """Merge axes: see `named.flatten_axes`."""
@@ -128,7 +128,7 @@ class Methods:
 
 
 class Operators:
-    """Python's operators, which broadcast by name: `_functions` sets them to its functions."""
+    """Python's operators, which broadcast by name. `_functions` sets them to its functions."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -177,7 +177,7 @@ class Operators:
 
 
 def bind() -> None:
-    """Make the functions of the table the methods that are declared."""
+    """Set the declared methods to the functions of the table."""
     for name in list(vars(Methods)):
         if not name.startswith("_"):
             setattr(Methods, name, getattr(call, name))

@@ -46,17 +46,17 @@ _choose = elementwise("where", _where_by_position)
 def where(
     condition: Any, x: Any = None, y: Any = None, fill_value: int | None = None, new_axis: Axis | None = None
 ) -> Any:
-    """Choose between the elements of two arrays, which broadcast by name; or return the positions of true elements.
+    """Choose elements of two arrays, which broadcast by name; or return the positions of true elements.
 
     Args:
         condition: Booleans.
         x: The elements where the condition is true.
         y: The elements where it is false. Without both, the positions are returned, as by `nonzero`.
-        fill_value: The position for each that is missing.
+        fill_value: The number in place of missing positions.
         new_axis: The axis of the positions.
 
     Raises:
-        ValueError: One of `x` and `y` alone, or neither without `fill_value` and `new_axis`.
+        ValueError: Only one of `x` and `y` is given; or neither, and `fill_value` or `new_axis` is missing.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([-1, 2]), "a")
@@ -76,11 +76,12 @@ def where(
 
 @operation
 def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[NamedArray, ...]:
-    """Return the positions of elements that are not zero, an array for each axis.
+    """Return the positions of nonzero elements, in an array for each axis.
 
     Args:
         array: A named array.
-        size: The axis of the results: the first positions, or all and then `fill_value` for each that is missing.
+        size: The axis of the results. If it is shorter than the number of positions, the first ones are returned; if it
+            is longer, `fill_value` is appended.
         fill_value: An integer.
     """
     check_named("nonzero", "array", array)
@@ -91,7 +92,7 @@ def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[Name
 
 
 def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | None:
-    """Align two arrays; return None if their axes don't fit."""
+    """Align two arrays by name; return None if their axes don't fit."""
     arrays = [x for x in (a, b) if isinstance(x, NamedArray)]
     if len(arrays) == 2:
         shape, other = arrays[0].shape, arrays[1].shape
@@ -102,13 +103,13 @@ def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | No
 
 @operation
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Return whether two arrays that broadcast by name are equal within tolerances: an array without names or axes."""
+    """Return whether two arrays, broadcast by name, are equal within tolerances: an array without names or axes."""
     return comparison.allclose(*aligned("allclose", (a, b))[1], rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @operation
 def array_equal(a: Any, b: Any) -> Any:
-    """Return whether two arrays have the same axes, in any order, and equal elements. May be traced or lazy.
+    """Return whether two arrays have the same axes, in any order, and equal elements. The result may be traced or lazy.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([[1, 2], [3, 4]]), ("a", "b"))
@@ -121,7 +122,7 @@ def array_equal(a: Any, b: Any) -> Any:
 
 @operation
 def array_equiv(a: Any, b: Any) -> Any:
-    """Return whether two arrays broadcast by name to equal elements: a boolean, or a traced or lazy one."""
+    """Return whether two arrays, broadcast by name, have equal elements: a boolean, perhaps traced or lazy."""
     found = _compared("array_equiv", a, b, equal_axes=False)
     return False if found is None else _all_equal(*found)
 
@@ -146,8 +147,8 @@ def pad(
 
     Args:
         array: A named array.
-        pad_width: For each axis to extend, the numbers of elements before and after.
-        mode: The kind of elements, as for `padding.pad`.
+        pad_width: A dictionary from axes to the numbers of new elements before and after.
+        mode: The rule for the new elements, as in `padding.pad`.
         constant_values: The new elements, for the mode "constant".
         **kwargs: Further arguments of `padding.pad`.
 
@@ -177,14 +178,14 @@ def pad(
 def searchsorted(
     a: NamedArray, v: Any, *, side: Literal["left", "right"] = "left", sorter: Any = None, method: str = "scan"
 ) -> NamedArray:
-    """Return the positions at which values are to be inserted into sorted ones to keep their order.
+    """Find the positions at which values must be inserted into sorted values to keep the order.
 
     Args:
         a: Sorted values, of one axis.
-        v: The values, whose axes the result has.
-        side: Whether the first ("left") or last ("right") position is returned where values are equal.
+        v: The values to insert. The result has their axes.
+        side: Whether to return the first ("left") or the last ("right") position among equal values.
         sorter: The positions that sort `a`.
-        method: JAX's name of an algorithm, for code that passes one. Each library uses its own.
+        method: The name of an algorithm of JAX. It has no effect: each library uses its own algorithm.
 
     Raises:
         ValueError: `a` has several axes.
@@ -208,17 +209,17 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
     """Count how often each integer occurs among all elements, or add up the weights of its occurrences.
 
     Args:
-        x: Integers from 0 to below the size of `Counts`. Others raise an `IndexError` where they are known, and don't
-            count otherwise.
+        x: Integers from 0 to below the size of `Counts`. Others raise an `IndexError` if values are known, and are
+            ignored otherwise.
         Counts: The axis of the result.
         weights: The weights, which broadcast to `x` by name.
-        minlength: Must not exceed the size of `Counts`, which is the length.
+        minlength: At most the size of `Counts`, which is the length.
     """
     check_named("bincount", "x", x)
     check_rank("bincount", x)
     (axis,) = _axis.specified("bincount", Counts)
     if minlength > axis.size:
-        raise ValueError(f"bincount: minlength is {minlength}, and axis {axis.name!r} has size {axis.size}")
+        raise ValueError(f"bincount: minlength is {minlength}, but axis {axis.name!r} has size {axis.size}")
     xp = array_namespace(x.array)
     count = xp.reshape(x.array, (-1,))
     if isinstance(weights, NamedArray):
@@ -245,7 +246,7 @@ def _astype(x: NamedArray, dtype: Any) -> NamedArray:
 
 @operation
 def clip(array: Any, a_min: Any, a_max: Any) -> Any:
-    """Limit values from below and above, by numbers or arrays that broadcast by name; None: no limit."""
+    """Limit values from below and above, by numbers or arrays that broadcast by name; None sets no limit."""
     return _CLIP(array, a_min, a_max)
 
 

@@ -1,6 +1,6 @@
-"""Plans: how arrays with certain names are aligned, found once for each combination of names.
+"""Plans: the alignment of arrays with given names, found once for each combination of names.
 
-Sizes belong to the arrays, so each call compares them.
+Sizes are not part of a plan, so each call compares them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ class Positional:
     """The positional function of an operation, for arrays of any library.
 
     Args:
-        function: The function, or its path: one of the standard such as "fft.fft", or of a capability such as
+        function: The function; or its path in the standard, such as "fft.fft", or in a capability, such as
             "special.cbrt".
     """
 
@@ -43,7 +43,7 @@ class Positional:
         return self.by_type.get(type(array)) or self.found(array)
 
     def found(self, array: Array) -> Callable[..., Any]:
-        """Find the function for an array, and cache it if the array's type decides."""
+        """Find the function for an array, and cache it if it depends only on the array's type."""
         if self.function is not None or self.path not in FUNCTIONS:
             if self.function is None:
                 capability, _, name = self.path.rpartition(".")
@@ -83,17 +83,17 @@ def floating(xp: Namespace, x: Array) -> Array:
 
 
 def check_named(function: str, parameter: str, x: Any) -> None:
-    """Raise if an argument is no named array."""
+    """Check that an argument is a named array."""
     if not isinstance(x, NamedArray):
         raise TypeError(
             f"{function}: {parameter} must be a NamedArray, got {describe(x)}; name its axes with `named(array, axes)`"
         )
 
 
-def without_axes(function: str, x: Any) -> bool:
-    """Return whether an operand is a Python number or an array without axes; raise for an array with axes."""
+def without_axes(function: str, x: Any) -> None:
+    """Check that an operand is a Python number or an array without axes."""
     if isinstance(x, _NUMBERS):
-        return True
+        return
     if not is_array(x):
         raise TypeError(f"{function}: takes named arrays and numbers, got {describe(x)}")
     if len(x.shape):
@@ -101,7 +101,6 @@ def without_axes(function: str, x: Any) -> bool:
             f"{function}: got a NamedArray and {describe(x)}, whose {len(x.shape)} axes have no names; name them with "
             "`named(array, axes)`"
         )
-    return True
 
 
 # --- axes of one array -----------------------------------------------------------------------------------------------
@@ -121,7 +120,7 @@ def position(function: str, x: NamedArray, axis: AxisSelector) -> int:
 
 
 def selected(function: str, x: NamedArray, axes: AxisSelection | None) -> tuple[str, ...]:
-    """Return the names of axes that the array must have; None: all."""
+    """Return the names of selected axes, and check that the array has them; None selects all."""
     if axes is None:
         return x.names
     found = _axis.pairs(function, axes)
@@ -133,17 +132,17 @@ def selected(function: str, x: NamedArray, axes: AxisSelection | None) -> tuple[
 
 
 def hashable(axes: Any) -> Any:
-    """Return a hashable key for a selection of axes; lists and dictionaries are not hashable."""
+    """Return a hashable key for a selection of axes, which may be a list or a dictionary."""
     if isinstance(axes, list):
         return tuple(axes)
     return tuple(axes.items()) if isinstance(axes, Mapping) else axes
 
 
-# --- several arrays: names in line -----------------------------------------------------------------------------------
+# --- alignment of several arrays -------------------------------------------------------------------------------------
 
 
 class Step(NamedTuple):
-    """The alignment of one array: its axes are permuted, then new ones inserted."""
+    """The alignment of one array: its axes are permuted, then new axes are inserted."""
 
     order: tuple[int, ...] | None
     new: tuple[int, ...]
@@ -166,7 +165,7 @@ ALIGNMENTS: Final = Memory()
 
 
 def union(several: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return all names, in the order of the first array that has all, or in order of appearance."""
+    """Return all names, in the order of the first array that has all, else in order of appearance."""
     found = dict.fromkeys(name for names in several for name in names)
     for names in several:
         if len(names) == len(found):
@@ -175,7 +174,7 @@ def union(several: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def step(own: tuple[str, ...], names: tuple[str, ...], *, pad: bool = False) -> Step | None:
-    """Return how an array gets further names. Leading ones are left to broadcasting unless `pad`."""
+    """Return the step that adds names to an array. Broadcasting adds leading axes, unless `pad` is set."""
     present = [name for name in names if name in own]
     order = tuple([own.index(name) for name in present])
     first = 0 if pad or not present else names.index(present[0])
@@ -188,7 +187,7 @@ def step(own: tuple[str, ...], names: tuple[str, ...], *, pad: bool = False) -> 
 
 
 def equal_axes(several: Sequence[tuple[Any, ...]]) -> Pairs:
-    """Return the pairs of axes with equal labels in arrays whose axes have these labels."""
+    """Find pairs of axes with equal labels, from the labels of each array's axes."""
     first: dict[Any, tuple[int, int]] = {}
     same = []
     for i, own in enumerate(several):
@@ -200,7 +199,7 @@ def equal_axes(several: Sequence[tuple[Any, ...]]) -> Pairs:
 
 
 def alignment(several: tuple[tuple[str, ...], ...]) -> Alignment:
-    """Return how arrays with these names are aligned."""
+    """Return the alignment of arrays with these names."""
     names = union(several)
     plan = Alignment(names, tuple([step(own, names) for own in several]), equal_axes(several))
     ALIGNMENTS.add(several, plan)
@@ -214,14 +213,14 @@ def stepped(array: Array, step: Step) -> Array:
         array = xp.permute_dims(array, step.order)
     if not step.new:
         return array
-    # For arrays in memory an index is fastest; elsewhere it would be a gather.
+    # An index is fastest for NumPy. For other libraries it would be a gather.
     if hasattr(array, "__array_interface__"):
         return array[step.inserted]
     return xp.expand_dims(array, axis=step.new[0] if len(step.new) == 1 else step.new)
 
 
 def check_sizes(function: str, same: Pairs, operands: Sequence[NamedArray]) -> None:
-    """Raise if axes that must be equal have different sizes."""
+    """Check that axes with the same name have equal sizes."""
     for i, j, k, m in same:
         one, other = operands[i], operands[k]
         if one.array.shape[j] != other.array.shape[m]:
@@ -231,7 +230,7 @@ def check_sizes(function: str, same: Pairs, operands: Sequence[NamedArray]) -> N
 
 
 def different_sizes(function: str, one: NamedArray, other: NamedArray, name: str) -> ValueError:
-    """Return the error for an axis that two arrays have with different sizes."""
+    """Return the error for an axis that has different sizes in two arrays."""
     return ValueError(
         f"{function}: axis {name!r} has size {one.shape[name]} in one array and {other.shape[name]} in another; the "
         f"axes are {_axis.written(one.shape.items())} and {_axis.written(other.shape.items())}"
@@ -239,7 +238,7 @@ def different_sizes(function: str, one: NamedArray, other: NamedArray, name: str
 
 
 def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], list[Any]]:
-    """Align named arrays and numbers: return all names, and arrays that broadcast."""
+    """Align named arrays and numbers. Return all names, and arrays that broadcast."""
     arrays = [x for x in operands if isinstance(x, NamedArray)]
     several = tuple([x.names for x in arrays])
     plan = ALIGNMENTS.get(several) or alignment(several)

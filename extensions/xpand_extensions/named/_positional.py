@@ -1,4 +1,4 @@
-"""Positional functions that the standard and the capabilities lack, in terms of theirs."""
+"""Positional functions that the standard and the capabilities lack."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ def copy(x: Array, /) -> Array:
 
 
 def astype(x: Array, /, *, dtype: DType) -> Array:
-    """Convert to another data type, given as the library's own or by name."""
+    """Convert to a data type of the library, which may be given by name."""
     xp = array_namespace(x)
     return xp.astype(x, getattr(xp, dtype) if isinstance(dtype, str) else dtype)
 
@@ -79,13 +79,13 @@ def float_power(x1: Any, x2: Any, /) -> Array:
 
 
 def fmax(x1: Any, x2: Any, /) -> Array:
-    """Return the larger element; next to NaN, the other."""
+    """Return the larger element; if one is NaN, the other."""
     xp, x1, x2 = _both(x1, x2)
     return _number_of(xp, xp.maximum(x1, x2), x1, x2)
 
 
 def fmin(x1: Any, x2: Any, /) -> Array:
-    """Return the smaller element; next to NaN, the other."""
+    """Return the smaller element; if one is NaN, the other."""
     xp, x1, x2 = _both(x1, x2)
     return _number_of(xp, xp.minimum(x1, x2), x1, x2)
 
@@ -110,9 +110,9 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 
 
 def frexp(x: Array, /) -> tuple[Array, Array]:
-    """Return mantissas, of absolute value in [0.5, 1), and exponents of two, such that x = mantissa * 2**exponent."""
+    """Split x = mantissa * 2**exponent into mantissas, with absolute values in [0.5, 1), and exponents."""
     xp = array_namespace(x)
-    # Subnormal numbers, whose logarithm is inexact, are scaled to find the exponent.
+    # Scale subnormal numbers to find the exponent, because their logarithm is inexact.
     info = xp.finfo(x.dtype)
     tiny = xp.abs(x) < info.smallest_normal
     digits = round(-math.log2(info.eps))
@@ -120,7 +120,7 @@ def frexp(x: Array, /) -> tuple[Array, Array]:
     usable = xp.isfinite(x) & (x != 0)
     safe = xp.abs(xp.where(usable, scaled, xp.ones_like(x)))
     exponent = xp.floor(xp.log2(safe)) + 1
-    # Two steps, since 2**exponent overflows for the largest numbers.
+    # Two steps, because 2**exponent overflows for the largest numbers.
     half = xp.floor(exponent / 2)
     mantissa = safe / _power_of_two(xp, half) / _power_of_two(xp, exponent - half)
     # A rounded logarithm may be off by one.

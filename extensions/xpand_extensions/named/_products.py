@@ -1,4 +1,4 @@
-"""Products of arrays, summed over axes by name."""
+"""Products of arrays, with sums over axes by name."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Product(NamedTuple):
-    """A product of arrays of certain names."""
+    """A plan for the product of arrays with given names."""
 
     subscripts: str
     names: tuple[str, ...]
@@ -36,7 +36,7 @@ _EINSUMS: Final = Memory()
 def _product(
     function: str, several: Sequence[tuple[Any, ...]], result: Sequence[Any], names: tuple[str, ...]
 ) -> Product:
-    """Plan a product of arrays whose axes have labels."""
+    """Plan a product of arrays with labelled axes."""
     labels = dict.fromkeys(label for own in several for label in own)
     if len(labels) > len(_LETTERS):
         raise ValueError(f"{function}: takes up to {len(_LETTERS)} different axes, got {len(labels)}")
@@ -69,7 +69,7 @@ def _run(
     for x in operands:
         if type(x) is not type(first) or x.dtype != first.dtype:
             return make(positional_einsum(plan.subscripts, *operands), plan.names)
-    # Nothing is left to check or to promote.
+    # Nothing remains to be checked or promoted.
     return make(positional_einsum.native(*operands)(plan.subscripts, *operands, optimize=True), plan.names)
 
 
@@ -103,21 +103,20 @@ def dot(
     dot_general: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> NamedArray:
-    """Multiply arrays and sum over axes; the other axes that they share run along.
+    """Multiply arrays and sum over axes. Other axes that arrays share are multiplied elementwise.
 
     Args:
         *arrays: Named arrays.
-        precision: The precision of the products of matrices, as `precision.matmul_precision` takes it.
-        preferred_element_type: The data type in which to multiply and sum, and of the result.
-        out_axes: The order of the result's axes, where `...` stands for those not listed. By default they have the
-            order in which they come in the arrays.
-        dot_general: A function with the signature of `jax.lax.dot_general`, to use for the products of two arrays, on
-            any library.
-        **kwargs: `axis`, the axes to sum over, which at least one array must have; None: all; `()`: none. It may also
-            be the first argument.
+        precision: The precision of matrix products, as in `precision.matmul_precision`.
+        preferred_element_type: The data type of the products, the sums and the result.
+        out_axes: The order of the result's axes, where `...` stands for those not listed. By default, the order in
+            which they occur in the arrays.
+        dot_general: A function with the signature of `jax.lax.dot_general` that multiplies two arrays, on any library.
+        **kwargs: `axis`, the axes to sum over; at least one array must have each of them. None: all; `()`: none. `axis`
+            may also be the first argument.
 
     Raises:
-        TypeError: No array, or one without names; `axis` is missing.
+        TypeError: No array, or one without names; or `axis` is missing.
         ValueError: No array has the axis, or two have it with different sizes.
 
     >>> import numpy as np
@@ -128,7 +127,7 @@ def dot(
     if "axis" in kwargs:
         axis = kwargs.pop("axis")
     else:
-        # The older form has the axis first, or, as a method, after the array.
+        # In the older form, the axis is the first argument, or comes after the array in the method.
         place = next((i for i, x in enumerate(arrays) if not isinstance(x, NamedArray)), None)
         if place is None:
             raise TypeError("dot: axis is missing; pass axis=None to sum over all axes")
@@ -219,22 +218,22 @@ def einsum(
     _dot_general: Callable[..., Any] | None = None,
     **axis_aliases: AxisSelector,
 ) -> NamedArray:
-    """Sum products of arrays, as Einstein's notation with names says.
+    """Sum products of arrays, by Einstein's notation with names.
 
     Args:
         equation: One of three forms. `"h w d, d w h -> h w"` lists the axes of each array in order.
-            `"{H W D} -> H W"` finds axes by name: those in braces that the result lacks are summed over, all others
-            remain. `"-> H W"` sums over all axes but these. `...` stands for the axes not listed; without it they come
-            first.
+            `"{H W D} -> H W"` finds axes by name: axes in braces that are not after the arrow are summed over, all
+            others remain. `"-> H W"` sums over all axes except these. `...` stands for the axes not listed; without it,
+            they come first.
         *arrays: Named arrays.
         precision: As for `dot`.
         preferred_element_type: As for `dot`.
         _dot_general: As for `dot`.
-        **axis_aliases: The axes that names in the equation stand for.
+        **axis_aliases: For names in the equation, the axes that they stand for.
 
     Raises:
         TypeError: No array, or one without names.
-        ValueError: An equation that can't be read or doesn't fit the arrays.
+        ValueError: The equation can't be read, or doesn't fit the arrays.
 
     >>> import numpy as np
     >>> x, y = NamedArray(np.ones((2, 3)), ("a", "b")), NamedArray(np.ones((3, 4)), ("b", "c"))
@@ -284,7 +283,7 @@ def _unordered(
     bound: dict[str, str],
     sizes: dict[str, int],
 ) -> Product:
-    """Plan a product with axes given by name: those in braces that the result lacks are summed over."""
+    """Plan a product with axes given by name: axes in braces that the result lacks are summed over."""
 
     def actual(name: str) -> str:
         found = bound.get(name, name)
@@ -313,7 +312,7 @@ def _unordered(
 def _ordered(
     equation: str, left: str, arrays: Sequence[NamedArray], result: list[Any], bound: dict[str, str]
 ) -> Product:
-    """Plan a product whose axes are listed in the order of the arrays'."""
+    """Plan a product with axes listed in the order of each array."""
     parts = left.split(",")
     if len(parts) != len(arrays):
         raise ValueError(f"einsum: {equation!r} is for {len(parts)} arrays, got {len(arrays)}")

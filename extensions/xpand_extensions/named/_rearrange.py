@@ -1,4 +1,4 @@
-"""Axes ordered, merged and split by a sequence or a string."""
+"""Orders, merges and splits axes, by a sequence or a string."""
 
 import math
 import re
@@ -22,14 +22,14 @@ __all__ = ["rearrange"]
 
 
 class Group(NamedTuple):
-    """An axis of a string: a name, or axes in parentheses that form one axis: `(E: H W)`."""
+    """An axis in a string: a name, or axes in parentheses that form one axis: `(E: H W)`."""
 
     name: str | None
     parts: tuple[str, ...] | None
 
 
 class Pattern(NamedTuple):
-    """A string, parsed."""
+    """A parsed string."""
 
     ordered: bool
     left: tuple[Group | EllipsisType, ...]
@@ -37,7 +37,7 @@ class Pattern(NamedTuple):
 
 
 class Rearrangement(NamedTuple):
-    """The steps for an array of certain names and sizes: each but the names may be None."""
+    """The steps for an array with given names and sizes. All but the names may be None."""
 
     split: tuple[int, ...] | None
     order: tuple[int, ...] | None
@@ -56,15 +56,14 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
 
     Args:
         array: A named array.
-        *args: A sequence of axes, where `...` stands for the rest; or a string. One that starts with a brace finds
-            axes by name, and may omit some, `"{H W} -> ... W H"`; any other lists all axes in their order,
-            `"B H W -> B (E: H W)"`. `(E: H W)` is one axis `E` for two: before the arrow it is split, after it the two
-            are merged.
-        **bindings: For names in the string: sizes of the parts of axes that are split, names of axes, or both as
-            `Axis`.
+        *args: A sequence of axes, where `...` stands for the rest; or a string. A string that starts with a brace finds
+            axes by name, and may omit some: `"{H W} -> ... W H"`. Any other string lists all axes in order:
+            `"B H W -> B (E: H W)"`. `(E: H W)` means one axis `E` made of two: before the arrow it is split, after the
+            arrow the two are merged.
+        **bindings: For names in the string: sizes of parts of split axes, names of axes, or both as an `Axis`.
 
     Returns:
-        The array, by at most two reshapes and a transpose: none where it isn't needed.
+        The array, after at most two reshapes and a transpose. Steps that aren't needed are skipped.
 
     Raises:
         TypeError: Something else than a string or a sequence of axes.
@@ -80,7 +79,7 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
     check_named("rearrange", "array", array)
     if len(args) != 1:
         raise TypeError(
-            f"rearrange: takes an array, and a string or a sequence of axes; got {len(args)} arguments more"
+            f"rearrange: takes an array, and a string or a sequence of axes; got {len(args)} arguments after the array"
         )
     (axes,) = args
     if isinstance(axes, str):
@@ -133,7 +132,7 @@ def parsed(text: str) -> Pattern:
     """Read a string.
 
     Raises:
-        ValueError: It doesn't follow the grammar; the message has the position.
+        ValueError: The string doesn't follow the grammar; the message gives the position.
 
     >>> parsed("{ B (H: h H) } -> (B: B h) H").right[0]
     Group(name='B', parts=('B', 'h'))
@@ -160,7 +159,7 @@ def _side(text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]
     opened = at = start
     while until[at:].strip():
         match = _TOKEN.match(until, at)
-        assert match is not None  # there is something other than spaces
+        assert match is not None  # the text does not consist of spaces
         place, at = match.end() - len(match[0].strip()), match.end()
         mark = match["mark"]
         if match["name"]:
@@ -198,7 +197,7 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
     bound: dict[Any, Any] = {name: _binding(name, value) for name, value in bindings.items()}
     own = array.shape
     groups = _in_order(pattern, text, array, bound)
-    # Parts: a label, the name of the axis and its size.
+    # A part is a label, the name of the axis, and its size.
     labels: list[Any] = []
     sizes: list[int] = []
     names: dict[Any, str] = {}
@@ -231,8 +230,8 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
         for part in parts:
             if part not in labels:
                 raise ValueError(
-                    f"rearrange: {part!r} after '->' in {text!r} is not bound: it is none of the axes before '->'; the "
-                    f"array has the axes {_axis.written(own.items())}"
+                    f"rearrange: {part!r} after '->' in {text!r} is not bound, and is none of the axes before '->'; "
+                    f"the array has the axes {_axis.written(own.items())}"
                 )
         total = math.prod([sizes[labels.index(part)] for part in parts])
         order.extend(labels.index(part) for part in parts)
@@ -244,16 +243,16 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
             raise ValueError(f"rearrange: the merged axes {group.parts} in {text!r} have no name; write '(name: a b)'")
         else:
             name, size = bound.get(group.name, (None, None))
-            # A merged axis may have the name of one of its parts; the given size is then that of the part.
+            # A merged axis may have the name of one of its parts. The given size then belongs to the part.
             if size is not None and group.name not in labels and size != total:
-                raise ValueError(f"rearrange: axis {group.name!r} has size {size}, and the merged axes have {total}")
+                raise ValueError(f"rearrange: axis {group.name!r} has size {size}, but the merged axes have {total}")
             result.append(name or names.get(group.name, group.name))
     if len(set(order)) < len(order):
         raise ValueError(f"rearrange: an axis occurs twice after '->' in {text!r}")
     if missing := [names[label] for i, label in enumerate(labels) if i not in order]:
         raise ValueError(
             f"rearrange: {text!r} lacks the axes {', '.join(map(repr, missing))} after '->'; list them, or write ... "
-            "for those that aren't listed before it"
+            "for axes that aren't listed before '->'"
         )
     _axis.different("rearrange", result)
     return Rearrangement(
@@ -267,7 +266,7 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
 def _in_order(
     pattern: Pattern, text: str, array: NamedArray, bound: Mapping[Any, tuple[str | None, int | None]]
 ) -> list[Group | None]:
-    """Return for each axis of the array its item before `->`; None for no item, or `...`."""
+    """Return the item before `->` for each axis of the array; None for no item, or for `...`."""
     left = pattern.left
     if pattern.ordered:
         count = len(array.names) - (len(left) - 1 if Ellipsis in left else len(left))
@@ -316,13 +315,13 @@ def _binding(name: str, value: Any) -> tuple[str | None, int | None]:
 def _check_size(text: str, name: str | None, bound: Mapping[Any, tuple[str | None, int | None]], actual: int) -> None:
     size = bound.get(name, (None, None))[1]
     if size is not None and size != actual:
-        raise ValueError(f"rearrange: {name!r} in {text!r} is bound to size {size}, and the axis has {actual}")
+        raise ValueError(f"rearrange: {name!r} in {text!r} is bound to size {size}, but the axis has {actual}")
 
 
 def _sizes_of_parts(
     text: str, axis: str, total: int, parts: Sequence[str], bound: Mapping[Any, tuple[str | None, int | None]]
 ) -> list[int]:
-    """Return the sizes of the parts of an axis. One that is not given follows from the others."""
+    """Return the sizes of the parts of an axis. The others determine one that is not given."""
     sizes = [bound.get(part, (None, None))[1] for part in parts]
     known = math.prod([size for size in sizes if size is not None])
     unknown = [part for part, size in zip(parts, sizes) if size is None]

@@ -1,10 +1,10 @@
 """Reductions over axes by name.
 
-`axis` is an axis, several, or None for all; the result has the axes that remain. `where`, a named array of booleans
-that broadcasts to the array, tells which elements count; where there are none, the result is that of an empty array: 0
-for a sum, NaN for a mean, and the lowest or highest value of the data type for a maximum or minimum. `dtype` is the
-data type to compute in. `ddof` is subtracted from the number of elements in the divisor of a variance. A missing axis,
-or one of another size, raises a `ValueError`. Source: Haliax's functions of the same names.
+`axis` is an axis, several, or None for all; the result has the remaining axes. `where`, a named array of booleans that
+broadcasts to the array, selects the elements. Without any, the result is that of an empty array: 0 for a sum, NaN for a
+mean, and the lowest or highest value of the data type for a maximum or minimum. `dtype` is the data type to compute in.
+`ddof` is subtracted from the number of elements in the divisor of a variance. A missing axis, or one of another size,
+raises a `ValueError`. Source: Haliax's functions of the same names.
 
 >>> import numpy as np
 >>> x = NamedArray(np.asarray([[1.0, 2.0], [3.0, 4.0]]), ("a", "b"))
@@ -77,7 +77,7 @@ class Reduction(Protocol):
 
 
 class Deviation(Protocol):
-    """A function that removes axes, whose divisor is the number of elements less `ddof`."""
+    """A function that removes axes, and divides by the number of elements minus `ddof`."""
 
     def __call__(
         self,
@@ -93,7 +93,7 @@ class Deviation(Protocol):
 
 
 class Search(Protocol):
-    """A function that finds positions along one axis; by default, in the flattened array."""
+    """A function that finds positions along one axis, by default in the flattened array."""
 
     def __call__(self, array: NamedArray, axis: AxisSelector | None = None) -> NamedArray:
         """Return an array of integers with the other axes."""
@@ -101,7 +101,7 @@ class Search(Protocol):
 
 
 def _filled(value: Callable[[Namespace, Array], Any]) -> Callable[..., Array]:
-    """Reduce an array in which masked elements are replaced by a value that changes nothing."""
+    """Make a reduction that replaces masked elements by a value without effect."""
 
     def masked(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, **params: Any) -> Array:
         return function(xp.where(mask, x, xp.full_like(x, value(xp, x))), axis=axis, **params)
@@ -131,7 +131,7 @@ def _mean(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, keepdi
 def _var(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:
     x = floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
-    # Masked elements may be NaN, which must not reach derivatives.
+    # Masked elements may be NaN, and must not reach derivatives.
     x = xp.where(mask, x, xp.zeros_like(x))
     centred = xp.abs(x - _mean(None, xp, x, mask, axis, keepdims=True))
     total = xp.sum(xp.where(mask, centred * centred, xp.zeros_like(centred)), axis=axis)
@@ -148,7 +148,7 @@ def _ptp(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any) -> Arra
 
 
 def _not_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
-    """Mask NaN, too."""
+    """Make a masked reduction that masks NaN, too."""
 
     def both(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, **params: Any) -> Array:
         if xp.isdtype(x.dtype, ("real floating", "complex floating")):
@@ -159,7 +159,7 @@ def _not_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _nan_extreme(masked: Callable[..., Array]) -> Callable[..., Array]:
-    """Find the extreme of elements that are neither NaN nor masked; NaN if there are none."""
+    """Make a function that finds the extreme of elements that are neither NaN nor masked; NaN if there are none."""
 
     def found(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any) -> Array:
         if not xp.isdtype(x.dtype, "real floating"):
@@ -174,13 +174,13 @@ _MIN: Final = _filled(_highest)
 _SUM: Final = _filled(lambda xp, x: 0)
 _PROD: Final = _filled(lambda xp, x: 1)
 
-_TYPED: Final = frozenset({"prod", "product", "sum", "nanprod", "nansum"})  # whose positional functions take `dtype`
+_TYPED: Final = frozenset({"prod", "product", "sum", "nanprod", "nansum"})  # their positional functions take `dtype`
 
 
 def _reducer(
     name: str, source: str, masked: Callable[..., Array]
 ) -> tuple[Callable[..., NamedArray], Callable[..., NamedArray]]:
-    """Return a reduction without options but the common ones, and one that takes options of the positional function."""
+    """Return a reduction with the common options, and one that also takes options of the positional function."""
     REDUCTIONS[name] = source
     function = Positional(source)
     by_type = function.by_type
@@ -209,7 +209,7 @@ def _reducer(
         return general(array, axis, where, dtype)
 
     def planned(array: NamedArray, axis: Any) -> Any:
-        """Return the positions, the names that remain, and the size that a single axis must have."""
+        """Return the positions, the remaining names, and the size that a single axis must have."""
         removed = selected(name, array, axis)
         positions: Any = _positions(array.names, removed)
         size = axis.size if isinstance(axis, _axis.Axis) else None
@@ -238,7 +238,7 @@ def _reducer(
             extra = [each for each in where.names if each not in array.names]
             if extra:
                 raise ValueError(
-                    f"{name}: where has the axes {', '.join(map(repr, extra))}, which the array lacks; it has "
+                    f"{name}: where has the axes {', '.join(map(repr, extra))}, which the array lacks; the array has "
                     f"{_axis.written(array.shape.items())}"
                 )
         found = masked(function.of(x), array_namespace(x), x, mask, _positions(names, removed), **params)
@@ -257,15 +257,15 @@ def _is_of_names(axis: Any) -> bool:
 
 
 def reduction(name: str, doc: str, source: str, masked: Callable[..., Array]) -> Reduction:
-    """Make a reduction of its positional function, and of a function that computes it with a mask.
+    """Make a reduction from its positional function, and a function that computes it with a mask.
 
-    The latter is called as `masked(function, xp, x, mask, axis, **params)`.
+    The second is called as `masked(function, xp, x, mask, axis, **params)`.
     """
     return entered(name, doc + _OVER_AXES, _reducer(name, source, masked)[0])
 
 
 def deviation(name: str, doc: str, source: str, masked: Callable[..., Array]) -> Deviation:
-    """Make a reduction with NumPy's `ddof`, which positional functions call `correction`."""
+    """Make a reduction with NumPy's option `ddof`, which is `correction` in positional functions."""
     apply, general = _reducer(name, source, masked)
 
     def deviation(array: Any, axis: Any = None, *, where: Any = None, ddof: float = 0, dtype: Any = None) -> Any:
@@ -277,7 +277,7 @@ def deviation(name: str, doc: str, source: str, masked: Callable[..., Array]) ->
 
 
 def search(name: str, doc: str, source: str) -> Search:
-    """Make a function that finds positions along one axis; by default, in the flattened array."""
+    """Make a function that finds positions along one axis, by default in the flattened array."""
     function = Positional(source)
 
     def apply(array: Any, axis: Any = None) -> Any:
@@ -295,27 +295,23 @@ def search(name: str, doc: str, source: str) -> Search:
 
 
 all = reduction("all", "Return whether all elements are true.", "all", _filled(lambda xp, x: 1))
-amax = reduction("amax", "Return the largest element, as `max` does.", "max", _MAX)
-amin = reduction("amin", "Return the smallest element, as `min` does.", "min", _MIN)
+amax = reduction("amax", "Return the largest element, like `max`.", "max", _MAX)
+amin = reduction("amin", "Return the smallest element, like `min`.", "min", _MIN)
 any = reduction("any", "Return whether any element is true.", "any", _filled(lambda xp, x: 0))
-max = reduction("max", "Return the largest element; NaN if there is one.", "max", _MAX)
+max = reduction("max", "Return the largest element; NaN if one is NaN.", "max", _MAX)
 mean = reduction("mean", "Compute the mean.", "mean", _mean)
-min = reduction("min", "Return the smallest element; NaN if there is one.", "min", _MIN)
-nanmax = reduction(
-    "nanmax", "Return the largest element of all that is not NaN.", "statistics.nanmax", _nan_extreme(_MAX)
-)
-nanmean = reduction("nanmean", "Compute the mean of all that is not NaN.", "statistics.nanmean", _not_nan(_mean))
-nanmin = reduction(
-    "nanmin", "Return the smallest element of all that is not NaN.", "statistics.nanmin", _nan_extreme(_MIN)
-)
-nanprod = reduction("nanprod", "Compute the product of all that is not NaN.", "statistics.nanprod", _PROD)
+min = reduction("min", "Return the smallest element; NaN if one is NaN.", "min", _MIN)
+nanmax = reduction("nanmax", "Return the largest element that is not NaN.", "statistics.nanmax", _nan_extreme(_MAX))
+nanmean = reduction("nanmean", "Compute the mean of elements that are not NaN.", "statistics.nanmean", _not_nan(_mean))
+nanmin = reduction("nanmin", "Return the smallest element that is not NaN.", "statistics.nanmin", _nan_extreme(_MIN))
+nanprod = reduction("nanprod", "Compute the product of elements that are not NaN.", "statistics.nanprod", _PROD)
 nanstd = deviation(
-    "nanstd", "Compute the standard deviation of all that is not NaN.", "statistics.nanstd", _not_nan(_std)
+    "nanstd", "Compute the standard deviation of elements that are not NaN.", "statistics.nanstd", _not_nan(_std)
 )
-nansum = reduction("nansum", "Compute the sum of all that is not NaN.", "statistics.nansum", _SUM)
-nanvar = deviation("nanvar", "Compute the variance of all that is not NaN.", "statistics.nanvar", _not_nan(_var))
+nansum = reduction("nansum", "Compute the sum of elements that are not NaN.", "statistics.nansum", _SUM)
+nanvar = deviation("nanvar", "Compute the variance of elements that are not NaN.", "statistics.nanvar", _not_nan(_var))
 prod = reduction("prod", "Compute the product.", "prod", _PROD)
-product = reduction("product", "Compute the product, as `prod` does.", "prod", _PROD)
+product = reduction("product", "Compute the product, like `prod`.", "prod", _PROD)
 ptp = reduction("ptp", "Return the range of the elements, the largest minus the smallest.", "statistics.ptp", _ptp)
 std = deviation("std", "Compute the standard deviation.", "std", _std)
 sum = reduction("sum", "Compute the sum.", "sum", _SUM)

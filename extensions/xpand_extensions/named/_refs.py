@@ -1,7 +1,7 @@
-"""References to named arrays: cells whose content is replaced, as a whole or in part.
+"""References to named arrays: their content can be replaced, as a whole or in part.
 
-A reference is a Python object. Functions under jit may make, read and write their own references. A reference from
-outside would capture a traced array: return the new values instead.
+A reference is a Python object. Functions under jit may make, read and write their own references. They must not write
+to outer references, which would leak traced arrays: return the new values instead.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class _Cell:
 class NamedRef:
     """A reference to a named array: `ref[{"a": 0}]` reads a part, `ref[{"a": 0}] = 1.0` replaces it.
 
-    Made by `new_ref`. Views, made by `slice`, share the content.
+    `new_ref` makes references. Views, made by `slice`, share the content.
 
     Source: Haliax's `NamedRef`.
     """
@@ -41,7 +41,7 @@ class NamedRef:
         self._cell, self._prefix = cell, prefix
 
     def value(self) -> NamedArray:
-        """Return the content, or a view's part.
+        """Return the content, or the part of a view.
 
         Raises:
             RuntimeError: The reference is frozen.
@@ -63,7 +63,7 @@ class NamedRef:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of the content, or of a view's part."""
+        """The axes of the content, or of the part of a view."""
         return self.value().axes
 
     @property
@@ -91,15 +91,15 @@ class NamedRef:
         return found
 
     def slice(self, selector: Mapping[Any, Any]) -> "NamedRef":
-        """Return a view of a part, with the same methods to read and write."""
+        """Return a view of a part, with the same methods to read and to write."""
         return NamedRef(self._cell, (*self._prefix, dict(selector)))
 
     def unsliced(self) -> "NamedRef":
-        """Return the reference to the whole."""
+        """Return the reference to the whole array."""
         return NamedRef(self._cell)
 
     def unsafe_buffer_pointer(self) -> int:
-        """Return the address of the content in memory, which the next write may change."""
+        """Return the memory address of the content. The next write may change it."""
         return int(pointer(self._content().array).address)
 
     def __getitem__(self, index: Any) -> NamedArray:
@@ -114,7 +114,7 @@ class NamedRef:
 
 
 def _written(x: NamedArray, indices: tuple[Mapping[Any, Any], ...], value: Any) -> NamedArray:
-    """Replace a part of a part, at an index of each."""
+    """Replace a nested part of an array. Each index selects a part of the part before."""
     if len(indices) > 1:
         value = _written(x[indices[0]], indices[1:], value)
     if not indices[0]:
@@ -123,7 +123,7 @@ def _written(x: NamedArray, indices: tuple[Mapping[Any, Any], ...], value: Any) 
 
 
 def new_ref(value: NamedArray) -> NamedRef:
-    """Make a reference to a named array, which itself never changes.
+    """Make a reference to a named array. The array itself never changes.
 
     >>> import numpy as np
     >>> ref = new_ref(NamedArray(np.asarray([1.0, 2.0, 3.0]), "a"))
@@ -136,14 +136,14 @@ def new_ref(value: NamedArray) -> NamedRef:
 
 
 def freeze(ref: NamedRef) -> NamedArray:
-    """Return the content of a reference, or a view's part, and make the reference and its views unusable."""
+    """Return the content of a reference or the part of a view; the reference and its views can't be used any more."""
     found = ref.value()
     ref._cell.value = None
     return found
 
 
 def swap(ref: NamedRef, idx: Any, value: Any) -> NamedArray:
-    """Replace the part at an index, and return the former one."""
+    """Replace the part at an index, and return the old part."""
     found = ref[idx]
     ref[idx] = value
     return found

@@ -1,4 +1,4 @@
-"""Axes that are renamed, added, merged, split and joined."""
+"""Renames, adds, merges, splits and joins axes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def permuted(x: NamedArray, names: tuple[str, ...]) -> NamedArray:
 
 
 def grouped(x: NamedArray, groups: Sequence[tuple[str, ...]]) -> Array:
-    """Return the array with one axis for each group of names: several are merged, and none has size one."""
+    """Return an array with one axis for each group of names. Several names are merged; an empty group has size 1."""
     found = permuted(x, tuple([name for group in groups for name in group])).array
     if all(len(group) == 1 for group in groups):
         return found
@@ -52,7 +52,7 @@ def grouped(x: NamedArray, groups: Sequence[tuple[str, ...]]) -> Array:
 
 
 def ungrouped(array: Array, groups: Sequence[tuple[str, ...]], sizes: Mapping[str, int]) -> NamedArray:
-    """Name the axes of an array with one axis for each group. Several names in a group need their sizes."""
+    """Split an array with one axis for each group into named axes. Groups of several names need their sizes."""
     names = [name for group in groups for name in group]
     _axis.different("named", names)
     shape: list[int] = []
@@ -68,7 +68,7 @@ def rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray
     """Rename axes, from the keys of a dictionary to its values.
 
     Raises:
-        ValueError: There is no such axis, a name would be there twice, or an `Axis` has another size.
+        ValueError: There is no such axis, a name would occur twice, or an `Axis` has another size.
 
     >>> import numpy as np
     >>> rename(NamedArray(np.zeros((2, 3)), ("a", "b")), {"a": "c"}).shape
@@ -93,14 +93,15 @@ def rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray
 
 @operation
 def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_extra_axes: bool = True) -> NamedArray:
-    """Repeat an array, or a number, so that it has certain axes.
+    """Broadcast an array, or a number, to given axes.
 
     Args:
         a: A named array or a number.
         axes: The axes of the result, with sizes.
-        ensure_order: Whether the axes of the result have that order. Otherwise those of the array keep theirs, with the
-            new ones in front.
-        enforce_no_extra_axes: Whether axes of the array that `axes` lacks are an error. Otherwise they come first.
+        ensure_order: Whether the axes of the result have this order. Otherwise new axes come first, then those of the
+            array in their own order.
+        enforce_no_extra_axes: Whether it is an error if the array has axes that `axes` lacks. Otherwise they come
+            first.
 
     Raises:
         ValueError: Extra axes, or an axis of another size.
@@ -142,22 +143,22 @@ def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_e
 
 @operation
 def broadcast_axis(a: NamedArray, axis: AxisSpec) -> NamedArray:
-    """Add the axes that an array lacks, as `broadcast_to` does; extra axes of the array are no error."""
+    """Add the axes that an array lacks, like `broadcast_to`. Extra axes of the array are no error."""
     return broadcast_to(a, axis, True, False)
 
 
 @operation
 def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None) -> Any:
-    """Merge axes into one, which takes the place of the first of them in the array.
+    """Merge axes into one, which replaces the first of them in the array.
 
     Args:
-        array: A named array; or axes with sizes, for which the result is such axes.
-        old_axes: The axes to merge, the last of which varies fastest. It may be omitted for a specification of axes
-            all of which are merged.
+        array: A named array; or axes with sizes, for which axes are returned.
+        old_axes: The axes to merge. The last one varies fastest. If `array` are axes, `old_axes` may be omitted to
+            merge all of them.
         new_axis: The new axis.
 
     Raises:
-        ValueError: There is no such axis, or the new axis has another size than the merged ones together.
+        ValueError: There is no such axis, or the size of the new axis isn't the product of the merged axes' sizes.
 
     >>> import numpy as np
     >>> x = NamedArray(np.zeros((2, 3, 4)), ("a", "b", "c"))
@@ -175,7 +176,7 @@ def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None
         raise ValueError("flatten_axes: takes one axis or more, got none")
     total = math.prod([shape[each] for each in names])
     if size is not None and size != total:
-        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, and the merged axes have {total} together")
+        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, but the merged axes have {total} together")
     found = _flattened(array.names, names)
     moved = permuted(array, found)
     start = found.index(names[0])
@@ -189,14 +190,14 @@ def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None
 
 
 def _flattened(names: tuple[str, ...], merged: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the order of axes that puts those to be merged next to each other, at the position of the first one."""
+    """Return an order in which the axes to merge are next to each other, at the position of the first one."""
     start = min(names.index(name) for name in merged)
     rest = [name for name in names if name not in merged]
     return (*rest[:start], *merged, *rest[start:])
 
 
 def _merged(axes: AxisSpec, old_axes: Any, new_axis: Any) -> Any:
-    """Merge axes of a specification."""
+    """Merge axes that are given by names and sizes."""
     if new_axis is None:
         old_axes, new_axis = axes, old_axes
         alone = True
@@ -210,7 +211,7 @@ def _merged(axes: AxisSpec, old_axes: Any, new_axis: Any) -> Any:
     name, size = _axis.selector("flatten_axes", new_axis)
     total = math.prod([own[each] for each, _ in old])
     if size is not None and size != total:
-        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, and the merged axes have {total} together")
+        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, but the merged axes have {total} together")
     if alone:
         return Axis(name, total)
     if not old:
@@ -229,10 +230,10 @@ def _merged(axes: AxisSpec, old_axes: Any, new_axis: Any) -> Any:
 
 @operation
 def unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -> NamedArray:
-    """Make several axes of one, the last of which varies fastest.
+    """Split one axis into several. The last one varies fastest.
 
     Raises:
-        ValueError: The sizes of the new axes don't multiply to that of the axis.
+        ValueError: The product of the new sizes isn't the size of the axis.
 
     >>> import numpy as np
     >>> unflatten_axis(NamedArray(np.zeros(6), "a"), "a", {"b": 2, "c": 3}).shape
@@ -245,7 +246,7 @@ def unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) ->
     total = math.prod([each.size for each in new])
     if total != x.shape[i]:
         raise ValueError(
-            f"unflatten_axis: axis {array.names[i]!r} has size {x.shape[i]}, and the new axes have {total} together: "
+            f"unflatten_axis: axis {array.names[i]!r} has size {x.shape[i]}, but the new axes have {total} together: "
             f"{_axis.written((each.name, each.size) for each in new)}"
         )
     names = (*array.names[:i], *(each.name for each in new), *array.names[i + 1 :])
@@ -264,22 +265,22 @@ def ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
         return flatten_axes(array, array.names, new_axis_name)
     name, size = _axis.selector("ravel", new_axis_name)
     if size not in (None, 1):
-        raise ValueError(f"ravel: axis {name!r} has size {size}, and an array without axes has one element")
+        raise ValueError(f"ravel: axis {name!r} has size {size}, but an array without axes has one element")
     return make(array_namespace(array.array).expand_dims(array.array, axis=0), interned((name,)))
 
 
 @operation
 def flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
-    """Merge all axes into one, as `ravel` does."""
+    """Merge all axes into one, like `ravel`."""
     return ravel(array, new_axis_name)
 
 
 @operation
 def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
-    """Cut an array along an axis into parts, each with one of the new axes in its place.
+    """Split an array along an axis into parts. Each part has one of the new axes in its place.
 
     Raises:
-        ValueError: The sizes of the new axes don't add up to that of the axis.
+        ValueError: The sum of the new sizes isn't the size of the axis.
 
     >>> import numpy as np
     >>> [x.shape for x in split(NamedArray(np.zeros(3), "a"), "a", [Axis("b", 1), Axis("c", 2)])]
@@ -290,7 +291,7 @@ def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[N
     new = [_axis.specified("split", each)[0] for each in new_axes]
     if sum(each.size for each in new) != a.array.shape[i]:
         raise ValueError(
-            f"split: axis {a.names[i]!r} has size {a.array.shape[i]}, and the new axes have "
+            f"split: axis {a.names[i]!r} has size {a.array.shape[i]}, but the new axes have "
             f"{sum(each.size for each in new)} together: {', '.join(map(str, new))}"
         )
     found, start = [], 0
@@ -304,7 +305,7 @@ def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[N
 
 @operation
 def unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
-    """Return the parts of an array at each position along an axis, without that axis."""
+    """Return a list with the part of an array at each position along an axis, without that axis."""
     check_named("unbind", "array", array)
     i = position("unbind", array, axis)
     names = rest_of(array.names, (array.names[i],))
@@ -312,7 +313,7 @@ def unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
 
 
 def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None) -> list[NamedArray]:
-    """Return arrays with the axes in the order of the first array; all axes but one must have equal sizes."""
+    """Bring the axes of all arrays into the order of the first. Except one axis, sizes must be equal."""
     if isinstance(arrays, NamedArray) or not isinstance(arrays, Sequence):
         raise TypeError(f"{function}: arrays must be a list or a tuple of NamedArrays")
     if not arrays:
@@ -337,10 +338,10 @@ def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None
 
 @operation
 def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
-    """Join arrays along an axis that all have. Their other axes are brought into the order of the first.
+    """Join arrays along an axis that all have. The first array determines the order of axes.
 
     Raises:
-        ValueError: No array, different axes, or a size that isn't the sum of the arrays'.
+        ValueError: No array, different axes, or an `Axis` whose size isn't the sum of the arrays' sizes.
 
     >>> import numpy as np
     >>> x = NamedArray(np.zeros((2, 3)), ("a", "b"))
@@ -353,7 +354,7 @@ def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     x = array_namespace(*[each.array for each in found]).concat([each.array for each in found], axis=i)
     if size is not None and x.shape[i] != size:
         raise ValueError(
-            f"concatenate: axis {name!r} has size {size}, and the arrays have {x.shape[i]} along it together"
+            f"concatenate: axis {name!r} has size {size}, but the arrays have {x.shape[i]} along it together"
         )
     return make(x, found[0].names)
 
@@ -372,7 +373,7 @@ def stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     name, size = _axis.selector("stack", axis)
     found = _ordered("stack", arrays)
     if size is not None and size != len(found):
-        raise ValueError(f"stack: axis {name!r} has size {size}, and there are {len(found)} arrays")
+        raise ValueError(f"stack: axis {name!r} has size {size}, but there are {len(found)} arrays")
     names = (name, *found[0].names)
     _axis.different("stack", names)
     x = array_namespace(*[each.array for each in found]).stack([each.array for each in found], axis=0)

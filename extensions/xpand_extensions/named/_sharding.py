@@ -1,8 +1,7 @@
-"""Arrays split over devices by the names of their axes.
+"""Sharding: named arrays are split over devices by the names of their axes.
 
-A mapping gives, for names of axes, the axes of a device mesh over which they are split. It holds for a block
-(`axis_mapping`) or is an argument. Without a mesh, on one device and on libraries without meshes, all functions work
-and nothing is split.
+A mapping gives the axes of a device mesh over which named axes are split. It applies to a block (`axis_mapping`), or is
+an argument. Without a mesh, on one device, and on libraries without meshes, all functions work, but split nothing.
 """
 
 import math
@@ -41,14 +40,14 @@ __all__ = [
 T = TypeVar("T")
 Physical: TypeAlias = str | Sequence[str]
 ResourceMapping: TypeAlias = Mapping[str, Physical]
-"""The axis, or axes, of the mesh for names of axes."""
+"""By name of an axis, the axis or axes of the mesh."""
 
 _mapping: Final[ContextVar[ResourceMapping | None]] = ContextVar("xpand_axis_mapping", default=None)
 
 
 @contextmanager
 def axis_mapping(mapping: ResourceMapping, *, merge: bool = False) -> Iterator[None]:
-    """Use a mapping within a block, in its thread or asyncio task.
+    """Use a mapping within a `with` block, in its thread or asyncio task.
 
     Args:
         mapping: The axes of the mesh for names of axes.
@@ -93,7 +92,7 @@ def _resolved(function: str, mapping: ResourceMapping | None) -> ResourceMapping
 
 
 def physical_axis_name(axis: AxisSelector, mapping: ResourceMapping | None = None) -> Physical | None:
-    """Return the axis of the mesh for an axis, or a sequence of several; None where the axis isn't split.
+    """Return the axis of the mesh for an axis, or a sequence of several; None if the axis isn't split.
 
     >>> physical_axis_name("batch", {"batch": ("replica", "data")})
     ('replica', 'data')
@@ -103,10 +102,10 @@ def physical_axis_name(axis: AxisSelector, mapping: ResourceMapping | None = Non
 
 
 def physical_axis_size(axis: AxisSelector, mapping: ResourceMapping | None = None) -> int | None:
-    """Return the number of devices over which an axis is split; None where it isn't split, 1 where there is no mesh.
+    """Return the number of devices over which an axis is split; None if it isn't split, 1 without a mesh.
 
     Raises:
-        ValueError: The mesh has no axis of the name in the mapping.
+        ValueError: The mesh lacks the axis that the mapping names.
 
     >>> physical_axis_size("batch", {"batch": "data"})  # one device
     1
@@ -127,7 +126,7 @@ def _size(function: str, physical: str, sizes: Mapping[str, int]) -> int:
 
 
 def round_axis_for_partitioning(axis: Axis, mapping: ResourceMapping | None = None) -> Axis:
-    """Return an axis whose size is the next multiple of the number of devices over which it is split.
+    """Round the size of an axis up to a multiple of the number of devices over which it is split.
 
     >>> round_axis_for_partitioning(Axis("batch", 5), {"batch": "data"})  # one device
     Axis(name='batch', size=5)
@@ -139,15 +138,15 @@ def round_axis_for_partitioning(axis: Axis, mapping: ResourceMapping | None = No
 
 
 def sharding_for_axis(axis: AxisSelection, mapping: ResourceMapping | None = None, mesh: Any = None) -> Any:
-    """Return the sharding of an array with these axes: JAX's `NamedSharding`; None where there is no mesh.
+    """Return the sharding of an array with these axes: JAX's `NamedSharding`, or None without a mesh.
 
     Args:
         axis: An axis, or several.
-        mapping: The mapping. By default: that of the block.
-        mesh: The mesh. By default: that of `jax.set_mesh`.
+        mapping: The mapping. By default, that of the block.
+        mesh: The mesh. By default, that of `jax.set_mesh`.
 
     Raises:
-        ValueError: Two axes are split over one axis of the mesh, or the mesh lacks it.
+        ValueError: Two axes are split over the same axis of the mesh, or the mesh lacks an axis.
     """
     names = [name for name, _ in _axis.pairs("sharding_for_axis", axis)]
     module, sizes = _mesh("sharding_for_axis", mesh)
@@ -195,20 +194,20 @@ def _physical(
 
 
 def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
-    """Split the named arrays of a tree over devices, inside of compiled functions and outside.
+    """Split the named arrays of a tree over devices, inside or outside of compiled functions.
 
     Args:
-        x: A tree. Other leaves than named arrays stay as they are.
-        mapping: The axes of the mesh for names of axes. By default: that of the block, `axis_mapping`.
-        mesh: A `jax.sharding.Mesh` whose axes are of type Auto. By default: that of `jax.set_mesh`.
+        x: A tree. Leaves that aren't named arrays stay unchanged.
+        mapping: By name of an axis, the axes of the mesh. By default, the mapping of the block, `axis_mapping`.
+        mesh: A `jax.sharding.Mesh` with axes of type Auto. By default, that of `jax.set_mesh`.
 
     Returns:
-        The tree with the same values. Where there is no mapping or no mesh, and on other libraries than JAX, nothing is
-        split. In a function that you compile by `jax.jit` yourself, the mapping of the first call holds.
+        The tree with the same values. Without a mapping or a mesh, and on libraries other than JAX, nothing is split. A
+        function that you compile by `jax.jit` yourself keeps the mapping of its first call.
 
     Raises:
-        ValueError: Two axes of an array are split over one axis of the mesh, the mesh lacks an axis or is Explicit, or
-            a size can't be divided by the number of devices.
+        ValueError: Two axes of an array are split over the same axis of the mesh, the mesh lacks an axis or is
+            Explicit, or a size isn't divisible by the number of devices.
         TypeError: A mapping or mesh of the wrong type.
 
     Source: Haliax's `shard`.
@@ -243,7 +242,7 @@ def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
 
 
 def shard_with_axis_mapping(x: T, mapping: ResourceMapping, mesh: Any = None) -> T:
-    """Split the named arrays of a tree over devices: an older name of `shard`."""
+    """Split the named arrays of a tree over devices. This is an older name of `shard`."""
     return shard(x, mapping, mesh)
 
 
@@ -280,18 +279,18 @@ def named_jit(
 
     Args:
         fn: The function. Without it, `named_jit` returns a decorator.
-        axis_resources: The mapping inside of the function. By default: that of the block in which it is called.
-        in_axis_resources: The mapping by which arguments are split first. By default they stay as they are.
-        out_axis_resources: The mapping by which results are split. By default: `axis_resources`.
-        donate_args: For each positional argument, whether its memory may be used for results: a boolean, a function of
-            a leaf that returns one, or a tree of such, whose leaves may stand for branches of the argument. A single
-            one is for all arguments.
+        axis_resources: The mapping inside the function. By default, that of the block in which it is called.
+        in_axis_resources: The mapping by which arguments are split first. By default, arguments stay unchanged.
+        out_axis_resources: The mapping by which results are split. By default, `axis_resources`.
+        donate_args: Whether the memory of each positional argument may be used for results: a boolean, a function from
+            a leaf to a boolean, or a tree of them, whose leaves may stand for branches of the argument. A single value
+            is for all arguments.
         donate_kwargs: The same for keyword arguments, by their names.
         **options: `backend`, `inline` and `keep_unused` have no effect.
 
     Returns:
         A compiled function. Leaves of its arguments that are not arrays are static: they must be hashable, and a new
-        value compiles again. On other libraries than JAX, and without a mesh, nothing is split.
+        value compiles again. On libraries other than JAX, and without a mesh, nothing is split.
 
     Raises:
         TypeError: An unknown option, or a static leaf that isn't hashable.
@@ -366,12 +365,12 @@ def _is_dynamic(leaf: Any) -> bool:
 
 
 def _key(leaf: Any) -> Any:
-    """Return a key of a static leaf: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    """Return a key of a static leaf that distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
     return type(leaf), repr(leaf) if isinstance(leaf, (float, complex)) else leaf
 
 
 def _donated(donate_args: Any, donate_kwargs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the positions of the leaves whose memory may be used, among those that aren't static."""
+    """Return the positions of the donated leaves among those that aren't static."""
     if not donate_args and not donate_kwargs:
         return ()
     if isinstance(donate_args, Sequence):
@@ -394,13 +393,13 @@ def _donated(donate_args: Any, donate_kwargs: Any, args: Sequence[Any], kwargs: 
 
 
 def _branches(tree: trees.Tree, donate: trees.Tree) -> list[tuple[trees.Tree, Any]]:
-    """Return the branches of a tree that have a leaf in another tree, with this leaf."""
+    """Return the branches of a tree that correspond to the leaves of `donate`, with these leaves."""
     leaves, structure = trees.flatten(donate)
     return list(zip(structure.flatten_up_to(tree), leaves))
 
 
 def fsdp(*args: Any, **kwargs: Any) -> Any:
-    """Compile a function whose parameters are split over devices by one mapping, and its computation by another.
+    """Compile a function with two mappings: one splits its parameters over devices, the other its computation.
 
     Args:
         *args: The function, `parameter_mapping` and `compute_mapping`. Without the function, `fsdp` returns a

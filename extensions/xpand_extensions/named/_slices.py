@@ -1,4 +1,4 @@
-"""Slices by name, whose starts may be traced."""
+"""Slices by name, with starts that may be traced."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,14 +15,14 @@ __all__ = ["slice"]
 
 @operation
 def slice(array: NamedArray, *args: Any, **kwargs: Any) -> NamedArray:
-    """Cut out a part: `slice(array, axis, new_axis=None, start=0, length=None)` or `slice(array, start, length)`.
+    """Select a part: `slice(array, axis, new_axis=None, start=0, length=None)` or `slice(array, start, length)`.
 
-    The second form has dictionaries from axes to starts, and to lengths or new axes. Starts may be arrays without axes,
-    also traced ones.
+    The second form takes dictionaries: from axes to starts, and from axes to lengths or new axes. Starts may be arrays
+    without axes, which may be traced.
 
     Raises:
-        ValueError: There is no such axis, or a length is missing that is needed.
-        IndexError: The part doesn't lie within the array.
+        ValueError: There is no such axis, or a length is needed and missing.
+        IndexError: The part isn't within the array.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")
@@ -49,10 +49,10 @@ def _one_slice(
     if length is None:
         length = new_size
     elif new_size is not None and new_size != length:
-        raise ValueError(f"slice: length is {length}, and new_axis {new_name!r} has size {new_size}")
+        raise ValueError(f"slice: length is {length}, but new_axis {new_name!r} has size {new_size}")
     if length is None:
         if not isinstance(start, int):
-            raise ValueError("slice: length is needed where start is an array")
+            raise ValueError("slice: length is needed if start is an array")
         length = size - start
     return _sliced(array, {name: dslice(start, Axis(new_name, length))})
 
@@ -65,7 +65,7 @@ def _several_slices(array: NamedArray, start: Mapping[Any, Any], length: Mapping
         name = array.names[i]
         if name not in lengths:
             if not isinstance(first, int):
-                raise ValueError(f"slice: the length of axis {name!r} is needed where its start is an array")
+                raise ValueError(f"slice: the length of axis {name!r} is needed if its start is an array")
             lengths[name] = array.array.shape[i] - first
         parts[name] = dslice(first, lengths[name])
     if extra := [name for name in lengths if name not in parts]:

@@ -14,19 +14,19 @@ __all__ = ["from_xarray", "to_xarray"]
 
 
 def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name: str | None = None) -> Any:
-    """Make a `DataArray` of a named array, without a copy.
+    """Convert a named array to a `DataArray`, without a copy.
 
     Args:
         x: The named array. Its library must be one that xarray can wrap, such as NumPy, Dask, JAX or CuPy.
-        coords: Coordinates, as `xarray.DataArray` takes them: those that `from_xarray` returned, for example. Of these,
-            those along axes that the array doesn't have are not used: xarray, too, drops them with a dimension.
+        coords: Coordinates, as for `xarray.DataArray`, for example those that `from_xarray` returned. Coordinates along
+            axes that the array lacks are ignored, as xarray drops them with a dimension.
         name: The name of the `DataArray`.
 
     Returns:
-        An `xarray.DataArray` of the array, whose dimensions are the names of the axes.
+        An `xarray.DataArray`. Its dimensions are the names of the axes.
 
     Raises:
-        TypeError: xarray can't wrap arrays of the library; PyTorch's, for example.
+        TypeError: xarray can't wrap arrays of the library, for example of PyTorch.
         ValueError: Coordinates that don't fit.
         ModuleNotFoundError: xarray isn't installed.
 
@@ -49,13 +49,14 @@ def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name
 
 
 def from_xarray(array: Any, /) -> tuple[NamedArray, dict[str, Any]]:
-    """Make a named array of a `DataArray`, without a copy.
+    """Convert a `DataArray` to a named array, without a copy.
 
     Args:
-        array: An `xarray.DataArray` whose dimensions have strings as names.
+        array: An `xarray.DataArray`. The names of its dimensions must be strings.
 
     Returns:
-        A pair of the named array and the coordinates by name, which a named array doesn't have. `to_xarray` takes them.
+        A pair of the named array and the coordinates by name. A named array has no coordinates; pass them to
+        `to_xarray`.
 
     Raises:
         TypeError: The argument is not a `DataArray`, or a name is not a string.

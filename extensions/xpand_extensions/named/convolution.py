@@ -1,4 +1,4 @@
-"""Convolutions of named arrays. Axes that only one array has are broadcast, as in arithmetic.
+"""Convolutions of named arrays. Axes that only one array has broadcast, as in arithmetic.
 
 Options, accuracy and errors are those of the functions of the same names in `xpand_extensions.convolution`.
 
@@ -34,7 +34,7 @@ def convolve(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options: 
         **options: `mode` and `method`.
 
     Raises:
-        ValueError: An array lacks an axis, or they have another axis with different sizes.
+        ValueError: An array lacks an axis, or the arrays share another axis with different sizes.
     """
     return _along(_convolution.convolve, x, kernel, axis, options)
 
@@ -50,9 +50,9 @@ def conv(
     """Convolve inputs of several channels with a kernel that is not reversed: see `xpand_extensions.convolution.conv`.
 
     Args:
-        x: The inputs, with the spatial axes and the input channels. Over all other axes they are mapped.
-        kernel: The kernel, with the spatial axes and both axes of channels.
-        axis: The spatial axes, in the order of options that have an entry for each.
+        x: The inputs, with the spatial axes and the input channels. All other axes are mapped over.
+        kernel: The kernel, with the spatial axes and both channel axes.
+        axis: The spatial axes, in the order of options with an entry for each axis.
         channels: The axis of the input channels and that of the output channels.
         **options: `strides`, `padding`, `input_dilation`, `kernel_dilation` and `feature_groups`.
 
@@ -60,7 +60,7 @@ def conv(
         An array with the other axes of `x`, then the output channels and the spatial axes.
 
     Raises:
-        ValueError: An array lacks an axis, or the kernel has others.
+        ValueError: An array lacks an axis, or the kernel has other axes.
 
     >>> import numpy as np
     >>> from xpand_extensions import named as hax
@@ -76,7 +76,7 @@ def conv_transpose(
 ) -> NamedArray:
     """Apply the transpose of `conv`: see `xpand_extensions.convolution.conv_transpose`.
 
-    Arguments and errors are those of `conv`. `channels` has the axis of the channels of `x` first, which are the output
+    Arguments and errors are those of `conv`. `channels` names the channel axis of `x` first, which are the output
     channels of the convolution.
     """
     return _channels(_convolution.conv_transpose, x, kernel, axis, channels, options)
@@ -119,7 +119,7 @@ def _channels(
     if extra := rest_of(kernel.names, (ours, theirs, *spatial)):
         raise ValueError(f"{name}: kernel has the axes {extra} in addition to its channels and the spatial axes")
     batch = rest_of(x.names, (ours, *spatial))
-    # The kernel of a convolution has its outputs first, for the transpose those are the inputs.
+    # The kernel has the outputs of the convolution first, which are the inputs of the transpose.
     order = (ours, theirs) if positional is _convolution.conv_transpose else (theirs, ours)
     singles = [(each,) for each in spatial]
     arrays = grouped(x, [batch, (ours,), *singles]), grouped(kernel, [(order[0],), (order[1],), *singles])

@@ -1,8 +1,8 @@
 """Fourier transforms along axes by name.
 
-`axis` is an axis, by name, or by an `Axis` with the length of the transform; several in the order of the transforms; or
-a dictionary from axes to lengths, to an `Axis` that takes the axis's place, or to None for the length that it has. By
-default the last axis is transformed. The module can be called as its function `fft`. Source: `haliax.fft`.
+`axis` is a name, or an `Axis` with the length of the transform; a sequence in the order of the transforms; or a
+dictionary from axes to lengths, to an `Axis` that replaces the axis, or to None for the unchanged length. By default,
+the last axis is transformed. The module can be called like its function `fft`. Source: `haliax.fft`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ def _transformed(name: str, a: NamedArray, axis: TransformedAxes, norm: str | No
 
 
 def _accepted(name: str, x: Array) -> Array:
-    """Convert to a data type that the standard's function takes. The namespaces of xpand take any."""
+    """Convert to a data type that the standard's function accepts. The namespaces of xpand accept every type."""
     if knows_namespace(type(x)):
         return x
     xp = array_namespace(x)
@@ -118,17 +118,17 @@ def ifft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -
 
 
 def rfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
-    """Compute the transform of real numbers; along the last axis given, only the first half."""
+    """Compute the transform of real numbers. Along the last given axis, the result has only the first half."""
     return _transformed("rfft", a, axis, norm)
 
 
 def irfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
-    """Compute the inverse of `rfft`. By default, the last axis given gets an even length."""
+    """Compute the inverse of `rfft`. By default, the last given axis gets an even length."""
     return _transformed("irfft", a, axis, norm)
 
 
 def hfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:
-    """Compute the transform of an array with Hermitian symmetry, which is real, along one axis."""
+    """Compute the real transform of an array with Hermitian symmetry, along one axis."""
     return _transformed("hfft", a, axis, norm)
 
 
@@ -138,7 +138,7 @@ def ihfft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) 
 
 
 def fftshift(x: NamedArray, axes: AxisSelection | None = None) -> NamedArray:
-    """Move the zero frequency to the middle, along all axes or those given."""
+    """Move the zero frequency to the middle, along all axes or the given ones."""
     return _shifted("fftshift", x, axes)
 
 
@@ -150,7 +150,7 @@ def ifftshift(x: NamedArray, axes: AxisSelection | None = None) -> NamedArray:
 def fftfreq(
     axis: Axis, d: float = 1.0, *, xp: Namespace | str | None = None, device: Device | None = None
 ) -> NamedArray:
-    """Return the frequencies of `fft` along an axis, for samples at a distance of `d`.
+    """Return the frequencies of `fft` along an axis, for samples with the distance `d`.
 
     >>> fftfreq(Axis("t", 4), xp="numpy")
     NamedArray({'t': 4}, array([ 0.  ,  0.25, -0.5 , -0.25]))
@@ -161,5 +161,5 @@ def fftfreq(
 def rfftfreq(
     axis: Axis, d: float = 1.0, *, xp: Namespace | str | None = None, device: Device | None = None
 ) -> NamedArray:
-    """Return the frequencies of `rfft` along an axis: half its length and one."""
+    """Return the frequencies of `rfft` along an axis: one more than half its length."""
     return _frequencies("rfftfreq", axis, d, xp, device)

@@ -32,14 +32,14 @@ def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSele
     """Interpolate functions of one variable linearly: see `xpand_extensions.interpolation.interp`.
 
     Args:
-        x: Where to evaluate the functions.
-        points: Where they are given, increasing along the axis.
-        values: Their values there.
-        axis: The axis of the points, which `x` doesn't have.
+        x: The points at which to evaluate the functions.
+        points: The points with given values, increasing along the axis.
+        values: The values of the functions at `points`.
+        axis: The axis of the points. `x` must not have it.
         **options: `left`, `right` and `period`.
 
     Returns:
-        An array with the axes of all but `axis`: where two arrays share one, each element has its own function.
+        An array with all axes except `axis`. Along axes that two arrays share, each element has its own function.
 
     Raises:
         ValueError: `points` or `values` lack the axis, `x` has it, or sizes differ.
@@ -56,7 +56,7 @@ def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSele
     position("interp", values, along)
     if along in x.names:
         raise ValueError(f"interp: x has the axis {along!r} of the points; rename one of them")
-    # Axes that two arrays share are mapped over. All others are handled by one call.
+    # Map over axes that two arrays share. One call handles all others.
     shared = {each for each in x.names if each in (*points.names, *values.names)} | {*rest_of(points.names, (along,))}
     new = rest_of(x.names, shared)  # type: ignore[arg-type]
     batch = rest_of(values.names, (along, *shared))
@@ -75,12 +75,12 @@ def grid_sample(grid: NamedArray, coordinates: Mapping[Any, NamedArray], **optio
         **options: `extrapolation`, as in `xpand_extensions.interpolation.grid_sample`.
 
     Returns:
-        An array with the axes of the coordinates in place of those of the grid. Where both have an axis, each of its
-        elements has its own positions; these axes come first, the other axes of the grid last.
+        An array with the axes of the coordinates in place of the interpolated axes. Along axes that both have, each
+        element has its own positions. These axes come first, the other axes of the grid last.
 
     Raises:
         TypeError: `coordinates` is no dictionary of named arrays.
-        ValueError: The grid lacks an axis, the coordinates have it, or sizes differ.
+        ValueError: The grid lacks an axis, the coordinates have an interpolated axis, or sizes differ.
     """
     check_named("grid_sample", "grid", grid)
     if not isinstance(coordinates, Mapping):

@@ -1,7 +1,7 @@
-"""Linear algebra of named arrays: two axes are the matrix, all others are mapped over.
+"""Linear algebra of named arrays: two axes form the matrix, all others are mapped over.
 
-A matrix has two named axes, `axes=("row", "column")`. The inverse, and the solution of a system, have the column axis
-where the matrix has the row axis, as in mathematics: `A[row, column] x[column] = b[row]`.
+A matrix has two named axes, `axes=("row", "column")`. As in mathematics, `A[row, column] x[column] = b[row]`: the
+solution of a system has the column axis, and the inverse has the column axis in place of the row axis.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -41,15 +41,15 @@ def solve(a: NamedArray, b: NamedArray, *, axes: Axes) -> NamedArray:
 
     Args:
         a: Square matrices.
-        b: Right-hand sides, with the row axis. All axes that the matrices don't have are mapped over.
+        b: Right-hand sides, with the row axis. Axes that the matrices lack are mapped over.
         axes: The row and the column axis of `a`.
 
     Returns:
-        The solutions, with the column axis in place of the row axis, as the last.
+        The solutions, with the column axis as the last, in place of the row axis.
 
     Raises:
         ValueError: An array lacks an axis, or a matrix isn't square.
-        numpy.linalg.LinAlgError: A matrix is singular, on libraries that raise for that.
+        numpy.linalg.LinAlgError: A matrix is singular, on libraries that raise an error then.
     """
     row, column = _names("solve", a, axes)
     check_named("solve", "b", b)
@@ -64,7 +64,7 @@ def solve(a: NamedArray, b: NamedArray, *, axes: Axes) -> NamedArray:
 
 
 def inv(a: NamedArray, *, axes: Axes) -> NamedArray:
-    """Invert matrices: the result has the column axis, then the row axis, as the last axes."""
+    """Invert matrices. The last axes of the result are the column axis and the row axis."""
     row, column = _names("inv", a, axes)
     return _matrices(lambda x: array_namespace(x).linalg.inv(x), a, row, column, (column, row))
 
@@ -88,11 +88,11 @@ def expm(a: NamedArray, *, axes: Axes) -> NamedArray:
 
 
 def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
-    """Compute the eigenvalues and eigenvectors of symmetric matrices, whose row axis decides.
+    """Compute the eigenvalues and eigenvectors of symmetric matrices.
 
     Returns:
-        The eigenvalues, with the column axis, in ascending order; the eigenvectors, with the row axis for their
-        elements and the column axis for their number.
+        The eigenvalues, in ascending order along the column axis; the eigenvectors, numbered by the column axis, with
+        their elements along the row axis.
     """
     row, column = _names("eigh", a, axes)
     found = _matrices(lambda x: tuple(array_namespace(x).linalg.eigh(x)), a, row, column, [(column,), (row, column)])
@@ -100,7 +100,7 @@ def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
 
 
 def eigvalsh(a: NamedArray, *, axes: Axes) -> NamedArray:
-    """Compute the eigenvalues of symmetric matrices, with the column axis, in ascending order."""
+    """Compute the eigenvalues of symmetric matrices, in ascending order along the column axis."""
     row, column = _names("eigvalsh", a, axes)
     return _matrices(lambda x: array_namespace(x).linalg.eigvalsh(x), a, row, column, (column,))
 

@@ -1,8 +1,8 @@
 """Linear systems of named arrays.
 
-A matrix has two named axes, `axes=("row", "column")`, or is a container of `xpand_extensions.sparse`, whose axes are
-then named by `axes`. The solution has the column axis where the right-hand side has the row axis, and all other axes
-of both are mapped over. Options, methods and errors are those of the functions of the same names in
+A matrix has two named axes, `axes=("row", "column")`, or is a container of `xpand_extensions.sparse`, whose axes `axes`
+names. The solution has the column axis in place of the row axis of the right-hand side. All other axes of both are
+mapped over. Options, methods and errors are those of the functions of the same names in
 `xpand_extensions.linear_solve`.
 
 >>> import numpy as np
@@ -41,19 +41,19 @@ def solve(
 
     Args:
         a: Matrices: a named array or a sparse container, with `axes`; or a linear function of a tree of named arrays.
-        b: The right-hand sides, with the row axis; for functions a tree of named arrays.
-        axes: The row and the column axis of the matrices; for a sparse container all its axes, these as the last.
-        batch: For functions, the axes along which there are independent systems.
+        b: The right-hand sides, with the row axis; for functions, a tree of named arrays.
+        axes: The row and the column axis of the matrices. For a sparse container: all its axes, these two as the last.
+        batch: For functions: the axes of independent systems.
         x0: The initial guess of an iteration, with the axes of the solution.
-        **options: Those of the positional function, such as `method` and `rtol`.
+        **options: Options of the positional function, such as `method` and `rtol`.
 
     Returns:
-        A `SolveResult` in which `x` and `residual` are named. The other fields are arrays without names, with the axes
-        of all systems in the order in which `x` has them.
+        A `SolveResult` in which `x` and `residual` are named. The other fields are arrays without names; their axes are
+        those of the systems, in the order of `x`.
 
     Raises:
         ValueError: An array lacks an axis, or sizes differ.
-        ConvergenceError: A system has not converged, unless `throw=False`.
+        ConvergenceError: A system has not converged, and `throw` is true.
     """
     if axes is None:
         b, names = _starting("solve", b, batch)
@@ -67,12 +67,12 @@ def solve(
 
 
 def direct_solve(a: Any, b: NamedArray, *, axes: Axes, **options: Any) -> NamedArray:
-    """Solve linear systems by factors of the matrices: see `xpand_extensions.linear_solve.direct_solve`."""
+    """Solve linear systems by factorization: see `xpand_extensions.linear_solve.direct_solve`."""
     return _direct(_linear_solve.direct_solve, a, b, axes, options)
 
 
 def solve_triangular(a: Any, b: NamedArray, *, axes: Axes, **options: Any) -> NamedArray:
-    """Solve linear systems with triangles of matrices: see `xpand_extensions.linear_solve.solve_triangular`."""
+    """Solve linear systems with triangular matrices: see `xpand_extensions.linear_solve.solve_triangular`."""
     return _direct(_linear_solve.solve_triangular, a, b, axes, options)
 
 
@@ -105,7 +105,7 @@ class _System(NamedTuple):
     matrix: Any
     b: Any
     stack: tuple[str, ...]
-    """The axes of the matrices before the last two."""
+    """The axes of the matrices, except the last two."""
     x: tuple[str, ...]
     residual: tuple[str, ...]
 
@@ -124,7 +124,7 @@ def _system(function: str, a: Any, b: NamedArray, axes: Axes) -> _System:
     for name, size in zip((*stack, row), matrix.shape):
         if name in b.names and b.shape[name] != size:
             raise ValueError(f"{function}: axis {name!r} has size {size} in the matrices and {b.shape[name]} in b")
-    # The axes of the matrices come last, so that these need no new ones.
+    # The axes of the matrices come last, so that the matrices need no new axes.
     batch = (*rest_of(b.names, (*stack, row)), *stack)
     way = step(b.names, (*batch, row), pad=True)
     result = interned((*batch, column))
@@ -133,7 +133,7 @@ def _system(function: str, a: Any, b: NamedArray, axes: Axes) -> _System:
 
 
 def matrices(function: str, a: Any, axes: Axes) -> tuple[Any, tuple[str, ...], str, str]:
-    """Return matrices by position, the names of the axes of their stack, and those of rows and columns."""
+    """Return matrices without names, the names of their other axes, and those of the row and the column axis."""
     if isinstance(a, NamedArray):
         check_rank(function, a)
         names = selected(function, a, axes)

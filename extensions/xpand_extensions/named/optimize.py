@@ -3,9 +3,9 @@
 Points are trees of named arrays, and so is the `x` of the result. Options, methods and errors are those of the
 functions of the same names in `xpand_extensions.optimize`.
 
-`batch` names the axes along which there are independent problems: every array of `x0` has them. The function takes all
-problems at once. The fields of the result other than `x` and `fun`, such as `status`, are arrays without names whose
-axes are those of `batch`, in its order.
+`batch` names the axes of independent problems, which every array of `x0` has. One call of the function computes all
+problems. Fields of the result other than `x` and `fun`, such as `status`, are arrays without names; their axes are
+those of `batch`, in its order.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -50,16 +50,17 @@ def minimize(
     """Find a local minimum of a function: see `xpand_extensions.optimize.minimize`.
 
     Args:
-        f: Takes a tree like `x0`, and `args`; returns a named array with the axes of `batch`.
+        f: Takes a tree like `x0`, and `args`. Returns a named array with the axes of `batch`.
         x0: The starting point.
         batch: The axes of independent problems.
-        bounds: A pair of the lower and the upper bounds: each a number, a tree of named arrays that broadcast by name
-            to those of `x0`, or None.
-        gradient: Takes the arguments of `f` and returns a tree like `x0`. By default it is derived.
-        **options: Those of the positional function, such as `method` and `args`.
+        bounds: A pair of the lower and the upper bounds. Each is a number, None, or a tree of named arrays that
+            broadcast by name to those of `x0`.
+        gradient: Takes the arguments of `f` and returns a tree like `x0`. By default, it is computed by
+            differentiation.
+        **options: Options of the positional function, such as `method` and `args`.
 
     Raises:
-        ValueError: An array lacks an axis of `batch`, or the result of `f` has others.
+        ValueError: An array lacks an axis of `batch`, or the result of `f` has other axes.
     """
     x0, names = _starting("minimize", x0, batch)
     if bounds is not None:
@@ -77,7 +78,7 @@ def minimize(
 def least_squares(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
     """Minimize the sum of squares of residuals: see `xpand_extensions.optimize.least_squares`.
 
-    `f` returns a tree of residuals: named arrays with the axes of `batch` and any others.
+    `f` returns a tree of residuals: named arrays with the axes of `batch`, and any other axes.
     """
     x0, names = _starting("least_squares", x0, batch)
 
@@ -88,7 +89,7 @@ def least_squares(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **o
 
 
 def root(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
-    """Find a root of a function that returns a tree like its argument: see `xpand_extensions.optimize.root`."""
+    """Find a root of a function from a tree to a tree like it: see `xpand_extensions.optimize.root`."""
     x0, names = _starting("root", x0, batch)
     return _named(_optimize.root(_like(f, x0), x0, batch_ndim=len(names), **options))
 
@@ -103,10 +104,10 @@ def bracketed_root(f: Function, a: Any, b: Any, **options: Any) -> Result:
     """Find a root between two points for each element: see `xpand_extensions.optimize.bracketed_root`.
 
     Args:
-        f: Takes a named array with the axes of both, and `args`; returns one with the same axes.
+        f: Takes a named array with the axes of both ends, and `args`. Returns one with the same axes.
         a: One end of each interval: a named array or a number.
         b: The other end. Both broadcast by name.
-        **options: Those of the positional function, such as `method` and `args`.
+        **options: Options of the positional function, such as `method` and `args`.
 
     >>> import numpy as np
     >>> from xpand_extensions import named as hax
@@ -118,12 +119,12 @@ def bracketed_root(f: Function, a: Any, b: Any, **options: Any) -> Result:
 
 
 def bisect(f: Function, a: Any, b: Any, **options: Any) -> Result:
-    """Find a root between two points by bisection, as `bracketed_root`."""
+    """Find a root between two points by bisection: see `bracketed_root`."""
     return _bracketed(_optimize.bisect, f, a, b, options)
 
 
 def brentq(f: Function, a: Any, b: Any, **options: Any) -> Result:
-    """Find a root between two points by Brent's method, as `bracketed_root`."""
+    """Find a root between two points by Brent's method: see `bracketed_root`."""
     return _bracketed(_optimize.brentq, f, a, b, options)
 
 
@@ -139,7 +140,7 @@ def _bracketed(positional: Callable[..., Result], f: Function, a: Any, b: Any, o
 
 
 def _starting(function: str, tree: trees.Tree, batch: AxisSelection) -> tuple[trees.Tree, tuple[str, ...]]:
-    """Return a tree with the axes of the batch in front, and their names."""
+    """Return a tree with the axes of the batch first, and their names."""
     names = tuple([name for name, _ in _axis.pairs(function, batch)])
 
     def moved(x: Any) -> Any:
@@ -152,7 +153,7 @@ def _starting(function: str, tree: trees.Tree, batch: AxisSelection) -> tuple[tr
 
 
 def _like(f: Function, x0: trees.Tree) -> Function:
-    """Make a function return arrays whose axes have the same order as in a tree."""
+    """Make a function return arrays with the order of axes of `x0`."""
 
     def ordered(*args: Any) -> Any:
         order = lambda x, y: call.rearrange(y, x.names) if is_named(x) and is_named(y) else y
@@ -181,7 +182,7 @@ def _values(function: str, found: Any, names: tuple[str, ...]) -> Any:
 
 
 def _named(found: Result, **names: tuple[str, ...]) -> Result:
-    """Name the axes of fields that are arrays. Those of a trajectory have the axis "step" in front."""
+    """Name the axes of fields that are arrays. Arrays of a trajectory have the axis "step" as the first."""
     fields: dict[str, Any] = {field: make(getattr(found, field), interned(own)) for field, own in names.items()}
     path = found.trajectory
     if path is not None:

@@ -1,7 +1,7 @@
-"""Polynomials whose coefficients, highest degree first, lie along a named axis.
+"""Polynomials. Their coefficients lie along a named axis, the highest degree first.
 
-Arguments are named arrays of one axis, or arrays without names. The axis of a result has the name of the first named
-argument's, otherwise `DEFAULT_POLY_AXIS_NAME`. The module can be called as its function `poly`. Source: `haliax.poly`.
+Arguments are arrays with one axis, named or not. The axis of a result has the name that the first named argument has,
+otherwise `DEFAULT_POLY_AXIS_NAME`. The module can be called like its function `poly`. Source: `haliax.poly`.
 """
 
 from typing import Any, Final
@@ -33,13 +33,13 @@ __all__ = [
 __dir__ = __all__.copy
 
 DEFAULT_POLY_AXIS_NAME: Final = "degree"
-"""The name of the axis of coefficients if no argument has one."""
+"""The name of the coefficient axis if no argument has one."""
 
 make_callable(__name__)
 
 
 def _coefficients(function: str, *arguments: Any) -> tuple[tuple[str, ...], list[Array]]:
-    """Return the name of the axis of the result, and arrays of one axis."""
+    """Return the name of the result's axis, and the arguments as arrays with one axis."""
     named = [x for x in arguments if isinstance(x, NamedArray)]
     for x in named:
         check_rank(function, x)
@@ -56,7 +56,7 @@ def _computed(function: str, *arguments: Any, **params: Any) -> NamedArray:
 
 
 def poly(seq_of_zeros: Any) -> NamedArray:
-    """Return the coefficients of the polynomial with certain zeros.
+    """Return the coefficients of the polynomial with the given zeros.
 
     >>> import numpy as np
     >>> poly(NamedArray(np.asarray([1.0, 2.0]), "d"))
@@ -81,7 +81,7 @@ def polymul(p1: Any, p2: Any) -> NamedArray:
 
 
 def polydiv(p1: Any, p2: Any) -> tuple[NamedArray, NamedArray]:
-    """Divide two polynomials: the quotient and the remainder."""
+    """Divide two polynomials, and return the quotient and the remainder."""
     names, arrays = _coefficients("polydiv", p1, p2)
     found = polynomial.polydiv(*arrays)
     return make(found.quotient, names), make(found.remainder, names)
@@ -115,16 +115,17 @@ def polyfit(
     """Fit a polynomial to points, by least squares.
 
     Args:
-        x: The points, of one axis.
+        x: The points, with one axis.
         y: The values, of the same size.
         deg: The degree.
-        rcond: Singular values below this part of the largest count as zero. By default: the size times the precision.
-        full: Whether to return the sum of squared residuals, the rank, the singular values and `rcond`, too, as arrays
-            without names. The residuals are empty where the rank is deficient or there are no more points than
+        rcond: Singular values below this fraction of the largest count as zero. By default, the size times the
+            precision.
+        full: Whether to also return the sum of squared residuals, the rank, the singular values and `rcond`, as arrays
+            without names. The residuals are empty if the rank is deficient, or there are no more points than
             coefficients.
         w: The weights of the residuals, of the size of `x`.
-        cov: Whether to return the covariance of the coefficients as well, scaled by the residuals. Its second axis has
-            the name of the first and "_cov".
+        cov: Whether to also return the covariance of the coefficients, scaled by the residuals. The name of its second
+            axis is that of the first with "_cov" appended.
 
     Raises:
         ValueError: Arrays of several axes or of different sizes, a negative degree, or too few points for `cov`.
@@ -145,7 +146,7 @@ def polyfit(
 def _fitted(
     names: tuple[str, ...], x: Array, y: Array, deg: int, rcond: float | None, full: bool, w: Array | None
 ) -> Any:
-    """Fit with the singular values of the scaled Vandermonde matrix."""
+    """Fit by the singular value decomposition of the scaled Vandermonde matrix."""
     xp = array_namespace(x, y)
     count, order = x.shape[0], deg + 1
     rcond = count * float(xp.finfo(y.dtype).eps) if rcond is None else rcond
@@ -182,14 +183,14 @@ def trim_zeros(f: Any, trim: str = "fb") -> NamedArray:
 
 
 def vander(x: NamedArray, degree: AxisSelector) -> NamedArray:
-    """Return the Vandermonde matrix of an array of one axis.
+    """Return the Vandermonde matrix of an array with one axis.
 
     Args:
-        x: An array of one axis.
-        degree: The axis of the powers, the highest first: a name has the size of `x`.
+        x: An array with one axis.
+        degree: The axis of the powers, the highest first. If it is a name, its size is that of `x`.
 
     Raises:
-        ValueError: `x` has several axes, or one of the name of `degree`.
+        ValueError: `x` has several axes, or its axis has the name of `degree`.
     """
     check_named("vander", "x", x)
     names, (array,) = _coefficients("vander", x)

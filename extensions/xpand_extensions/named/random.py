@@ -1,8 +1,8 @@
 """Random numbers with named axes.
 
 All functions take a key (`xpand_extensions.random.key`), the axes of the result with their sizes, and parameters:
-numbers, or arrays that broadcast to these axes by name. Source: `haliax.random`, and `xpand_extensions.random`, which
-has the details of each distribution.
+numbers, or arrays that broadcast to these axes by name. `xpand_extensions.random` documents each distribution. Source:
+`haliax.random`.
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: 
 
 
 def randint(key: Array, shape: AxisSpec, minval: Any, maxval: Any, dtype: DType | None = None) -> NamedArray:
-    """Draw integers from `minval` to below `maxval`."""
+    """Draw integers from `minval` up to, but not including, `maxval`."""
     axes = _axis.specified("randint", shape)
     low, high = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in (minval, maxval)]
     found = positional.randint(key, tuple([axis.size for axis in axes]), low, high, dtype)
@@ -87,12 +87,12 @@ def uniform(
 
 
 def bernoulli(key: Array, shape: AxisSpec, p: Real = 0.5) -> NamedArray:
-    """Draw booleans that are true with a probability of `p`."""
+    """Draw booleans that are true with probability `p`."""
     return _drawn("bernoulli", key, shape, p)
 
 
 def ball(key: Array, shape: AxisSpec, D: Axis, p: float = 2.0, dtype: DType | None = None) -> NamedArray:
-    """Draw points from the unit ball, whose coordinates are along the axis `D`, the last of the result."""
+    """Draw points from the unit ball. Their coordinates lie along the axis `D`, the last of the result."""
     axes = _axis.specified("ball", shape)
     (last,) = _axis.specified("ball", D)
     names = (*(axis.name for axis in axes), last.name)
@@ -104,7 +104,7 @@ def ball(key: Array, shape: AxisSpec, D: Axis, p: float = 2.0, dtype: DType | No
 def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisSpec | None = None) -> NamedArray:
     """Draw positions along an axis, with probabilities proportional to the exponential of `logits`.
 
-    The result has the axes of `shape`, by default those of `logits` without the axis, which must be among them.
+    The result has the axes of `shape`, by default those of `logits` without `axis`. `shape` must contain these.
     """
     check_named("categorical", "logits", logits)
     check_rank("categorical", logits)
@@ -116,7 +116,7 @@ def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisS
 
 
 def permutation(key: Array, x: NamedArray, axis: AxisSelector, independent: bool = False) -> NamedArray:
-    """Bring an array into a random order along an axis, each line into one of its own if `independent`."""
+    """Shuffle an array along an axis. If `independent`, each one-dimensional slice gets its own order."""
     check_named("permutation", "x", x)
     check_rank("permutation", x)
     i = position("permutation", x, axis)
@@ -126,7 +126,7 @@ def permutation(key: Array, x: NamedArray, axis: AxisSelector, independent: bool
 def choice(
     key: Array, shape: AxisSpec, a: NamedArray, axis: AxisSelector, replace: bool = True, p: Any = None
 ) -> NamedArray:
-    """Draw slices of an array along an axis, whose place the axes of `shape` take.
+    """Draw slices of an array along an axis. The axes of `shape` replace this axis.
 
     Args:
         key: A key.
@@ -134,7 +134,7 @@ def choice(
         a: A named array.
         axis: The axis to draw from.
         replace: Whether a slice may be drawn more than once.
-        p: The probability of each position, a named array with the axis alone; None: all are the same.
+        p: The probability of each position: a named array with only this axis. None: all are equal.
     """
     check_named("choice", "a", a)
     check_rank("choice", a)

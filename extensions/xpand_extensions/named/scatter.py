@@ -1,7 +1,7 @@
 """Segment reductions of named arrays.
 
-The axis of the segments replaces the axis that is reduced. Values that no segment has, and indices out of bounds, are
-treated as in `xpand_extensions.scatter`.
+The axis of the segments replaces the reduced axis. Empty segments, and indices out of bounds, are treated as in
+`xpand_extensions.scatter`.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -33,14 +33,14 @@ def segment_sum(
     """Sum the values of each segment.
 
     Args:
-        values: Numbers, with the axis.
-        segment_ids: The number of the segment for each position of the axis. It may have further axes.
-        segments: The axis of the segments in the result: its size is their number.
-        axis: The axis to reduce. By default: that of `segment_ids`, if it has one only.
-        **options: Those of `xpand_extensions.scatter.segment_sum`, such as `mode`.
+        values: The values to reduce, with the axis `axis`.
+        segment_ids: The number of the segment of each position along the axis. The array may have further axes.
+        segments: The axis of the segments in the result. Its size is the number of segments.
+        axis: The axis to reduce. By default, the axis of `segment_ids`, if there is only one.
+        **options: Options of `xpand_extensions.scatter.segment_sum`, such as `mode`.
 
     Raises:
-        ValueError: `segment_ids` has several axes and `axis` isn't given, or an array lacks the axis.
+        ValueError: `segment_ids` has several axes and `axis` is omitted, or an array lacks the axis.
     """
     return _segments(_scatter.segment_sum, values, segment_ids, segments, axis, options)
 
@@ -48,28 +48,28 @@ def segment_sum(
 def segment_prod(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
-    """Multiply the values of each segment, as `segment_sum` sums them."""
+    """Compute the product of the values of each segment, like `segment_sum`."""
     return _segments(_scatter.segment_prod, values, segment_ids, segments, axis, options)
 
 
 def segment_mean(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
-    """Compute the mean of the values of each segment, as `segment_sum` the sum."""
+    """Compute the mean of the values of each segment, like `segment_sum`."""
     return _segments(_scatter.segment_mean, values, segment_ids, segments, axis, options)
 
 
 def segment_max(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
-    """Compute the maximum of the values of each segment, as `segment_sum` the sum."""
+    """Compute the maximum of the values of each segment, like `segment_sum`."""
     return _segments(_scatter.segment_max, values, segment_ids, segments, axis, options)
 
 
 def segment_min(
     values: NamedArray, segment_ids: NamedArray, segments: Axis, *, axis: AxisSelector | None = None, **options: Any
 ) -> NamedArray:
-    """Compute the minimum of the values of each segment, as `segment_sum` the sum."""
+    """Compute the minimum of the values of each segment, like `segment_sum`."""
     return _segments(_scatter.segment_min, values, segment_ids, segments, axis, options)
 
 

@@ -1,7 +1,7 @@
-"""Sparse arrays whose axes are named where they are used.
+"""Sparse arrays. Each call names their axes.
 
-A sparse container of `xpand_extensions.sparse` has no names: `axes` lists those of all its axes, in their order. The
-results are named arrays. `linear_solve.solve` takes such containers, too.
+A sparse container of `xpand_extensions.sparse` has no names: `axes` lists the names of all its axes, in order. Results
+are named arrays. `linear_solve.solve` also takes such containers.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -29,12 +29,12 @@ Axes = Sequence[AxisSelector]
 
 
 def from_dense(x: NamedArray, axes: Axes, **options: Any) -> _sparse.Sparse:
-    """Make a sparse container of a named array, with its axes in a certain order.
+    """Make a sparse container from a named array, with its axes in a given order.
 
     Args:
         x: A named array.
-        axes: All its axes, in the order of the container's.
-        **options: Those of `xpand_extensions.sparse.from_dense`, such as `format` and `batch_ndim`.
+        axes: All axes of `x`, in the order of the container.
+        **options: Options of `xpand_extensions.sparse.from_dense`, such as `format` and `batch_ndim`.
 
     Raises:
         ValueError: `axes` are not those of the array.
@@ -49,15 +49,15 @@ def todense(a: Any, axes: Axes) -> NamedArray:
 
 
 def matmul(a: Any, x: NamedArray, *, axes: Axes) -> NamedArray:
-    """Multiply sparse matrices by an array, and sum over their columns: see `xpand_extensions.sparse.matmul`.
+    """Multiply sparse matrices by an array, and sum over the column axis: see `xpand_extensions.sparse.matmul`.
 
     Args:
         a: A sparse container.
-        x: A named array with the axis of the columns.
-        axes: The axes of the container: the last two are the row and the column axis.
+        x: A named array with the column axis.
+        axes: The axes of the container. The last two are the row and the column axis.
 
     Returns:
-        An array with the axes of the matrices without the columns, then the others of `x`.
+        An array with the axes of the matrices without the column axis, then the other axes of `x`.
 
     Raises:
         ValueError: `x` lacks the column axis, or an axis has another size.

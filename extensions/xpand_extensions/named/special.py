@@ -1,4 +1,4 @@
-"""Special functions of named arrays, elementwise; arrays broadcast by name.
+"""Elementwise special functions of named arrays, which broadcast by name.
 
 Arguments, accuracy and errors are those of the functions of the same names in `xpand_extensions.special`. `logsumexp`,
 `softmax` and `log_softmax` work along an axis.
@@ -45,7 +45,7 @@ zeta = by_name(_special.zeta, broadcasts=True)
 
 
 def logsumexp(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
-    """Compute the logarithm of the sum of exponentials over axes, by default over all, without overflow."""
+    """Compute the logarithm of the sum of exponentials over axes, without overflow. By default over all axes."""
     return reduced(_special.logsumexp, x, axis)
 
 

@@ -52,9 +52,9 @@ def quantile(
     Args:
         x: Real numbers.
         q: A number from 0 to 1, or several.
-        axis: The axes. By default: all.
-        new: The axis of the quantiles, the first of the result, if there are several.
-        **options: Those of `xpand_extensions.statistics.quantile`, such as `method`.
+        axis: The axes. By default, all axes.
+        new: The axis of the quantiles if there are several. It is the first axis of the result.
+        **options: Options of `xpand_extensions.statistics.quantile`, such as `method`.
 
     Raises:
         ValueError: The array lacks an axis.
@@ -70,7 +70,7 @@ def nanquantile(
     new: AxisSelector = "quantile",
     **options: Any,
 ) -> NamedArray:
-    """Compute quantiles as `quantile` does, of the elements that are not NaN."""
+    """Compute quantiles of the elements that are not NaN, like `quantile`."""
     return _quantiles(_statistics.nanquantile, x, q, axis, new, options)
 
 
@@ -91,12 +91,12 @@ def _quantiles(
 
 
 def median(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
-    """Compute the median over axes, by default over all."""
+    """Compute the median over axes, by default over all axes."""
     return reduced(_statistics.median, x, axis)
 
 
 def nanmedian(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
-    """Compute the median of the elements that are not NaN over axes, by default over all."""
+    """Compute the median of the elements that are not NaN over axes, by default over all axes."""
     return reduced(_statistics.nanmedian, x, axis)
 
 
@@ -121,7 +121,7 @@ def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) 
     Args:
         x: Numbers.
         window: The size of the window along each axis: a dictionary, or an `Axis`.
-        **options: Those of `xpand_extensions.windows.window_sum`: `strides`, `padding` and others.
+        **options: Options of `xpand_extensions.windows.window_sum`: `strides`, `padding` and others.
 
     Raises:
         ValueError: The array lacks an axis.
@@ -130,22 +130,22 @@ def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) 
 
 
 def window_prod(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
-    """Multiply the elements of windows that move along axes, as `window_sum` sums them."""
+    """Compute products over windows that move along axes, like `window_sum`."""
     return _windowed(_windows.window_prod, x, window, options)
 
 
 def window_mean(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
-    """Compute means over windows that move along axes, as `window_sum` the sums."""
+    """Compute means over windows that move along axes, like `window_sum`."""
     return _windowed(_windows.window_mean, x, window, options)
 
 
 def window_max(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
-    """Compute maxima over windows that move along axes, as `window_sum` the sums."""
+    """Compute maxima over windows that move along axes, like `window_sum`."""
     return _windowed(_windows.window_max, x, window, options)
 
 
 def window_min(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
-    """Compute minima over windows that move along axes, as `window_sum` the sums."""
+    """Compute minima over windows that move along axes, like `window_sum`."""
     return _windowed(_windows.window_min, x, window, options)
 
 

@@ -1,4 +1,4 @@
-"""Trees whose leaves are named arrays: as `xpand.trees`, where a named array is a node with its array as leaf.
+"""Functions of trees with named arrays as leaves. In `xpand.trees`, a named array is a node, and its array a leaf.
 
 Source: `haliax.tree`.
 """
@@ -23,7 +23,7 @@ def _is_leaf(is_leaf: IsLeaf) -> Callable[[Any], bool]:
 
 
 def map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Call a function with each leaf of a tree, and those at the same positions of others; named arrays are leaves.
+    """Call a function with the leaves at each position of one or several trees. Named arrays are leaves.
 
     >>> import numpy as np
     >>> map(lambda x: x.sum("a"), {"x": NamedArray(np.asarray([[1, 2], [3, 4]]), ("a", "b"))})
@@ -33,12 +33,12 @@ def map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -
 
 
 def scan_aware_map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Call a function with each leaf, as `map` does: layers of stacked modules do not exist here."""
+    """Call a function with each leaf, like `map`. xpand has no stacked layers, which Haliax treats separately."""
     return map(fn, tree, *rest, is_leaf=is_leaf)
 
 
 def flatten(tree: Any, *, is_leaf: IsLeaf = None) -> tuple[list[Any], trees.Structure]:
-    """Take a tree apart into its leaves, named arrays among them, and its structure."""
+    """Split a tree into its leaves, which may be named arrays, and its structure."""
     return trees.flatten(tree, is_leaf=_is_leaf(is_leaf))
 
 
@@ -48,7 +48,7 @@ def unflatten(treedef: trees.Structure, leaves: Iterable[Any]) -> Any:
 
 
 def leaves(tree: Any, *, is_leaf: IsLeaf = None) -> list[Any]:
-    """List the leaves of a tree, named arrays among them."""
+    """List the leaves of a tree, which may be named arrays."""
     return trees.leaves(tree, is_leaf=_is_leaf(is_leaf))
 
 

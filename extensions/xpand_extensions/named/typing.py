@@ -1,7 +1,7 @@
-"""Annotations that say which axes, and which kind of data type, a named array has.
+"""Annotations for the axes, and the kind of data type, of named arrays.
 
-`NamedArray["batch", "feature"]` is `typing.Annotated[NamedArray, AxesSpec(…)]`. Nothing checks annotations by itself;
-`x.matches_axes(annotation)` does.
+`NamedArray["batch", "feature"]` is `typing.Annotated[NamedArray, AxesSpec(…)]`. Annotations are not checked
+automatically; `x.matches_axes(annotation)` checks them.
 
 | annotation | axes |
 | --- | --- |
@@ -59,14 +59,14 @@ __dir__ = __all__.copy
 
 @dataclass(frozen=True)
 class AxesSpec:
-    """The axes that an annotation asks for.
+    """The axes that an annotation requires.
 
     Args:
-        first: The names and sizes of the first axes; sizes are None where any will do.
-        last: Those of the last axes, after an ellipsis.
+        first: The names and sizes of the first axes. A size is None if every size is accepted.
+        last: The same for the last axes, after an ellipsis.
         ordered: Whether their order matters.
-        others: Whether there may be other axes.
-        kind: The kind of data type, as `isdtype` of the standard names it, or the name of a data type; None: any.
+        others: Whether other axes are accepted.
+        kind: The kind of data type, as in the standard's `isdtype`, or the name of a data type. None accepts all.
     """
 
     first: tuple[tuple[str, int | None], ...]
@@ -100,7 +100,7 @@ def spec_of(function: str, axes: Any) -> AxesSpec:
     """Read an annotation, a string, names, or a set of them.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: The argument is none of these.
         ValueError: There are two ellipses, a name twice, or a size that is not a number.
     """
     if isinstance(axes, AxesSpec):
@@ -157,7 +157,7 @@ def _matches_axes(x: NamedArray, spec: Any) -> bool:
 
 
 class Kind:
-    """Named arrays of a kind of data type: `Float[NamedArray, "batch feature"]`."""
+    """Annotations for a kind of data type: `Float[NamedArray, "batch feature"]`."""
 
     def __init__(self, name: str, kind: str) -> None:
         self._name = name
