@@ -268,7 +268,7 @@ def test_read_only_memory_is_never_written_into(library: Library) -> None:
     ids=str,
 )
 def test_what_takes_a_copy_raises_where_none_may_be(x: Any, target: str, message: str) -> None:
-    with pytest.raises(ValueError, match=rf"convert: copy=False, but .*{message}.*leave `copy` out"):
+    with pytest.raises(ValueError, match=rf"convert: copy=False, but .*{message}.*omit `copy`"):
         convert(x, target, copy=False)
     np.testing.assert_array_equal(to_numpy(convert(x, target)), to_numpy(x))
 
@@ -390,7 +390,7 @@ def test_a_gradient_is_not_lost() -> None:
         to_numpy({"x": x})
 
 
-MESSAGE = "convert: .*is traced by a transformation.*what goes into the transformed function, or what comes out"
+MESSAGE = "convert: .*is traced by a transformation.*the arguments or results of the transformed function"
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap, jax.hessian], ids=lambda f: f.__name__)
@@ -634,7 +634,7 @@ def test_sparse_arrays_of_libraries() -> None:
             found = convert(made[source], target, copy=True)
             assert found is not made[source]
         else:
-            with pytest.raises(ValueError, match="copy=False, but sparse arrays of a library's own"):
+            with pytest.raises(ValueError, match="copy=False, but the library's own sparse arrays"):
                 convert(made[source], target, copy=False)
         assert type(found) is type(made[target])
         np.testing.assert_array_equal(sparse.todense(sparse.from_native(found)), DENSE)

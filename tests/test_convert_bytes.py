@@ -98,7 +98,7 @@ def test_what_has_bytes() -> None:
             None,
             {},
             ValueError,
-            "7 bytes are not a multiple of the 4 that an element of float32 has",
+            "7 bytes are not a multiple of 4, the size of an element of float32",
         ),
         (bytes(8), "float32", (3,), {}, ValueError, r"float32 of shape \(3,\) takes 12 bytes, got 8"),
         (bytes(8), "float32", 1, {}, ValueError, r"float32 of shape \(1,\) takes 4 bytes, got 8"),

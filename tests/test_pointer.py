@@ -144,7 +144,7 @@ def test_a_pointer_described_by_hand() -> None:
         ((4096, (-2,), "int8"), {}, ValueError, "shape must be at least 0"),
         ((4096, (2,), "int99"), {}, TypeError, "dtype must be a numeric data type"),
         ((4096, (2,), object), {}, TypeError, "dtype must be a numeric data type"),
-        ((4096, (2,), "int8"), {"strides": (1, 1)}, ValueError, "strides must be as many as there are axes, 1"),
+        ((4096, (2,), "int8"), {"strides": (1, 1)}, ValueError, "there must be one stride for each of 1 axes"),
         ((4096, (2,), "int8"), {"strides": (0.5,)}, TypeError, "strides must be an integer"),
         ((4096, (2,), "int8"), {"device": torch.device("cpu")}, TypeError, "device must be a string"),
         ((4096, (2,), "int8"), {"read_only": 1}, TypeError, "read_only must be True or False"),

@@ -35,7 +35,7 @@ def check_grads(
         order: The maximum order of derivatives. With 2, the derivatives are checked like `f`, in all modes.
         modes: "fwd", "rev", or both.
         atol: The absolute tolerance. None: the default for the least precise data type of the arguments, 1e-6 for
-        float64.
+            float64.
         rtol: The relative tolerance. None: as `atol`.
         eps: The step of the differences, which have fourth order. None: the fifth root of the data type's precision.
 

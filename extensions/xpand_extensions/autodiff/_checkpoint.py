@@ -47,7 +47,7 @@ def checkpoint(
         TypeError: The policy is not a function. The returned function raises it if arguments are neither arrays,
             numbers nor static.
         UnsupportedError: The returned function raises it for a policy that moves values to another memory, on libraries
-        other than JAX.
+            other than JAX.
         ValueError: The returned function raises it if it has no argument for a position in `static_argnums`.
 
     Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.

@@ -28,7 +28,7 @@ def custom_gradient(function: Function, /) -> Function:
 
     Raises:
         TypeError: The returned function raises it if `function` returns no pair, or the derivative is not like the
-        arguments.
+            arguments.
 
     A derivative evaluates the function once more; JAX instead saves the values that the pullback uses. Use `custom_vjp`
     to choose the saved values.

@@ -1,7 +1,7 @@
-"""The command `xpand`: a tour of the installed libraries on real data, and the table of libraries and capabilities.
+"""The command `xpand`: a tour of the installed libraries on real data, and a table of libraries and capabilities.
 
-Exit codes: 0, all is well; 1, a library failed or disagrees; 2, the command can't be carried out as given; 130,
-interrupted; 141, the reader of the output has gone.
+Exit codes: 0, success; 1, a library failed or results disagree; 2, the command can't be run as given; 130, interrupted;
+141, the reader has closed the output.
 """
 
 import argparse
@@ -22,13 +22,13 @@ __dir__ = __all__.copy
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, and return the exit code.
+    """Run the command line and return the exit code.
 
     Args:
-        argv: The arguments without the program's name; those of the process unless given.
+        argv: The arguments without the program's name. By default: those of the process.
 
     Raises:
-        SystemExit: From the parser: arguments that it doesn't know (code 2), `--help` and `--version` (code 0).
+        SystemExit: The parser raises it for unknown arguments (code 2), `--help` and `--version` (code 0).
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?", rather than a traceback
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
     try:
         code = _interruptible(arguments)
         sys.stdout.flush()
@@ -48,14 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"xpand {arguments.command}: interrupted\n")
         return 130
     except BrokenPipeError:
-        # The reader has closed the output, as `head` does. Buffered output must not raise at exit.
+        # A reader such as `head` has closed the output. The buffered output must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return code
 
 
 def _interruptible(arguments: argparse.Namespace) -> int:
-    """Run, and raise `KeyboardInterrupt` also where a library made another error of it, or none."""
+    """Run the command. Raise `KeyboardInterrupt` even if a library hides it or raises another error."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return _run(arguments)
     seen = False
@@ -76,7 +76,7 @@ def _interruptible(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    # Imported late, so that `--help` and errors of options are immediate.
+    # Import late, so `--help` and errors of options appear immediately.
     try:
         if arguments.command == "info":
             from ._info import info
@@ -97,7 +97,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def load_tour() -> ModuleType:
-    """Import the tour, an example in `docs/examples/tour`, which wheels have next to this file."""
+    """Import the tour, an example in `docs/examples/tour`. Wheels store it next to this file."""
     name = f"{__name__}.tour"
     if name not in sys.modules:
         folders = (Path(__file__).parent / "tour", Path(__file__).parents[3] / "docs" / "examples" / "tour")

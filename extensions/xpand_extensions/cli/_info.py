@@ -1,4 +1,4 @@
-"""Output of the command line, and `xpand info`."""
+"""The output of the command line, and `xpand info`."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make a console. A log without a width gets one that fits a table of all libraries."""
+    """Make a console. In a log of unknown width, it is wide enough for a table of all libraries."""
     stream = sys.stderr if stderr else sys.stdout
     known = stream.isatty() or "COLUMNS" in os.environ
     return _Console(stderr=stderr, width=None if known else _WIDTH_OF_A_LOG, highlight=False)
@@ -52,7 +52,7 @@ class Steps(Protocol):
 
 @contextmanager
 def progress(total: int) -> Iterator[Steps]:
-    """Show the progress of `total` steps on the standard error: a bar in a terminal, a line per step in a log."""
+    """Show the progress of `total` steps on the standard error: a bar in a terminal, one line per step in a log."""
     err = console(stderr=True)
     if not err.is_terminal:
 
@@ -73,7 +73,7 @@ def progress(total: int) -> Iterator[Steps]:
 
 
 def absent_libraries(libraries: Iterable[Library]) -> Text:
-    """Write which libraries are missing and how to add them, and which are broken and why."""
+    """Print which libraries are missing and how to install them, and which are broken and why."""
     text = Text()
     for library in libraries:
         if library.status == "missing":
@@ -94,9 +94,7 @@ _STATUS_STYLES: Final = {"ready": "green", "missing": "dim", "broken": "red"}
 
 
 def info(*, as_json: bool) -> int:
-    """Print the installed libraries and their capabilities; return the exit code: 1 where an installed library is
-    broken.
-    """
+    """Print the installed libraries and their capabilities. Return the exit code, 1 if a library is broken."""
     names = known_names()
     libraries = []
     with progress(len(names)) as step:

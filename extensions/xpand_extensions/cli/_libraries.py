@@ -1,4 +1,4 @@
-"""The installed array libraries, which `xpand info` lists and `xpand tour` runs on."""
+"""The installed array libraries, for `xpand info` and `xpand tour`."""
 
 import os
 import sys
@@ -13,13 +13,13 @@ from xpand_extensions.jit import jit
 from xpand_extensions.jit._calls import compilers_of
 
 STRICT: Final = "array_api_strict"
-"""The standard's reference implementation: not wrapped, because it conforms by itself, and always worth a column."""
+"""The standard's reference implementation. It conforms to the standard and needs no wrapper, and is always listed."""
 
 _EXTRAS: Final = {STRICT: "strict"}
 """Libraries whose extra has another name than their own."""
 
 DOUBLE_PRECISION: Final = {"JAX_ENABLE_X64": "1"}
-"""Settings that some libraries read when they are imported, without which they have no 64-bit types."""
+"""Settings that some libraries read when they are imported. Without these, they have no 64-bit types."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Library:
 
     @property
     def compilers(self) -> dict[str, str]:
-        """The names of the compilers of `jit`, each with what is missing for it, or ""."""
+        """The names of the compilers of `jit`. The value of each is what is missing for it, or ""."""
         return {} if self.xp is None else dict(compilers_of(jit.native(self.xp.asarray(0))))
 
     @property
@@ -63,23 +63,23 @@ class Library:
 
 
 def known_names() -> list[str]:
-    """Name the libraries that can be expected: those wrapped, those plugged in, and the reference implementation."""
+    """List the names of known libraries: wrapped ones, those of plug-ins, and the reference implementation."""
     return list(dict.fromkeys((*wrapped_libraries(), STRICT, *third_party_plugins())))
 
 
 def find(name: str) -> Library:
-    """Import a library's namespace, and keep the error where that fails.
+    """Import a library's namespace. If the import fails, store the error.
 
     Raises:
-        ValueError: The name is that of no array library.
+        ValueError: No array library has this name.
     """
     known = name in known_names()
     if known and find_spec(name) is None:
         return Library(name)
     try:
         library = Library(name, namespace(name))
-        _ = library.devices  # without its driver a library can be imported but not used
-    except Exception as error:  # every error of a broken installation is shown to the user, not hidden
+        _ = library.devices  # without its driver, a library can be imported but not used
+    except Exception as error:  # the user sees every error of a broken installation
         if isinstance(error, ValueError) and not known:
             raise
         return Library(name, error=f"{type(error).__name__}: {error}")
@@ -87,17 +87,17 @@ def find(name: str) -> Library:
 
 
 def enable_double_precision() -> None:
-    """Set the switches for 64-bit types, unless the user has; in vain for one that is imported already."""
+    """Switch on 64-bit types, unless the user has set the switches. No effect on libraries already imported."""
     for variable, value in DOUBLE_PRECISION.items():
         os.environ.setdefault(variable, value)
 
 
 def to_numpy(x: Array) -> Array:
-    """Bring an array of any library to a NumPy array, which waits for the computation, or starts it."""
+    """Convert an array of any library to NumPy. This starts the computation if needed, and waits for it."""
     if is_torch_array(x) or is_cupy_array(x):
         x = to_device(x, "cpu")
     return namespace("numpy").asarray(x)
 
 
 class UsageError(Exception):
-    """The command can't be carried out as given; the message says why, and how to fix it."""
+    """The command can't be run as given. The message says why, and how to fix it."""

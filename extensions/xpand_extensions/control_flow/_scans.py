@@ -136,7 +136,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
         TypeError: `f` is not a function; leaves are not arrays, or belong to two libraries; or results change their
             structure, shape or data type.
         ValueError: The arrays have several sizes along their first axes, or are on two devices; or `batch_size` is not
-        positive.
+            positive.
 
     Source: `jax.lax.map`.
 

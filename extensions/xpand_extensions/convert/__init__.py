@@ -1,7 +1,7 @@
-"""Conversion of arrays between libraries, without copies where possible; to bytes; to memory addresses.
+"""Conversion of arrays to other libraries, without copies if possible; to bytes; and to memory addresses.
 
-Memory is shared wherever that is possible, so that a write to one array may show in the other: `copy=True` gives an
-array of its own. A lazy array is computed. A traced array raises, because its derivatives would be lost.
+Memory is shared whenever possible, so a write to one array may change the other. `copy=True` makes an independent
+array. Lazy arrays are computed. Traced arrays raise, because their derivatives would be lost.
 """
 
 from .._modules import make_callable

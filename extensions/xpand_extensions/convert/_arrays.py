@@ -1,8 +1,8 @@
-"""Arrays, and trees of them, to another library.
+"""Conversion of arrays, and trees of arrays, to another library.
 
-A conversion has two halves. `exported` is the source's: it checks that the values may leave, and exports an array
-that others can take. `imported` is the target's: it takes that array, through DLPack where it can. Both are looked up
-once for a pair of types.
+A conversion has two halves. `exported`, of the source, checks that the values may leave the library, and exports an
+array that others accept. `imported`, of the target, takes this array, by DLPack if possible. Both are looked up once
+for a pair of types.
 """
 
 from collections.abc import Callable
@@ -31,29 +31,30 @@ def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = No
     """Convert an array, or the arrays of a tree, to another library.
 
     Args:
-        x: An array of any library, anything with `__dlpack__` or `__array__`, or a tree of these. Of sparse containers
-            the parts are converted; sparse arrays of a library's own become those of the other library. JAX's typed
-            keys for random numbers become their data, of uint32. Leaves that are not arrays stay the same objects.
+        x: An array of any library, an object with `__dlpack__` or `__array__`, or a tree of these. Sparse containers
+            are converted by their parts, and a library's own sparse arrays become those of the other library. JAX's
+            typed keys for random numbers become their uint32 data. Leaves that are not arrays stay unchanged.
         to: The library: a namespace, or a name such as "torch".
-        device: Where the result is to lie, as `devices.to_device` takes it: an object of the library, or a string such
-            as "gpu" or "cuda:1". None: where `x` lies, if the library has arrays there, otherwise on the host.
-        copy: True to always copy. False to share memory or raise. None: share where possible.
+        device: The device of the result, in a form that `devices.to_device` accepts: an object of the library, or a
+            string such as "gpu" or "cuda:1". None: the device of `x`, if the library has arrays there; otherwise the
+            host.
+        copy: True: always copy. False: share memory or raise. None: share memory if possible.
 
     Returns:
-        Arrays of the library, with the data types, shapes and values of `x`. Arrays that belong to this library
-        already, and lie on this device, are returned unchanged, unless `copy` is True; also under transformations.
+        Arrays of the library, with the data types, shapes and values of `x`. Arrays that already belong to this library
+        and are on this device are returned unchanged, unless `copy` is True; also under transformations.
 
-        Where memory is shared, write into neither array: the other would change too, arrays of JAX included, which are
-        taken for constants. A NumPy array that is read-only is copied where the other library could write into it; one
-        over the memory of a JAX array is read-only. PyTorch has no read-only tensors: it can write into the memory of a
-        JAX array.
+        If memory is shared, write into neither array: the other one would change, too, even an array of JAX, which
+        counts as constant. A read-only NumPy array is copied if the other library could write into it. A NumPy array
+        that shares memory with a JAX array is read-only. PyTorch has no read-only tensors, so it can write into the
+        memory of a JAX array.
 
     Raises:
-        TypeError: `x` is neither an array nor a tree; `to` is not a library; the library has no such data type; or the
-            array is traced by a transformation, or requires a gradient, and would lose it.
+        TypeError: `x` is neither an array nor a tree; `to` is not a library; the library has no such data type; or a
+            transformation traces the array, or it requires a gradient, which would be lost.
         ValueError: `copy` is False and memory can't be shared; or the library has no such device.
 
-    Without a copy, takes microseconds: 20 to JAX, 1 to 5 otherwise. Dask's arrays are computed.
+    Without a copy, a conversion takes microseconds: 20 to JAX, 1 to 5 to others. Dask's arrays are computed.
 
     Source: PhiML's `convert`, and the standard's `from_dlpack`.
 
@@ -71,7 +72,7 @@ def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = No
         raise TypeError(f"convert: copy must be None, True or False, got {copy!r} ({describe(copy)})")
     try:
         path = _paths.get((type(x), to))
-    except TypeError:  # `to` cannot be a key
+    except TypeError:  # `to` is not hashable
         path = None
     return _tree(x, to, device, copy) if path is None else path(x, device, copy)
 
@@ -79,7 +80,7 @@ def convert(x: trees.Tree, /, to: Namespace | str, *, device: Device | None = No
 def to_numpy(x: trees.Tree, /, *, copy: bool | None = None) -> Any:
     """Convert an array, or the arrays of a tree, to NumPy: from any library and any device.
 
-    Arguments, results and errors are those of `convert(x, "numpy")`. An array over the memory of one of JAX is
+    Arguments, results and errors are as in `convert(x, "numpy")`. An array that shares memory with a JAX array is
     read-only.
 
     >>> import torch
@@ -91,14 +92,13 @@ def to_numpy(x: trees.Tree, /, *, copy: bool | None = None) -> Any:
 
 @pluggable
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
-    """Return the values of an array in a form that other libraries accept: the source's part of `convert`, for
-    plug-ins.
+    """Return an array's values in a form that other libraries accept: the first half of `convert`, for plug-ins.
 
     Args:
         x: An array of the library.
-        to_host: Return a NumPy array; otherwise an object that other libraries understand, by DLPack or as a NumPy
-            array.
-        copy: True for memory of its own, where `to_host` is True; False to share memory or raise; None: as needed.
+        to_host: Whether to return a NumPy array. Otherwise, it is an object that other libraries accept, by DLPack or
+            as a NumPy array.
+        copy: True: with `to_host`, make an independent copy. False: share memory or raise. None: copy if needed.
 
     Raises:
         TypeError: The array is traced by a transformation, or requires a gradient.
@@ -114,11 +114,11 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 @pluggable
 def imported(x: Array, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    """Create an array from the result of `exported`: the target's part of `convert`, for plug-ins.
+    """Create an array from the result of `exported`: the second half of `convert`, for plug-ins.
 
     Args:
-        x: An array of NumPy, or of a library other than `xp` whose memory DLPack exports.
-        copy: True for memory of its own; False to share memory or raise; None: as needed.
+        x: An array of NumPy, or of another library than `xp` whose memory DLPack exports.
+        copy: True: make an independent copy. False: share memory or raise. None: copy if needed.
         xp: The library. None: `xpand.default_namespace()`.
 
     Raises:
@@ -173,7 +173,7 @@ def _leaf(x: Any, to: Namespace | str, xp: Namespace, device: Device, copy: bool
 
 
 def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
-    """Find the conversion of an array to a library, and cache it if the type alone decides."""
+    """Find the conversion of an array to a library. Cache it if only the type of the array decides."""
     found = _paths.get((type(x), to))
     if found is not None:
         return found
@@ -185,8 +185,8 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     found = partial(_within, xp) if source is xp else _to(xp)
     if sparse.has_sparse(type(x)):
         found = partial(_unless_sparse, found, to, xp)
-    # Third-party arrays, and JAX's gradients of integers (NumPy arrays), are excluded: their type alone does not
-    # determine the library.
+    # Third-party arrays, and JAX's gradients of integers (NumPy arrays), are not cached: their type does not determine
+    # the library.
     if library_of(type(x)) == library_name(source) and len(_paths) < _MAX_PATHS:
         _paths[type(x), to] = found
     return found
@@ -198,7 +198,7 @@ def _to(xp: Namespace) -> Path:
     return partial(_between, xp, library, library == "numpy", OPERATIONS[f"{__package__}.imported"].by_library)
 
 
-# The conversions are `partial` functions, not closures: torch.compile can keep these.
+# The conversions are `partial` functions, not closures, so torch.compile can store them.
 
 
 def _between(
@@ -213,13 +213,13 @@ def _between(
     export, import_ = exported.native(x), imports.get(library) or imported.native_for(xp)
     if device is None:
         return import_(export(x, to_host=to_host, copy=copy), copy=copy, xp=xp)
-    shared = False if copy is False else None  # a move may be the copy already
+    shared = False if copy is False else None  # the move may already copy
     made = import_(export(x, to_host=to_host, copy=shared), copy=shared, xp=xp)
     return devices.to_device(made, device, copy=copy)
 
 
 def _within(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
-    """Bring an array to another device of its library, or to another copy."""
+    """Move an array to another device of its library, or copy it."""
     if device is not None:
         return devices.to_device(x, device, copy=copy)
     return xp.asarray(x, copy=True) if copy else x
@@ -235,20 +235,20 @@ def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     if xp in (source, getattr(source, "base", None)):
         return partial(_within, source)
     known = resolved(x)
-    if known is x:  # a third-party array with the same attribute
+    if known is x:  # a third-party array may have the same attribute
         return _to(xp)
     return lambda x, device, copy: path_of(known, to, xp)(known, device, copy)
 
 
 def resolved(x: Any) -> Array:
-    """Return a library's own array: the value of a traced one, if no transformation of xpand traces it.
+    """Return a library's own array. A traced array is replaced by its value if no transformation of xpand traces it.
 
     Raises:
-        TypeError: One does.
+        TypeError: A transformation of xpand traces it.
     """
     if not hasattr(x, "is_traced"):
         return x
-    from ..tracing._core import TracedArray, library_array  # which loads all rules
+    from ..tracing._core import TracedArray, library_array  # this import loads all rules
 
     return library_array(x, "convert") if isinstance(x, TracedArray) else x
 
@@ -259,7 +259,7 @@ def _from_foreign(xp: Namespace, x: Any, device: Device, copy: bool | None) -> A
     if not hasattr(x, "__dlpack__"):
         made = numpy.asarray(x, copy=False if copy is False else None)
     elif x.__dlpack_device__()[0] == _HOST:
-        made = numpy.from_dlpack(x)  # which accepts any memory layout
+        made = numpy.from_dlpack(x)  # NumPy accepts any memory layout
     else:
         made = xp.from_dlpack(x)
     return path_of(made, xp, xp)(made, device, copy)

@@ -14,27 +14,27 @@ from ._arrays import exported, resolved
 from ._dtypes import checked, integer_of, is_short, name_of
 
 ByteOrder: TypeAlias = Literal["little", "big", "native"]
-"""The order of the bytes of a number: lowest first, highest first, or as on this machine."""
+"""The order of the bytes of a number: lowest first, highest first, or the order of this machine."""
 
 _ORDERS: Final = ("little", "big", "native")
 
 
 def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
-    r"""Return the elements of an array as bytes, the last axis fastest, without gaps.
+    r"""Return the elements of an array as bytes without gaps, with the last axis varying fastest.
 
     Args:
         x: An array of any library, data type and shape, on any device.
-        limit: The largest number of elements taken: the first ones. No others leave the device. None: all.
-        byteorder: Which byte of a number comes first: "little" for the lowest, "big" for the highest, "native" for
-            what this machine has. Of a complex number the real part comes first in any case. Booleans are one byte.
+        limit: The maximum number of elements: only the first ones leave the device. None: all.
+        byteorder: Which byte of a number comes first: "little" for the lowest, "big" for the highest, "native" for the
+            order of this machine. The real part of a complex number always comes first. A boolean is one byte.
 
     Returns:
-        As many bytes as the elements are long. Data type and shape are not among them: `from_bytes` takes them.
+        The bytes of the elements. They do not include the data type and shape, which `from_bytes` takes.
 
     Raises:
         TypeError: `x` is not an array, is traced by a transformation or requires a gradient, or `limit` is not an
             integer.
-        ValueError: `limit` is negative, or there is no such order.
+        ValueError: `limit` is negative, or the byte order is unknown.
 
     Source: `Nx.to_binary`.
 
@@ -58,12 +58,12 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
 
 
 def _first(x: Array, limit: int | None) -> Array:
-    """Take at most as many elements as allowed; if that is not all of them, along one axis."""
+    """Return at most `limit` elements; if these are not all elements, along one axis."""
     size = math.prod(x.shape)
     if limit is None or limit >= size:
         return x
     xp = array_namespace(x)
-    if x.ndim > 1:  # whole rows first, so that no more of the array is copied
+    if x.ndim > 1:  # select whole rows first, so that less of the array is copied
         x = x[: -(-limit // (size // x.shape[0])), ...]
     return xp.reshape(x, (-1,))[:limit]
 
@@ -84,15 +84,15 @@ def from_bytes(
     Args:
         data: Bytes, or an object with the buffer protocol: `bytes`, `bytearray`, `memoryview`. They are copied.
         dtype: The data type of the elements: one of the library, or its name, such as "float32".
-        shape: The shape of the array. None: one axis, of the length that the bytes give.
+        shape: The shape of the array. None: one axis, of the size given by the number of bytes.
         byteorder: Which byte of a number comes first, as in `to_bytes`.
-        device: Where the array is to lie.
+        device: The device of the array.
         xp: The library: a namespace or a name. None: `xpand.default_namespace()`.
 
     Raises:
         TypeError: `data` is not bytes, or the library has no such data type.
-        ValueError: There are more bytes than `shape` takes, or fewer; their number is not a multiple of the element
-            size; a byte of a boolean is neither 0 nor 1; or there is no such order, or a negative size.
+        ValueError: The number of bytes does not fit `shape` or is not a multiple of the element size, a byte of a
+            boolean is neither 0 nor 1, the byte order is unknown, or a size is negative.
 
     Source: `Nx.from_binary`.
 
@@ -105,10 +105,10 @@ def from_bytes(
     count, rest = divmod(len(memory), width)
     if rest:
         raise ValueError(
-            f"from_bytes: {len(memory)} bytes are not a multiple of the {width} that an element of {name} has"
+            f"from_bytes: {len(memory)} bytes are not a multiple of {width}, the size of an element of {name}"
         )
     if name == "bool" and memory.tobytes().translate(None, b"\0\1"):
-        raise ValueError("from_bytes: a boolean is a byte of 0 or 1, and data has others")
+        raise ValueError("from_bytes: a boolean must be a byte of 0 or 1, but data has others")
     shape = (count,) if shape is None else checks.shape("from_bytes", "shape", shape)
     if math.prod(shape) != count:
         raise ValueError(

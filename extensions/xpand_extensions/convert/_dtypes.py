@@ -15,7 +15,7 @@ _WIDTHS: Final = {
 
 
 def name_of(dtype: Any) -> str:
-    """Name a data type of any library as the standard does: "float32"."""
+    """Return the standard's name of a data type of any library, such as "float32"."""
     if isinstance(dtype, str):
         return dtype
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
@@ -23,15 +23,15 @@ def name_of(dtype: Any) -> str:
 
 
 def width_of(name: str) -> int | None:
-    """Return how many bytes an element of a data type has; None for other data types."""
+    """Return the number of bytes of an element; None for unknown data types."""
     return 1 if name.startswith("float8_") else _WIDTHS.get(name)
 
 
 def checked(function: str, dtype: Any) -> tuple[str, int]:
-    """Check a data type; return its name and how many bytes an element has.
+    """Check a data type. Return its name and the number of bytes of an element.
 
     Raises:
-        TypeError: It isn't one of numbers.
+        TypeError: It is not a numeric data type.
     """
     name = name_of(dtype)
     width = width_of(name)
@@ -41,31 +41,31 @@ def checked(function: str, dtype: Any) -> tuple[str, int]:
 
 
 def is_short(name: str) -> bool:
-    """Return whether a data type is one of those of machine learning, which NumPy lacks."""
+    """Return whether a data type is one for machine learning that NumPy lacks."""
     return name.startswith(("bfloat16", "float8_"))
 
 
 def integer_of(name: str) -> str:
-    """Name the integers as wide as a short data type."""
+    """Return the name of the integers as wide as a short data type."""
     return f"uint{8 * (width_of(name) or 0)}"
 
 
 def copy_needed(why: str, function: str = "convert") -> ValueError:
-    """Raise because memory can't be shared, although `copy=False` asks for it."""
-    return ValueError(f"{function}: copy=False, but {why}; leave `copy` out to have them copied")
+    """Return the error for memory that can't be shared, although `copy` is False."""
+    return ValueError(f"{function}: copy=False, but {why}; omit `copy` to allow a copy")
 
 
 def no_values(x: Any) -> TypeError:
-    """Raise because an array is traced by a transformation, or has no values for another reason."""
+    """Return the error for an array that is traced by a transformation or has no values for another reason."""
     return TypeError(
         f"convert: {describe(x)} is traced by a transformation (jit, vmap, grad) or holds no values, and another "
-        "library could not trace it; convert what goes into the transformed function, or what comes out of it, or "
+        "library could not trace it; convert the arguments or results of the transformed function, or "
         "call the other library's function by `jit.pure_callback`"
     )
 
 
 def has_gradient(x: Any) -> TypeError:
-    """Raise because a derivative would be lost."""
+    """Return the error for a derivative that would be lost."""
     return TypeError(
         f"convert: {describe(x)} requires a gradient, which the conversion would drop; convert `x.detach()` (or "
         "`autodiff.stop_gradient(x)`) to drop it explicitly"
@@ -73,5 +73,5 @@ def has_gradient(x: Any) -> TypeError:
 
 
 def no_dtype(library: str, dtype: Any, remedy: str = "convert it with `xp.astype` first") -> TypeError:
-    """Raise because a library has no such data type."""
+    """Return the error for a data type that a library doesn't have."""
     return TypeError(f"convert: {library} has no data type {name_of(dtype)}; {remedy}")

@@ -1,4 +1,4 @@
-"""Arrays by the address of their memory."""
+"""Arrays by the addresses of their memory."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,17 +16,18 @@ class Pointer:
     """The memory of an array: its address, its contents, and its owner.
 
     Args:
-        address: Where the element at the index (0, …, 0) begins.
+        address: The address of the element at the index (0, …, 0).
         shape: The shape of the array.
-        dtype: The data type of the elements: its name, such as "float32", or one of any library.
-        strides: How many bytes further the next element along each axis is. None: the last axis fastest, without gaps.
-        device: Where the memory is: "cpu", or, on a GPU, for example "cuda:0".
-        owner: An object that keeps the memory alive for as long as there is a reference to it.
-        read_only: Whether the memory must not be written into.
+        dtype: The data type of the elements: its name, such as "float32", or a data type of any library.
+        strides: The distance in bytes to the next element along each axis. None: no gaps, with the last axis varying
+            fastest.
+        device: The device of the memory: "cpu", or, on a GPU, for example "cuda:0".
+        owner: An object that keeps the memory alive as long as it is referenced.
+        read_only: Whether writing into the memory is forbidden.
 
     Raises:
         TypeError: `address` or a size is not an integer, `dtype` is not numeric, or `device` is not a string.
-        ValueError: A size or the address is negative, or there are not as many strides as axes.
+        ValueError: A size or the address is negative, or the numbers of strides and axes differ.
 
     >>> p = Pointer(4096, (2, 3), "float32")
     >>> p.strides, p.nbytes
@@ -51,7 +52,7 @@ class Pointer:
         else:
             strides = tuple(checks.integer("Pointer", "strides", each) for each in strides)
             if len(strides) != len(shape):
-                raise ValueError(f"Pointer: strides must be as many as there are axes, {len(shape)}, got {strides}")
+                raise ValueError(f"Pointer: there must be one stride for each of {len(shape)} axes, got {strides}")
         if not isinstance(self.device, str):
             raise TypeError(f"Pointer: device must be a string such as 'cpu' or 'cuda:0', got {describe(self.device)}")
         checked_fields = {
@@ -66,12 +67,12 @@ class Pointer:
 
     @property
     def itemsize(self) -> int:
-        """How many bytes an element has."""
+        """The number of bytes of an element."""
         return checked("Pointer", self.dtype)[1]
 
     @property
     def nbytes(self) -> int:
-        """How many bytes all elements have, without gaps between them."""
+        """The number of bytes of all elements, without gaps."""
         count = self.itemsize
         for size in self.shape:
             count *= size
@@ -79,7 +80,7 @@ class Pointer:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the last axis is fastest and there are no gaps."""
+        """Whether the elements have no gaps, with the last axis varying fastest."""
         return self.strides == _contiguous(self.shape, self.itemsize)
 
 
@@ -95,20 +96,20 @@ def _contiguous(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
 def pointer(x: Array, /) -> Pointer:
     """Return the address of an array's memory, with the facts needed to read it.
 
-    For libraries in other languages, through `ctypes` or `cffi`, and for `from_pointer`. The memory is that of `x`,
-    which the result keeps alive; nothing is copied.
+    Use it for libraries in other languages, through `ctypes` or `cffi`, and for `from_pointer`. Nothing is copied: the
+    memory is that of `x`, and the result keeps `x` alive.
 
     Args:
-        x: An array of any library that has its values in memory: on the host, or on a GPU.
+        x: An array of any library with its values in memory: on the host, or on a GPU.
 
     Returns:
         A `Pointer`, whose owner is `x`.
 
     Raises:
         TypeError: `x` is not an array, is traced by a transformation, or requires a gradient.
-        ValueError: The values are not what the memory holds: other order of bytes, or a conjugate not written yet; or
-            they are spread over several devices.
-        UnsupportedError: The library's arrays have no memory (Dask), or don't say where it is.
+        ValueError: The memory does not have the values, because it has another byte order or a pending conjugation; or
+            the values are spread over several devices.
+        UnsupportedError: The library's arrays have no memory (Dask), or don't report its address.
 
     Source: `Nx.to_pointer`.
 
@@ -129,18 +130,18 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
 
     Args:
         memory: The result of `pointer`, or a `Pointer` that describes the memory. Its owner must not be None: the array
-            holds it, and so keeps the memory.
+            refers to the owner, which keeps the memory alive.
         xp: The library of the array: a namespace or a name. None: `xpand.default_namespace()`.
 
     Returns:
-        An array of the library over that memory: nothing is copied. Whether there is such memory at the address can't
-        be checked.
+        An array of the library over this memory, without a copy. It can't be checked whether there is memory at the
+        address.
 
     Raises:
-        TypeError: `memory` is no `Pointer`, or the library has no such data type.
-        ValueError: There is no owner: nothing would keep the memory. Or the library can't have an array over it:
-            read-only memory (PyTorch), strides or an alignment that it doesn't take (PyTorch, JAX), another device.
-        UnsupportedError: The library's arrays can't be over given memory.
+        TypeError: `memory` is not a `Pointer`, or the library has no such data type.
+        ValueError: There is no owner, so nothing would keep the memory alive. Or the library can't use the memory: it
+            is read-only (PyTorch), has unsupported strides or alignment (PyTorch, JAX), or is on another device.
+        UnsupportedError: The library can't make arrays over existing memory.
 
     Source: `Nx.from_pointer`.
 
@@ -159,7 +160,7 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
             "`Pointer(address, shape, dtype, owner=…)`"
         )
     if memory.owner is None:
-        raise ValueError("from_pointer: owner is None, so that nothing keeps the memory; name the object that does")
+        raise ValueError("from_pointer: owner is None, so nothing keeps the memory alive; pass the object that owns it")
     if memory.address == 0 and memory.nbytes:
         raise ValueError("from_pointer: there is no memory at the address 0")
     xp = library_under(namespace_or_default(xp, "from_pointer"))

@@ -1,4 +1,4 @@
-"""Sparse arrays to another library: by their parts."""
+"""Conversion of sparse arrays by their parts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def has_sparse(cls: type) -> bool:
 
 
 def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
-    """Convert the parts of a sparse array, and put them together in the same format.
+    """Convert the parts of a sparse array, and combine them in the same format.
 
     Plans that a library computed from the pattern are dropped.
     """
@@ -33,7 +33,7 @@ def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any],
         if here and not copy:
             return x
         if copy is False:
-            raise copy_needed("sparse arrays of a library's own are copied")
+            raise copy_needed("the library's own sparse arrays are always copied")
     values, pattern = convert(a.values), tuple(convert(part) for part in a.pattern)
     if here and values is a.values and all(new is old for new, old in zip(pattern, a.pattern)):
         return x

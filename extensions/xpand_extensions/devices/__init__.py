@@ -1,6 +1,6 @@
-"""Devices of every library: listing them, moving arrays between them, and the default device for new arrays.
+"""Devices of every library: list them, move arrays between them, and set the default device for new arrays.
 
-A device is named by the library's own object, by a `DeviceInfo`, or by a string that means the same on every library:
+A device is given by the library's own object, by a `DeviceInfo`, or by a string that means the same on every library:
 "cpu", "gpu", "cuda:1". If there is no such device, the error lists the available ones.
 """
 

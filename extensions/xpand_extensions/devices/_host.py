@@ -13,12 +13,12 @@ _CGROUPS: Final = (
         "/sys/fs/cgroup/memory/memory.stat",
     ),
 )
-"""Linux's files with the limit, the use, and the part of it that is cache: control groups of version 2, then 1."""
+"""Linux's files with the limit, the use, and the cached part of it: control groups of version 2, then 1."""
 
 
 @cache
 def processor_name() -> str:
-    """Name the processor, or its architecture if the system does not report a name."""
+    """Return the processor's name, or its architecture if the system does not report a name."""
     for line in _read("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name" and value.strip():
@@ -34,14 +34,14 @@ def processor_count() -> int:
 
 
 def total_memory() -> int | None:
-    """Return the bytes of memory that this process could have; None if the system does not report them."""
+    """Return the number of bytes of memory that this process may use; None if the system does not report it."""
     limit, _ = _limit_and_use()
     physical = _pages("SC_PHYS_PAGES")
     return limit if physical is None or (limit is not None and limit < physical) else physical
 
 
 def free_memory() -> int | None:
-    """Return the bytes that are available without swapping; None if the system does not report them."""
+    """Return the number of bytes that are available without swapping; None if the system does not report it."""
     limit, used = _limit_and_use()
     available = _field("/proc/meminfo", "MemAvailable")
     free = _pages("SC_AVPHYS_PAGES") if available is None else 1024 * available
@@ -55,7 +55,7 @@ def _limit_and_use() -> tuple[int | None, int | None]:
     for limit_file, use_file, stat_file in _CGROUPS:
         limit, used = _read(limit_file).strip(), _read(use_file).strip()
         if limit.isdigit() and used.isdigit():
-            # Cached files count as used, but are dropped when memory is needed.
+            # Cached files count as used, but are dropped if memory is needed.
             return int(limit), max(int(used) - (_field(stat_file, "inactive_file") or 0), 0)
     return None, None
 
@@ -63,7 +63,7 @@ def _limit_and_use() -> tuple[int | None, int | None]:
 def _pages(name: str) -> int | None:
     try:
         count, size = os.sysconf(name), os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # no such function on Windows, no such name elsewhere
+    except (AttributeError, ValueError, OSError):  # Windows has no such function; other systems may not have the name
         return None
     return count * size if count > 0 and size > 0 else None
 
@@ -78,7 +78,7 @@ def _field(path: str, name: str) -> int | None:
 
 def _read(path: str) -> str:
     try:
-        from pathlib import Path  # slow to import
+        from pathlib import Path  # this import is slow
 
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:

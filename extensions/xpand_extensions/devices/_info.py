@@ -10,7 +10,7 @@ from . import _host as host
 
 
 class DeviceFacts(NamedTuple):
-    """The functions by which a plug-in queries a device, when a value is needed."""
+    """The functions of a plug-in that query a device, called when a value is needed."""
 
     name: str
     processor_count: int | None = None
@@ -36,17 +36,17 @@ class DeviceInfo:
     kind: str
     """"cpu", "gpu", "tpu", or "meta" for PyTorch's device without memory."""
     index: int
-    """The number among the library's devices of this kind, as the library counts."""
+    """The number among the library's devices of this kind."""
     device: Device
-    """The library's own object, which `device=` of its functions takes, and `x.device` is."""
+    """The library's own object, for the argument `device=` of its functions; also the value of `x.device`."""
     platform: str
-    """The library's word for the kind: "cpu", "cuda", "rocm", "mps", "xpu", "tpu", …"""
+    """The library's name of the kind: "cpu", "cuda", "rocm", "mps", "xpu", "tpu", …"""
     process_index: int = 0
-    """The process that the device belongs to, where a computation runs in several."""
+    """The number of the process that the device belongs to, if a computation runs in several."""
     is_local: bool = True
     """Whether it belongs to this process."""
     facts: Callable[[], DeviceFacts] = field(default=host_facts, repr=False, compare=False)
-    """Asks for the rest."""
+    """Functions that query the other values."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class DeviceInfo:
 
     @property
     def free_memory(self) -> int | None:
-        """The bytes that are available now; None if the library does not report them."""
+        """The number of bytes that are available now; None if the library does not report it."""
         return self.facts().free_memory
 
     @property
@@ -80,21 +80,21 @@ class DeviceInfo:
         return ", ".join([*parts, facts.description] if facts.description else parts)
 
     def __str__(self) -> str:
-        """Name it as `to_device` takes it: "cuda:1"."""
+        """Return the device's name for `to_device`, such as "cuda:1"."""
         return f"{self.platform}:{self.index}"
 
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """The memory of a device as a library manages it, in bytes; None for numbers that the library doesn't count."""
+    """The memory of a device as its library manages it, in bytes. Numbers that the library doesn't count are None."""
 
     bytes_in_use: int | None
-    """The bytes used by arrays."""
+    """The bytes that arrays use."""
     peak_bytes_in_use: int | None
-    """The most that arrays have used at any time."""
+    """The maximum that arrays have used."""
     bytes_reserved: int | None
     """The bytes that the library has reserved for arrays."""
     bytes_limit: int | None
-    """The most that the library may reserve."""
+    """The maximum that the library may reserve."""
     details: Mapping[str, int] = field(default_factory=dict, repr=False)
-    """All of the library's counts, under its own names."""
+    """All counts of the library, under its own names."""

@@ -11,12 +11,12 @@ from .._dispatch import pluggable
 from ._info import DeviceInfo
 
 KINDS: Final = ("cpu", "gpu", "tpu", "meta")
-"""The kinds of devices; a platform's own word ("cuda") serves as well."""
+"""The kinds of devices. A platform's own name ("cuda") is accepted, too."""
 
 
 @pluggable
 def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
-    """List every device of a library, of all processes, the processor's first."""
+    """List every device of a library, of all processes. The processor comes first."""
     return listed.native_for(xp)(xp=xp)
 
 
@@ -24,16 +24,16 @@ def devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple
     """List the devices of a library.
 
     Args:
-        xp: The library, by its namespace or name; the default one if omitted.
-        kind: "cpu", "gpu", "tpu", or the library's own name, such as "cuda". By default: all kinds that hold values.
-            PyTorch's "meta" must be named.
+        xp: The library: its namespace or name. By default: the default library.
+        kind: "cpu", "gpu", "tpu", or the library's own name, such as "cuda". By default: all kinds that store values,
+            so all except PyTorch's "meta".
 
     Returns:
         A list of `DeviceInfo`, in the library's order, for all processes.
 
     Raises:
         TypeError: `xp` is neither a namespace nor a name, or `kind` is not a string.
-        ValueError: No such library, or it has no device of this kind; the message lists the available ones.
+        ValueError: There is no such library, or it has no device of this kind; the message lists the available ones.
 
     Source: `jax.devices`, PhiML's `Backend.list_devices`.
 
@@ -44,9 +44,9 @@ def devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple
 
 
 def local_devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple[DeviceInfo, ...]:
-    """List the devices of a library that belong to this process: all of them, unless JAX runs in several.
+    """List the devices of a library that belong to this process: all devices, unless JAX runs in several processes.
 
-    Arguments and errors are those of `devices`.
+    Arguments and errors are as in `devices`.
 
     Source: `jax.local_devices`.
 
@@ -58,12 +58,12 @@ def local_devices(xp: Namespace | str | None = None, kind: str | None = None) ->
 
 
 def device_count(xp: Namespace | str | None = None, kind: str | None = None) -> int:
-    """Count the devices of a library; 0 where there is none of the kind.
+    """Count the devices of a library; 0 if there is none of the kind.
 
-    Arguments are those of `devices`.
+    Arguments are as in `devices`.
 
     Raises:
-        TypeError, ValueError: As `devices`, but for a kind that there could be: "gpu" never raises.
+        TypeError, ValueError: As `devices`. A known kind without devices raises no error: "gpu" never raises.
 
     Source: `jax.device_count`.
 
@@ -74,9 +74,9 @@ def device_count(xp: Namespace | str | None = None, kind: str | None = None) -> 
 
 
 def local_device_count(xp: Namespace | str | None = None, kind: str | None = None) -> int:
-    """Count the devices of a library that belong to this process; 0 where there is none of the kind.
+    """Count the devices of a library that belong to this process; 0 if there is none of the kind.
 
-    Arguments and errors are those of `device_count`.
+    Arguments and errors are as in `device_count`.
 
     Source: `jax.local_device_count`.
 
@@ -94,7 +94,7 @@ def _count(function: str, xp: Namespace | str | None, kind: str | None, local: b
 
 
 def of_kind(function: str, xp: Namespace, kind: str | None) -> tuple[DeviceInfo, ...]:
-    """List the devices of a kind for `function`, which errors name; None: all that hold values."""
+    """List the devices of a kind. None: all that store values. Errors name `function`."""
     if kind is not None and not isinstance(kind, str):
         raise TypeError(f"{function}: kind must be a string such as 'gpu', or None, got {describe(kind)}")
     every = listed(xp=xp)
@@ -110,10 +110,10 @@ def of_kind(function: str, xp: Namespace, kind: str | None) -> tuple[DeviceInfo,
 
 
 def device(x: Array, /) -> Device | None:
-    """Return the device of an array, as the library's own object; None if it isn't known.
+    """Return the device of an array, as the library's own object; None if it is unknown.
 
-    It isn't known for JAX's tracers inside `jax.jit`, nor for abstract arrays inside xpand's `jit`. Nothing is
-    computed, and traced arrays don't raise.
+    It is unknown for JAX's tracers inside `jax.jit`, and for abstract arrays inside xpand's `jit`. Nothing is computed,
+    and traced arrays don't raise.
 
     Args:
         x: An array of any library, concrete, traced or lazy.
@@ -136,15 +136,15 @@ def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace 
     """Return facts about a device.
 
     Args:
-        device: A device: the library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's name for
-            it ("cuda"), either with a number ("cuda:1"), or a library's name for one device. Or an array: the device
-            that it lies on. None: the default device.
-        xp: The library, by its namespace or name; the default one if omitted. Not needed where `device` says it.
+        device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu") or the library's name for it
+            ("cuda"), each also with a number ("cuda:1"), or a library's name for one device. An array stands for its
+            device. None: the default device.
+        xp: The library: its namespace or name. Not needed if `device` determines it. By default: the default library.
 
     Raises:
         TypeError: The argument is neither a device of the library nor an array.
-        ValueError: The library has no such device; the message lists the available ones. An array whose device isn't
-            known, or an array or a `DeviceInfo` of another library than `xp`.
+        ValueError: The library has no such device (the message lists the available ones), the device of the array is
+            unknown, or `device` belongs to another library than `xp`.
 
     Source: PhiML's `Backend.get_device` and `get_device_by_ref`.
 
@@ -165,7 +165,7 @@ def default_device(xp: Namespace | str | None = None) -> Device:
     """Return a library's default device, as the library's own object.
 
     Args:
-        xp: The library, by its namespace or name; the default one if omitted.
+        xp: The library: its namespace or name. By default: the default library.
 
     Raises:
         TypeError, ValueError: `xp` is neither a namespace nor the name of a library.
@@ -179,7 +179,7 @@ def default_device(xp: Namespace | str | None = None) -> Device:
 
 
 def resolve(function: str, device: Device | None, xp: Namespace | str | None) -> DeviceInfo:
-    """Find the device that an argument means; None is the default device.
+    """Find the device for an argument. None is the default device.
 
     Raises:
         TypeError, ValueError: As `device_info`.
@@ -192,7 +192,7 @@ def resolve(function: str, device: Device | None, xp: Namespace | str | None) ->
 
 
 def library_under(xp: Namespace) -> Namespace:
-    """Return the namespace that has the devices of `xp`. For traced arrays it is that of the library below them."""
+    """Return the namespace with the devices of `xp`. For traced arrays, it is that of the library below them."""
     return getattr(xp, "base", xp) if hasattr(xp, "wraps") else xp
 
 
@@ -227,7 +227,7 @@ def _matching(function: str, xp: Namespace, device: Device) -> DeviceInfo:
 def _is_same(info: DeviceInfo, device: Any) -> bool:
     if info.device == device:
         return True
-    # PyTorch's "cuda" without a number is the current device: the first one by default.
+    # PyTorch's "cuda" without a number is the current device, by default the first one.
     return getattr(device, "index", 0) is None and info.index == 0 and device.type == info.device.type
 
 
@@ -238,7 +238,7 @@ def _names(info: DeviceInfo) -> set[str]:
 
 
 def _word(device: Device) -> str:
-    """Return a library's name of a device without its class, such as "device1"."""
+    """Return a library's name for a device without its class, such as "device1"."""
     text = str(device)
     return (text.split("'")[1] if text.count("'") == 2 else text).lower()
 
@@ -252,15 +252,15 @@ def process_index(xp: Namespace | str | None = None) -> int:
     """Return the number of this process in a distributed computation.
 
     Args:
-        xp: The library, by its namespace or name; the default one where omitted.
+        xp: The library: its namespace or name. By default: the default library.
 
     Returns:
-        JAX's own number; PyTorch's rank where `torch.distributed` is initialized; else 0.
+        JAX's process index; PyTorch's rank if `torch.distributed` is initialized; otherwise 0.
 
     Raises:
         TypeError, ValueError: `xp` is neither a namespace nor the name of a library.
 
-    Source: `jax.process_index`, before it `jax.host_id`.
+    Source: `jax.process_index`, formerly `jax.host_id`.
 
     >>> process_index("numpy")
     0
@@ -272,9 +272,9 @@ def process_index(xp: Namespace | str | None = None) -> int:
 def process_indices(xp: Namespace | str | None = None) -> tuple[int, ...]:
     """Return the numbers of all processes of a distributed computation, in ascending order.
 
-    Arguments and errors are those of `process_index`.
+    Arguments and errors are as in `process_index`.
 
-    Source: `jax.process_indices`, before it `jax.host_ids`, which return lists.
+    Source: `jax.process_indices`, formerly `jax.host_ids`, which return lists.
 
     >>> process_indices("numpy")
     (0,)
@@ -286,9 +286,9 @@ def process_indices(xp: Namespace | str | None = None) -> tuple[int, ...]:
 def process_count(xp: Namespace | str | None = None) -> int:
     """Return the number of processes of a distributed computation.
 
-    Arguments and errors are those of `process_index`.
+    Arguments and errors are as in `process_index`.
 
-    Source: `jax.process_count`, before it `jax.host_count`.
+    Source: `jax.process_count`, formerly `jax.host_count`.
 
     >>> process_count("numpy")
     1
@@ -301,11 +301,11 @@ def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Names
     """Set the default device of a library, on which it creates arrays.
 
     Args:
-        device: A device, as `to_device` takes it. None: the one that the library chooses by itself.
-        xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
+        device: A device, in a form that `to_device` accepts. None: the library's own choice.
+        xp: The library: its namespace or name. Not needed with a `DeviceInfo`. By default: the default library.
 
-    It is the library's own setting, and so works on code that doesn't know xpand. JAX has one for the process;
-    PyTorch's and CuPy's hold for the thread that sets them. `use_device` has priority over it.
+    This is the library's own setting, so it affects code that doesn't know xpand, too. JAX has one setting for the
+    process. PyTorch's and CuPy's hold for the thread that sets them. `use_device` has priority.
 
     Raises:
         TypeError, ValueError: As `device_info`.
@@ -326,14 +326,14 @@ def use_device(
     """Set the default device of a library inside a `with` block.
 
     Args:
-        device: A device, as `to_device` takes it.
-        xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
+        device: A device, in a form that `to_device` accepts.
+        xp: The library: its namespace or name. Not needed with a `DeviceInfo`. By default: the default library.
 
     Returns:
-        A context manager, which gives the library's own object for the device. It is the library's own setting
-        (`jax.default_device`, `torch.device`, `cupy.cuda.Device`), so it works on code that doesn't know xpand, and
-        holds in this thread alone. The previous setting is restored, also after an error. A task of asyncio that waits
-        inside of the block leaves it set for others of the thread.
+        A context manager, which gives the library's own object for the device. It uses the library's own setting
+        (`jax.default_device`, `torch.device`, `cupy.cuda.Device`), so it affects code that doesn't know xpand, too. It
+        holds only in this thread. The previous setting is restored, also after an error. If a task of asyncio waits
+        inside the block, the setting also holds for other tasks of the thread.
 
     Raises:
         TypeError, ValueError: As `device_info`.

@@ -1,4 +1,4 @@
-"""Moving arrays, waiting for them, and the memory of devices."""
+"""Moves of arrays, waiting for their values, and the memory of devices."""
 
 import re
 import traceback
@@ -21,10 +21,10 @@ _UNITS: Final = "KMGTPE"
 class DeviceMemoryError(MemoryError):
     """A device has too little memory for a new array."""
 
-    __module__ = "xpand_extensions.devices"  # where users import it from: tracebacks show this name
+    __module__ = "xpand_extensions.devices"  # tracebacks show the module from which users import it
 
     def __init__(self, message: str, requested: int | None = None, free: int | None = None) -> None:
-        """Keep the bytes that were requested and those that were free; None if unknown."""
+        """Store the number of requested bytes and of free bytes; None if unknown."""
         super().__init__(message)
         self.requested = requested
         self.free = free
@@ -32,14 +32,16 @@ class DeviceMemoryError(MemoryError):
 
 @contextmanager
 def memory_errors(device: Device | str | None = None, /, *, xp: Namespace | str | None = None) -> Iterator[None]:
-    """Raise `DeviceMemoryError` where a library runs out of memory inside a `with` block, for each library's own error.
+    """Raise `DeviceMemoryError` if a library runs out of memory inside a `with` block, instead of the library's own
+    error.
 
-    Arrays made by functions that failed are freed, also while the error is being handled: their local variables are
-    cleared. JAX computes asynchronously, so errors appear when results are needed: end the block with `synchronize`.
+    The local variables of functions that failed are cleared. So their arrays are freed while the error is being
+    handled. JAX computes asynchronously, so errors appear when results are needed: end the block with `synchronize`.
 
     Args:
-        device: The device that the work is for, as `to_device` takes it; the message names it, and what is free there.
-        xp: The library, by its namespace or name; the default one if omitted.
+        device: The device that the block uses, in a form that `to_device` accepts. The message has its name and its
+            free memory.
+        xp: The library: its namespace or name. By default: the default library.
 
     Raises:
         DeviceMemoryError: The block ran out of memory.
@@ -70,7 +72,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def raise_memory_error(function: str, error: Exception, info: DeviceInfo | None) -> NoReturn:
-    """Raise a `DeviceMemoryError` instead of the library's error, and drop the variables of its functions."""
+    """Raise a `DeviceMemoryError` in place of the library's error, and clear the variables of its functions."""
     traceback.clear_frames(error.__traceback__)
     requested, free = _requested(str(error)), None if info is None else info.free_memory
     where = "" if info is None else f" of {info.library} on {info}"
@@ -101,12 +103,12 @@ def memory_stats(device: Device | str | None = None, /, *, xp: Namespace | str |
     """Return the memory in use on a device, as the library counts it.
 
     Args:
-        device: A device, as `to_device` takes it. None: the default device.
-        xp: The library, by its namespace or name; the default one if omitted.
+        device: A device, in a form that `to_device` accepts. None: the default device.
+        xp: The library: its namespace or name. By default: the default library.
 
     Returns:
-        The bytes in use and their peak, the bytes held, and the limit; None where the library doesn't count: NumPy and
-        Dask, and PyTorch and JAX on the processor.
+        The bytes in use and their peak, the reserved bytes, and the limit. They are None if the library doesn't count
+        them: on NumPy and Dask, and on the processor with PyTorch and JAX.
 
     Raises:
         TypeError, ValueError: As `device_info`.
@@ -135,24 +137,24 @@ def to_device(x: T, /, device: Device | DeviceInfo | str, *, copy: bool | None =
     """Move an array, or all arrays of a tree, to a device.
 
     Args:
-        x: An array, or a tree of arrays, also of several libraries; containers of sparse arrays are trees too. Leaves
-            that are not arrays stay as they are.
-        device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's name for it
-            ("cuda"), either with a number ("cuda:1"), or a library's name for one device ("device1" of
+        x: An array, or a tree of arrays, also of several libraries. Containers of sparse arrays are trees, too. Leaves
+            that are not arrays stay unchanged.
+        device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu") or the library's name for it
+            ("cuda"), each also with a number ("cuda:1"), or a library's name for one device ("device1" of
             array-api-strict). On JAX also a sharding.
-        copy: True to always copy. False to raise where a copy would be needed. By default, an array that is on the
-            device already is returned unchanged.
-        donate: A promise that `x` isn't used any more: its memory is freed at once where possible, see `free`.
+        copy: True: always copy. False: raise if a copy would be needed. By default, an array that is already on the
+            device is returned unchanged.
+        donate: Whether `x` isn't used any more. Its memory is then freed immediately if possible, see `free`.
 
     Returns:
-        `x` with its arrays there. Derivatives go through, and the arrays may be traced, where the library moves traced
-        arrays.
+        `x` with its arrays on the device. Derivatives pass through. Traced arrays are accepted if the library moves
+        them.
 
     Raises:
         TypeError: `device` is no device of the arrays' library; `copy` or `donate` is not a bool.
-        ValueError: The library has no such device; the message lists the available ones. With `copy=False`, an array
-            that lies elsewhere.
-        DeviceMemoryError: Too little memory there. Arrays moved before are freed.
+        ValueError: The library has no such device; the message lists the available ones. Or `copy` is False, and an
+            array is elsewhere.
+        DeviceMemoryError: The device has too little memory. Arrays that have been moved are freed.
 
     Source: `jax.device_put`, `Tensor.to`, PhiML's `Backend.allocate_on_device`, Nx's `backend_copy` (`copy=True`) and
     `backend_transfer` (`donate=True`).
@@ -184,7 +186,7 @@ def _moved(x: Array, device: Device | DeviceInfo | str, copy: bool | None, donat
         if not is_out_of_memory(error):
             raise
         raise_memory_error("to_device", error, info)
-    # On one device the two may share memory.
+    # On one device, the result may share memory with `x`.
     if donate and (copy or checks.device_of(result) != checks.device_of(x)):
         free(x)
     return result
@@ -192,22 +194,22 @@ def _moved(x: Array, device: Device | DeviceInfo | str, copy: bool | None, donat
 
 @pluggable
 def move(x: Array, device: Device, /, *, copy: bool | None = None) -> Array:
-    """Move an array to a device, which is one of its library's own objects."""
+    """Move an array to a device, given as the library's own object."""
     return move.native(x)(x, device, copy=copy)
 
 
 def synchronize(x: T, /) -> T:
-    """Wait until the arrays of a tree are computed, to measure time or to get errors here.
+    """Wait until the arrays of a tree are computed, to measure time or to get errors at this point.
 
     Args:
-        x: An array, or a tree of arrays, also of several libraries. Traced arrays and other objects are ignored. So are
-            Dask's arrays, which are computed only by `compute` or `persist`.
+        x: An array, or a tree of arrays, also of several libraries. Other objects and traced arrays are ignored. So are
+            Dask's arrays: only `compute` and `persist` compute them.
 
     Returns:
         `x` itself.
 
     Raises:
-        DeviceMemoryError: The work that was waited for ran out of memory.
+        DeviceMemoryError: The computation ran out of memory.
 
     Source: `jax.block_until_ready`, `torch.cuda.synchronize`, PhiML's `Backend.block_until_ready`.
 
@@ -228,7 +230,7 @@ def synchronize(x: T, /) -> T:
 
 def _place(x: Array) -> DeviceInfo | None:
     device = checks.device_of(x)
-    # An array on several devices has no single one to name.
+    # An array on several devices has no single device to name.
     return (
         None if device is None or hasattr(device, "device_set") else resolve("synchronize", device, array_namespace(x))
     )
@@ -236,16 +238,16 @@ def _place(x: Array) -> DeviceInfo | None:
 
 @pluggable
 def wait(x: Array, /) -> None:
-    """Wait until an array that has values is computed."""
+    """Wait until a concrete array is computed."""
     wait.native(x)(x)
 
 
 def is_available(x: object, /) -> bool:
     """Return whether the values of all arrays of a tree can be read now: none is traced, lazy, or without data.
 
-    Nothing is computed. Other objects, such as numbers, are available.
+    Nothing is computed. Other objects, such as numbers, count as available.
 
-    Source: PhiML's `Backend.is_available`; of one array it is `xpand.is_concrete`.
+    Source: PhiML's `Backend.is_available`; for one array, `xpand.is_concrete`.
 
     >>> import numpy as np
     >>> is_available([np.ones(2), 1.0])
@@ -258,17 +260,16 @@ def is_available(x: object, /) -> bool:
 def free(x: Array, /) -> bool:
     """Free the memory of an array that isn't used any more, and return whether it was freed.
 
-    It is freed only where no other array can see it. On JAX the array is deleted, and raises when it is used. On
-    PyTorch a tensor that shares its storage with no other one becomes one on the device "meta": of the same shape, and
-    without values. All other libraries, and traced arrays, free memory by themselves when the last reference goes, and
-    nothing is done.
+    The memory is freed only if no other array uses it. On JAX, the array is deleted, and raises when it is used. On
+    PyTorch, a tensor that does not share its storage becomes a tensor on the device "meta", with the same shape and no
+    values. For other libraries and traced arrays, nothing is done: they free memory with the last reference.
 
     Args:
         x: An array of any library.
 
     Returns:
-        Whether memory was freed: not where it had been freed before, is shared, belongs to another library, or is
-        needed for a derivative.
+        Whether memory was freed. It is not if it was freed before, is shared, belongs to another library, or is needed
+        for a derivative.
 
     Raises:
         TypeError: `x` is not an array.

@@ -1,10 +1,10 @@
 """The public interface for packages that add operations, derivatives, batching rules and libraries.
 
 `pluggable` makes a function an operation that each library can implement in its own way. `register_rules` gives an
-operation its own derivative and batching rule, or an axis signature, which the transformations use on every library.
-`check_plugin` checks a package that makes xpand's operations native to a library, and `row_kernels` makes its reads and
-writes at indices. The core's functions for the same purpose, such as the checks of arguments, are in `xpand.extend`.
-The guide is in the documentation, under "Extend xpand".
+operation its own derivative, and its own batching rule or axis signature, for the transformations of every library.
+`check_plugin` checks a package that implements xpand's operations for a library. `row_kernels` makes the package's
+reads and writes at indices. The core's functions for extensions, such as the checks of arguments, are in
+`xpand.extend`. The guide is in the documentation, under "Extend xpand".
 """
 
 from .._capabilities import capabilities, check_plugin

@@ -1,6 +1,6 @@
-"""The rules of an operation on libraries with transformations of their own.
+"""The rules of an operation on libraries with their own transformations.
 
-They become functions with custom derivatives and custom batching of the library.
+The rules are passed to the library's functions with custom derivatives and custom batching.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,22 +15,22 @@ from ._derivatives import LINEAR, factor, joint
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 _TRACED: Final = __name__.partition(".")[0] + ".generic.autodiff"
-"""The module of functions with custom derivatives on traced arrays."""
+"""The module of functions with custom derivatives for traced arrays."""
 
 
 class Rules(CheckedRules):
-    """The rules of an operation, and implementations that have them."""
+    """The rules of an operation, and implementations with these rules."""
 
     def around(self, implementation: Callable[..., Any], library: str) -> Callable[..., Any]:
-        """Return an implementation that has the rules for the transformations of its library."""
-        if library == "traced":  # whose operations have the other rules already
+        """Return an implementation with the rules for the transformations of its library."""
+        if library == "traced":  # operations on traced arrays already have the other rules
             return (
                 implementation
                 if self.pullback is None
                 else Ruled(self, implementation, import_if_present(_TRACED), None)
             )
         if self.axes is not None and self.derivative is None and self.pullback is None:
-            return implementation  # the library's own transformations know its axes, and its derivative
+            return implementation  # the library's own transformations derive its batching and its derivative
         package = plugin_package(library)
         autodiff = None if package is None else import_if_present(f"{package}.autodiff")
         if not hasattr(autodiff, "custom_jvp"):
@@ -39,7 +39,7 @@ class Rules(CheckedRules):
 
 
 class _Array:
-    """The position of an array among arguments."""
+    """Marks the position of an array among the arguments."""
 
 
 _ARRAY: Final = _Array()
@@ -49,20 +49,20 @@ class Ruled:
     """An implementation with rules, for a library that has functions with custom derivatives and custom batching."""
 
     def __init__(self, rules: Rules, implementation: Callable[..., Any], autodiff: Any, vmap: Any) -> None:
-        """Take the implementation, and the library's modules of both kinds of functions; None for traced arrays."""
+        """Store the implementation, and the library's `autodiff` and `vmap`. For traced arrays, `vmap` is None."""
         self.rules, self.implementation, self.autodiff, self.vmap = rules, implementation, autodiff, vmap
         self.is_differentiated: Callable[[Array], bool] | None = getattr(autodiff, "is_differentiated", None)
-        """Tells which arrays with values are differentiated, in libraries that have such arrays."""
+        """Returns whether a concrete array is differentiated, in libraries that have such arrays."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Do the operation."""
+        """Compute the operation."""
         if self.vmap is not None and not self._transforms(args) and not self._transforms(kwargs.values()):
             return self.implementation(*args, **kwargs)
         call, arrays = _Call.of(self, args, kwargs)
         return call.rebuilt(call.with_rules()(*arrays))
 
     def _transforms(self, values: Iterable[Any]) -> bool:
-        """Return whether a transformation may meet one of the arrays among arguments."""
+        """Return whether a transformation may trace or differentiate an array among the arguments."""
         for x in values:
             if type(x) in _PLAIN:
                 continue
@@ -85,15 +85,15 @@ class _Call:
     def __init__(self, ruled: Ruled, names: tuple[str, ...], positional: int) -> None:
         self.ruled, self.rules, self.names, self.positional = ruled, ruled.rules, names, positional
         self.of_array: list[str] = []
-        """The name of the argument that each array is of."""
+        """The name of the argument that each array belongs to."""
         self.parts: list[tuple[list[Any], trees.Structure]] = []
-        """Each argument without its arrays: held here, PyTorch would take them for captured ones."""
+        """Each argument without its arrays. If these were stored here, PyTorch would take them for captured arrays."""
         self.make: Callable[..., Any] | None = None
-        """The class of a result of several arrays; None where it is one array."""
+        """The class of a result of several arrays. None: the result is one array."""
 
     @classmethod
     def of(cls, ruled: Ruled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple["_Call", list[Array]]:
-        """Take the arguments of a call apart: return the call, and its arrays."""
+        """Split the arguments of a call. Return the call and its arrays."""
         call = cls(ruled, (*ruled.rules.names[: len(args)], *kwargs), len(args))
         arrays: list[Array] = []
         for name, value in zip(call.names, (*args, *kwargs.values())):
@@ -114,7 +114,7 @@ class _Call:
         return dict(zip(self.names, values))
 
     def of_arrays(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return something about each array, by the names of the arguments that hold arrays."""
+        """Return one value for each array, by the names of the arguments that hold arrays."""
         filled = self.fill(values)
         return {name: filled[name] for name in self.of_array}
 
@@ -143,29 +143,29 @@ class _Call:
         return function
 
     def run(self, *arrays: Array) -> Arrays:
-        """Do what the implementation does."""
+        """Call the implementation."""
         return self.call(self.ruled.implementation, arrays)
 
     def _flat(self, out: Any) -> Arrays:
         if not isinstance(out, (tuple, list)):
             return (out,)
         make = type(out)
-        self.make = make._make if hasattr(make, "_make") else make  # a named tuple, or a plain one
+        self.make = make._make if hasattr(make, "_make") else make  # the class of a named tuple, or of a plain one
         return tuple(out)
 
     def rebuilt(self, outs: Sequence[Any]) -> Any:
-        """Return the result of a call from its arrays."""
+        """Make the result of a call from its arrays."""
         return outs[0] if self.make is None else self.make(outs)
 
     def of_batch(self, size: int, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
-        """Do the operation for all batch elements."""
+        """Compute the operation for all lanes."""
         assert self.rules.batching is not None
         found = self.rules.batching(array_namespace(*arrays), self.of_arrays(mapped), **self.fill(arrays))
         outs = self._flat(found)
         return outs, (True,) * len(outs)
 
     def pushed(self, primals: Arrays, tangents: Sequence[Array | None]) -> tuple[Arrays, Arrays]:
-        """Do the operation, and return the tangents of its results."""
+        """Compute the operation, and return its results and their tangents."""
         outs = _again(self, primals)
         found = self._tangents(primals, tangents, outs)
         xp = array_namespace(*primals)
@@ -200,7 +200,7 @@ class _Call:
         return (total,) * len(outs)
 
     def forward(self, perturbed: Sequence[bool], *arrays: Array) -> tuple[Arrays, Arrays]:
-        """Do the operation, and return what `backward` needs."""
+        """Compute the operation, and return its results and the residuals for `backward`."""
         outs = _again(self, arrays)
         return outs, (*arrays, *outs)
 
@@ -220,16 +220,16 @@ class _Call:
 
 
 def _again(call: _Call, arrays: Sequence[Array]) -> Arrays:
-    """Do the operation, with its rules: derivatives of the derivative use them."""
+    """Compute the operation with its rules: derivatives of the derivative use them."""
     return call.call(call.ruled, arrays)
 
 
-# torch.compile takes no derivatives of derivatives, and fails at rules within rules.
+# torch.compile supports no derivatives of derivatives, and fails at rules within rules.
 trace_instead(_again, lambda call, arrays: call.run(*arrays))
 
 
 def _as(xp: Any, t: Array | None, like: Array) -> Array:
-    """Bring a tangent to the shape and the data type of its array; None becomes zeros."""
+    """Convert a tangent to the shape and the data type of its array. None becomes zeros."""
     if t is None:
         return xp.zeros_like(like)
     if t.dtype != like.dtype:

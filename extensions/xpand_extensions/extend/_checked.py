@@ -1,4 +1,4 @@
-"""The rules of an operation, whose results are checked at each call."""
+"""The rules of an operation. Their results are checked at each call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,21 +13,21 @@ from ._derivatives import contribution, factor, joint, pullback
 
 
 class CheckedRules:
-    """The rules of an operation, for the tracing engine too: it reads them as it reads its own tables."""
+    """The rules of an operation. The tracing engine reads them like its own tables."""
 
     def __init__(
         self, operation: Operation[..., Any], derivative: Any, batching: Callable[..., Any] | None, axes: Any
     ) -> None:
-        """Take the rules, which have been checked."""
+        """Store the rules, which have been checked."""
         self.axes = axes
-        """The axis signature and its rules, `tracing.rules._own.OwnAxes`; None for none."""
+        """The axis signature and its rules, `tracing.rules._own.OwnAxes`; None if there is none."""
         if axes is not None:
             batching = axes.batching
         self.name, self.names = operation.name, tuple(signature(operation.facade).parameters)
         self.pullback = derivative if isinstance(derivative, pullback) else None
         self.batching: Callable[..., Any] | None = None if batching is None else partial(self._batched, batching)
         self.derivative: Any = None
-        """The rule for the tracing engine, where `pullback` is a function with a custom derivative."""
+        """The rule for the tracing engine, in which `pullback` is a function with a custom derivative."""
         if isinstance(derivative, joint):
             self.derivative = joint(partial(self._joint, derivative.of))
         elif isinstance(derivative, Mapping):
@@ -88,7 +88,9 @@ class CheckedRules:
         return found
 
     def cotangents(self, found: Any, names: Sequence[str], arrays: Sequence[Array]) -> list[Array | None]:
-        """Check the result of a pullback; return the cotangent of each array, whose arguments are named."""
+        """Check the result of a pullback. Return the cotangent of each array; `names` are the arguments that they
+        belong to.
+        """
         if not isinstance(found, Mapping):
             raise TypeError(
                 f"{self.name}: the pullback must return a dictionary from names of arguments to cotangents, got "
@@ -97,7 +99,7 @@ class CheckedRules:
         unknown = found.keys() - set(names)
         if unknown:
             raise ValueError(
-                f"{self.name}: the pullback returns {sorted(unknown)}, which are no arrays among the arguments; "
+                f"{self.name}: the pullback returns {sorted(unknown)}, which are not arrays among the arguments; "
                 f"these are {', '.join(dict.fromkeys(names))}"
             )
         back: list[Array | None] = [None] * len(names)
@@ -118,7 +120,7 @@ class CheckedRules:
         return back
 
     def several(self) -> TypeError:
-        """Make the error of a derivative by arguments, of an operation with several results."""
+        """Return the error for a derivative by arguments of an operation with several results."""
         return TypeError(
             f"{self.name}: returns several arrays, so that its derivative must be `joint(f)` or `pullback(f)`, not a "
             "dictionary by arguments"
@@ -128,7 +130,7 @@ class CheckedRules:
         """Check that an argument in which an operation is linear is one array."""
         if not is_array(value):
             raise TypeError(
-                f"{self.name}: the derivative in {name} is `LINEAR`, which takes an argument that is one array, got "
+                f"{self.name}: the derivative in {name} is `LINEAR`, so this argument must be one array, got "
                 f"{describe(value)}; use `joint(f)`"
             )
 

@@ -1,18 +1,18 @@
-"""The entries of rules for derivatives.
+"""Entries of rules for derivatives.
 
 The rule of an operation is a tuple with an entry for each of its arrays, or a dictionary by the names of arguments:
 
-- `None`: the result does not depend on it differentiably (an index, a condition);
+- `None`: the array has no derivative (an index, a condition);
 - an integer: the derivative is that number;
 - `factor(f)`: the derivative is the array `f(xp, out, *args)`, element by element;
-- `scale(f)`: the same where the operation is linear in this array, so that the factor does not depend on it;
-- `LINEAR`: the operation is linear in this array: its derivative along `t` is itself, applied to `t`;
+- `scale(f)`: as `factor`, for an operation that is linear in this array, so the factor does not depend on the array;
+- `LINEAR`: the operation is linear in this array: its derivative along `t` is the operation itself, applied to `t`;
 - `contribution(f)`: the derivative along `t` is `f(xp, t, out, *args, **params)`, linear in `t`; None for zero.
 
-`Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)`
-serves all arrays at once: `f(xp, tangents, out, *args, **params)` returns the derivative of the result, or of each of
-its arrays. A tangent is None where it is zero. `pullback(f)` is the transpose of the derivative, for reverse mode;
-operations of third parties can have it.
+`Each(entry)` is one entry for every array. `First(entries)` has entries for the first arrays, and None for the others.
+`joint(f)` is a rule for all arrays together: `f(xp, tangents, out, *args, **params)` returns the derivative of the
+result, or of each of its arrays. A tangent is None if it is zero. `pullback(f)` is the transpose of the derivative, for
+reverse mode; only operations of third parties can have it.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ class _Rule:
     __slots__ = ("of",)
 
     def __init__(self, of: Callable[..., Any]) -> None:
-        """Take the function of the rule."""
+        """Store the function of the rule."""
         self.of = of
 
 
@@ -40,7 +40,7 @@ class factor(_Rule):
 
 
 class scale(factor):
-    """State the same as `factor`, of an operation that is linear in this array: the factor does not depend on it."""
+    """State a factor for an operation that is linear in this array: the factor does not depend on the array."""
 
     __slots__ = ()
 
@@ -59,19 +59,19 @@ class joint(_Rule):
     """State the derivative of all results along all arrays.
 
     Args:
-        of: `of(xp, tangents, out, **arguments)` returns the tangent of the result, or a tuple of one for each result;
-            None for zero. `tangents` has the tangent of each array by the name of its argument, None for zero.
+        of: `of(xp, tangents, out, **arguments)` returns the tangent of the result, or a tuple with one for each result;
+            None for zero. `tangents` has the tangent of each array by the name of its argument; None for zero.
     """
 
     __slots__ = ()
 
 
 class pullback(_Rule):
-    """State how cotangents are pulled back from the results to the arrays: a derivative for reverse mode alone.
+    """State how cotangents are pulled back from the results to the arrays: a derivative only for reverse mode.
 
     Args:
         of: `of(xp, cotangent, out, **arguments)` returns a dictionary from names of arguments to their cotangents.
-            Omitted arguments have zeros. Of several results, `cotangent` is a tuple.
+            Omitted arguments have zeros. For several results, `cotangent` is a tuple.
     """
 
     __slots__ = ()
@@ -85,11 +85,13 @@ class _Linear:
 
 
 LINEAR: Final = _Linear()
-"""State that an operation is linear in an array: its derivative along a tangent is itself, applied to the tangent."""
+"""State that an operation is linear in an array: its derivative along a tangent is the operation, applied to the
+tangent.
+"""
 
 
 class First:
-    """Entries for the first arrays of an operation: the result does not depend differentiably on the others."""
+    """Entries for the first arrays of an operation. The others have no derivatives."""
 
     __slots__ = ("entries",)
 

@@ -1,4 +1,4 @@
-"""Reading and writing rows by a library's own functions."""
+"""Reading and writing of rows by a library's own functions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -18,18 +18,18 @@ _OPERATIONS: Final = ("set", "add", "subtract", "multiply", "divide", "power", "
 
 
 def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | None = None) -> Callable[..., At]:
-    """Make `at` for the module `scatter` of a plug-in, from functions that read and write rows.
+    """Make `at`, for the module `scatter` of a plug-in, from functions that read and write rows.
 
-    `scatter.at`, and everything that is built on it, such as `indexing.take`, `gather` and updates at masks, brings its
-    indices to one form: rows of a table. So these functions are all that a library has to provide. Missing ones are
-    replaced by the standard's functions.
+    `scatter.at`, and all functions that use it, such as `indexing.take`, `gather` and updates at masks, convert their
+    indices to one form: rows of a table. So a library needs only these functions. The standard's functions replace
+    missing ones.
 
     Args:
-        read: `read(table, index)` returns the rows of `table`, of shape `(count, width)`, at `index`, integers of shape
-            `(n,)` from 0 to `count - 1`: an array of shape `(n, width)`.
-        write: By the names of updates, "set", "add", "subtract", "multiply", "divide", "power", "min" and "max":
-            `kernel(table, index, values)` returns a new table, with `values` of shape `(n, width)` applied to the rows
-            at `index`. All values for one row count; of several that are set, the last one.
+        read: `read(table, index)` returns the rows of `table`, of shape `(count, width)`, at `index`: an array of shape
+            `(n, width)`. `index` has shape `(n,)` and integers from 0 to `count - 1`.
+        write: A function for each update, by name: "set", "add", "subtract", "multiply", "divide", "power", "min" and
+            "max". `kernel(table, index, values)` returns a new table, with `values` of shape `(n, width)` applied to
+            the rows at `index`. All values for one row are applied; "set" keeps the last one.
 
     Raises:
         TypeError: An argument is not a function, or `write` is not a mapping.
@@ -57,7 +57,7 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
         checks.function("row_kernels", read, "read")
 
     class KernelAt(GenericAt):
-        """An array at an index, whose rows are read and written by the given functions."""
+        """An array at an index. The given functions read and write its rows."""
 
         __slots__ = ()
 
@@ -72,7 +72,7 @@ def row_kernels(*, read: Read | None = None, write: Mapping[Operation, Write] | 
                 return super()._write_rows(table, rows, values, operation)
             if not rows.dropped:
                 return kernel(table, rows.index, values)
-            xp = array_namespace(table)  # one more row takes the values that are dropped
+            xp = array_namespace(table)  # an additional row takes dropped values
             extra = xp.ones((1, rows.width), dtype=table.dtype, device=checks.device_of(table))
             return kernel(xp.concat([table, extra]), rows.index, values)[: rows.count, ...]
 

@@ -1,4 +1,4 @@
-"""Registration of derivative and batching rules of operations that other packages define."""
+"""Registration of derivative and batching rules for operations of other packages."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -25,44 +25,44 @@ def register_rules(
     batching: Callable[..., Any] | None = None,
     axes: str | None = None,
 ) -> None:
-    """Give an operation its own derivative, and its own rule for batches or the axis signature that yields one.
+    """Give an operation its own derivative, and its own batching rule or an axis signature that yields one.
 
-    `grad`, `jvp`, `vmap`, `jit` and the other transformations then use the rules on every library. Without a rule they
-    transform what the implementation does.
+    `grad`, `jvp`, `vmap`, `jit` and the other transformations then use the rules on every library. Without a rule, they
+    transform the operations of the implementation.
 
     Args:
         operation: A function made by `pluggable`, of a package other than xpand.
-        derivative: How the results depend on the arrays. Either a dictionary from names of arguments to entries:
+        derivative: How the results depend on the arrays. It has one of three forms. A dictionary from names of
+            arguments to entries:
 
             - `factor(f)`: the tangent is multiplied by `f(xp, out, **arguments)`, element by element;
-            - `scale(f)`: the same, where the operation is linear in this argument;
+            - `scale(f)`: as `factor`, for an operation that is linear in this argument;
             - `LINEAR`: the operation itself is applied to the tangent;
             - `contribution(f)`: `f(xp, tangent, out, **arguments)`, linear in the tangent;
             - an integer: the tangent is multiplied by it;
-            - None, or no entry: the results do not depend differentiably on this argument.
+            - None, or no entry: the argument has no derivative.
 
-            Or, for all arguments and all results at once, `joint(f)`: `f(xp, tangents, out, **arguments)` returns the
-            tangent of the result, or a tuple of one for each result; `tangents` is a dictionary by the names of
-            arguments. Or, for reverse mode alone, `pullback(f)`: `f(xp, cotangent, out, **arguments)` returns a
-            dictionary from names of arguments to their cotangents. In all of these, None means zero.
-        batching: `batching(xp, mapped, **arguments)` computes all batch elements together: `mapped` says, by the names
-            of arguments, which have the mapped axis, which comes first. It returns the result, or a tuple of results,
-            with that axis first. `vmap` uses it.
-        axes: Instead of `batching`: which axis of a result comes from which axis of an argument, such as "...i->..."
-            for a mean. `vmap` calls the operation once, with a leading axis more. `named.by_name` finds the names of
-            the results. Where there is no default, `jit` finds their shapes: the data type is then the one that those
-            of the arrays promote to. The grammar is in the guide "Extend xpand".
+            For all arguments and results together, `joint(f)`: `f(xp, tangents, out, **arguments)` returns the tangent
+            of the result, or a tuple with one for each result; `tangents` is a dictionary by the names of arguments.
+            Only for reverse mode, `pullback(f)`: `f(xp, cotangent, out, **arguments)` returns a dictionary from names
+            of arguments to their cotangents. In all forms, None means zero.
+        batching: `batching(xp, mapped, **arguments)` computes all batch elements together. `mapped` has a boolean for
+            each argument, by name: whether it has the mapped axis, which is then its first axis. The function returns
+            the result, or a tuple of results, with that axis first. `vmap` uses it.
+        axes: Which axis of a result comes from which axis of an argument, such as "...i->..." for a mean. It replaces
+            `batching`: `vmap` calls the operation once, with one more leading axis. `named.by_name` finds the names of
+            the results. For operations without a default implementation, `jit` finds the shapes of results; their data
+            type is the one to which the arrays promote. The grammar is in the guide "Extend xpand".
 
-    `xp` is the namespace to compute with, `out` the result, and `arguments` are those that the facade passes to its
-    implementation, by name. Rules take the same defaults as the implementation.
+    `xp` is the namespace to compute with, and `out` is the result. `arguments` are the arguments that the facade passes
+    to its implementation, by name. Rules have the same defaults as the implementation.
 
     Raises:
-        TypeError: `operation` is not made by `pluggable`, or a rule is of another kind.
-        ValueError: The operation is xpand's own or has rules already, no rule is given, a name is no argument, or the
-            axis signature doesn't follow the grammar or doesn't fit the operation.
+        TypeError: `operation` is not made by `pluggable`, or a rule has another type.
+        ValueError: The operation belongs to xpand or already has rules, no rule is given, a name is no argument, or the
+            axis signature violates the grammar or doesn't fit the operation.
 
-    When a rule is used, it raises `TypeError` or `ValueError` for a rule that returns the wrong number of arrays, or
-    arrays of the wrong shape.
+    A call raises `TypeError` or `ValueError` if a rule returns a wrong number of arrays, or arrays of a wrong shape.
 
     >>> import numpy as np
     >>> from xpand import array_namespace
@@ -88,15 +88,17 @@ def register_rules(
         )
     name = record.name
     if record.is_own:
-        raise ValueError(f"register_rules: {name} is xpand's own operation; define one of your own with `pluggable`")
+        raise ValueError(f"register_rules: {name} belongs to xpand; define your own operation with `pluggable`")
     if record.rules is not None:
         raise ValueError(
-            f"register_rules: {name} has rules already; give its derivative and its batching rule in one call"
+            f"register_rules: {name} already has rules; give its derivative and its batching rule in one call"
         )
     if derivative is None and batching is None and axes is None:
         raise ValueError(f"register_rules: {name} needs a derivative, a batching rule or axes, got none of them")
     if batching is not None and axes is not None:
-        raise ValueError(f"register_rules: {name} got both batching and axes; give axes alone where they describe it")
+        raise ValueError(
+            f"register_rules: {name} got both batching and axes; give only axes if they describe the operation"
+        )
     if axes is not None and not isinstance(axes, str):
         raise TypeError(f"register_rules: axes of {name} must be text such as '...i->...', got {describe(axes)}")
     if batching is not None and not callable(batching):
@@ -105,8 +107,8 @@ def register_rules(
     variable = [each.name for each in parameters.values() if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     if variable:
         raise TypeError(
-            f"register_rules: {name} takes any number of arguments as {variable[0]!r}; rules need an argument with a "
-            "name, such as a sequence of arrays"
+            f"register_rules: {name} takes any number of arguments as {variable[0]!r}; rules need a named "
+            "argument, such as a sequence of arrays"
         )
     _check_derivative(record, derivative)
     found = None if axes is None else import_module(_AXES).own_axes(record, axes)
@@ -128,7 +130,7 @@ def _check_derivative(operation: Operation[..., Any], derivative: Any) -> None:
     for argument, entry in derivative.items():
         if argument not in known:
             raise ValueError(
-                f"register_rules: derivative of {name} has {argument!r}, which is no argument; its arguments are "
+                f"register_rules: derivative of {name} has {argument!r}, which is not an argument; its arguments are "
                 f"{', '.join(known)}"
             )
         is_entry = isinstance(entry, (factor, contribution)) or (isinstance(entry, int) and type(entry) is not bool)

@@ -187,10 +187,10 @@ def lazy_apply(
         func: Takes the arrays and returns one array, or a tuple of several. It must be pure.
         *args: Arrays, numbers and None.
         shape: The shape of the result, or a list of shapes of several results. By default: the arrays' shapes,
-        broadcast.
+            broadcast.
         dtype: The data type of the result, or a list of data types. By default: the arrays' data types, promoted.
         as_numpy: Whether `func` takes and returns NumPy arrays for concrete arrays, too. For traced or lazy arrays, it
-        always does.
+            always does.
         **kwargs: Further arguments of `func`, passed unchanged.
 
     Returns:

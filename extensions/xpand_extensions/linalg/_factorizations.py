@@ -60,7 +60,7 @@ def triangular_solve(
 
     Raises:
         TypeError: There is no array, arrays belong to two libraries, data types aren't floating-point, or options are
-        not bools.
+            not bools.
         ValueError: Shapes don't fit, or arrays are on two devices.
 
     Source: `jax.lax.linalg.triangular_solve`; `scipy.linalg.solve_triangular`, which raises for zeros.
@@ -113,7 +113,7 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
 
     Raises:
         TypeError: There is no array, arrays belong to two libraries, data types aren't floating-point, or `lower` is
-        not a bool.
+            not a bool.
         ValueError: Shapes don't fit, or arrays are on two devices.
 
     Source: `scipy.linalg.cho_solve`.
@@ -212,7 +212,7 @@ def lu_solve(
 
     Raises:
         TypeError: There is no array, arrays belong to two libraries, data types have another kind, or options are not
-        bools.
+            bools.
         ValueError: Shapes don't fit, or arrays are on two devices.
 
     Source: `scipy.linalg.lu_solve`.

@@ -31,9 +31,9 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
 
     Raises:
         TypeError: There is no operand, an operand is not an array, arrays belong to two libraries, or data types don't
-        promote.
+            promote.
         ValueError: The formula is invalid or does not fit the operands, the method is unknown, or arrays are on two
-        devices.
+            devices.
         ModuleNotFoundError: opt_einsum is needed but not installed.
 
     The cost is that of the pairwise products in this order. With three or more operands, they often need far fewer
@@ -216,7 +216,7 @@ def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) 
     Args:
         x: An array of two or more axes, of any data type.
         offset: The number of the diagonal: its elements have an index along `axis2` that is larger by `offset` than
-        along `axis1`.
+            along `axis1`.
         axis1: The axis of the rows.
         axis2: The axis of the columns.
 

@@ -66,7 +66,7 @@ def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Cal
         step: Takes the carry.
         carry: The carry, also of finished lanes: a step from there may be undefined, but other lanes may use it.
         safe: Returns the carry with safe values for finished lanes. Used if the step looks up no names, so no lane uses
-        values of others.
+            values of others.
     """
     before = _BOUND.lookups
     found = step(*safe())

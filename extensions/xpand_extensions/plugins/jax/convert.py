@@ -61,7 +61,7 @@ def _from_numpy(x: Any, copy: bool | None) -> Any:
     # JAX shares memory that starts at a multiple of 64 bytes and has no gaps, even if it is read-only.
     made = jax.device_put(x, device)
     if copy is False and x.size and made.unsafe_buffer_pointer() != x.ctypes.data:
-        raise copy_needed("JAX shares only memory that starts at a multiple of 64 bytes and has no gaps")
+        raise copy_needed("JAX shares only memory without gaps that starts at a multiple of 64 bytes")
     return made
 
 
