@@ -82,12 +82,12 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "root of None": (
         lambda x: optimize.root(lambda x: None, x, max_steps=3),
         TypeError,
-        r"^root: what f returns must be a tree like x0, .*, got None; does it lack a `return`\?$",
+        r"^root: the result of f must be a tree like x0, .*, got None; does it lack a `return`\?$",
     ),
     "least_squares of None": (
         lambda x: optimize.least_squares(lambda x: None, x, max_steps=3),
         TypeError,
-        r"^least_squares: what f returns must hold an array or a number, got None; does it lack a `return`\?$",
+        r"^least_squares: the result of f must hold an array or a number, got None; does it lack a `return`\?$",
     ),
     "a number for a key": (
         lambda x: random.normal(0, (3,)),

@@ -1,7 +1,7 @@
 """Minima, roots, least squares and fixed points of functions of trees of arrays, on every library.
 
-Several independent problems are solved together (`batch_ndim`, or `vmap`), each with its own status. Solutions are
-differentiable with respect to the parameters of the functions, `args`, by the implicit function theorem.
+Several independent problems can be solved together (`batch_ndim`, or `vmap`); each has its own status. Solutions are
+differentiable with respect to the parameters `args` of the functions, by the implicit function theorem.
 """
 
 from typing import TYPE_CHECKING

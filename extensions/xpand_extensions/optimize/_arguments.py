@@ -16,10 +16,10 @@ from ._algorithms._vectors import eps_of
 class Vectors:
     """Conversion of trees of arrays to vectors of shape `(*batch, n)` and back.
 
-    A complex number becomes two real ones, its real and its imaginary part.
+    A complex number becomes two real numbers: its real and its imaginary part.
     """
 
-    # Not searched for arrays: functions that capture an instance don't capture these.
+    # Slots are not searched for captured arrays: a function that uses an instance does not capture its arrays.
     __slots__ = (
         "batch", "batch_ndim", "dtype", "dtypes", "function", "is_plain", "like", "name", "shapes", "sizes", "start",
         "structure", "tree", "xp",
@@ -55,17 +55,17 @@ class Vectors:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """Return the structure, shapes and data types of the tree, and the number of axes of the batch."""
+        """Return the structure, shapes and data types of the tree, and the number of batch axes."""
         return self.structure, tuple(self.shapes), tuple(self.dtypes), self.batch_ndim
 
     def release(self) -> None:
-        """Drop the arrays: when an instance is stored, only their library, data type and device matter."""
+        """Drop the arrays: a stored instance only needs their library, data type and device."""
         like = self.like
         self.like = array_namespace(like).empty((0,), dtype=like.dtype, device=checks.device_of(like))
         self.tree = self.start = self.like
 
     def flatten(self, what: str, tree: trees.Tree) -> Array:
-        """Flatten a tree, which must be like this one, to vectors."""
+        """Check that a tree is like this one, and flatten it to vectors."""
         leaves, structure = trees.flatten(tree)
         if not same_structure(structure, self.structure):
             raise TypeError(
@@ -84,7 +84,7 @@ class Vectors:
         return self._flat(arrays)
 
     def unflatten(self, x: Array) -> trees.Tree:
-        """Convert vectors to a tree; they may have further axes before those of the batch."""
+        """Convert vectors to a tree; the vectors may have further axes before the batch axes."""
         if self.is_plain and x.ndim == 1 + self.batch_ndim and x.shape == self.shapes[0]:
             return x if self.structure.is_leaf() else trees.unflatten(self.structure, [x])
         xp = array_namespace(x)
@@ -114,7 +114,7 @@ class Vectors:
         return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=-1)
 
     def scalar(self, what: str, value: Any, fix: str = "reduce it, for example with `xp.sum`") -> Array:
-        """Check that a value is one real number for each problem, and return it in the data type of the vectors."""
+        """Check that a value is one real number for each problem, and convert it to the data type of the vectors."""
         numbers = "one number" if not self.batch_ndim else "one number for each problem"
         if not is_number(value):
             found = describe(value) if trees.leaves(value) else without_arrays(value)
@@ -174,7 +174,7 @@ def limits_of(
     default: int,
     record: bool = False,
 ) -> Limits:
-    """Check tolerances and the number of steps, and fill in defaults: powers of the spacing of numbers at one."""
+    """Check the tolerances and the number of steps; the default tolerances are powers of the data type's `eps`."""
     checks.boolean(function, "record_history", record)
     eps = eps_of(vectors.xp, vectors.dtype)
     found = []
@@ -212,7 +212,7 @@ def number(function: str, name: str, value: Any) -> float:
     """Check an option that is a real number, and return it as a Python float.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is not a real number.
         ValueError: It is not finite.
     """
     if isinstance(value, bool) or not (isinstance(value, (int, float)) or hasattr(value, "__float__")):
@@ -231,7 +231,7 @@ def number(function: str, name: str, value: Any) -> float:
 def common(
     function: str, f: Any, method: Any, methods: Sequence[str], args: Any, callback: Any, throw: Any
 ) -> tuple[Any, ...]:
-    """Check the arguments that all functions have; return the parameters of `f`."""
+    """Check the arguments common to all functions; return the parameters of `f`."""
     checks.function(function, f, "f")
     if callback is not None:
         checks.function(function, callback, "callback")

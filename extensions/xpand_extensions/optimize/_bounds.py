@@ -17,7 +17,7 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
     """Check bounds, and convert them to vectors.
 
     Raises:
-        TypeError: No pair, a bound that is neither a number nor an array, or complex variables.
+        TypeError: Bounds that are not a pair, a bound that is neither a number nor an array, or complex variables.
         ValueError: Shapes that don't fit, NaN, or lower bounds above upper ones.
     """
     if bounds is None:
@@ -50,8 +50,8 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
     return Box(lower, upper)
 
 
-def judged(box: Box, record: Record) -> Record:
-    """Mark problems whose bounds cross as failed: under transformations this couldn't be checked before."""
+def with_crossed_failed(box: Box, record: Record) -> Record:
+    """Mark problems with crossing bounds as failed: `box_of` can't check abstract bounds."""
     if box.lower is None or box.upper is None:
         return record
     xp = array_namespace(record.status)

@@ -1,4 +1,4 @@
-"""Roots of scalar functions within intervals; the facade is `optimize`."""
+"""Roots of scalar functions within intervals."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -41,36 +41,38 @@ def bracketed_root(
     progress: To = False,
     record_history: bool = False,
 ) -> OptimizeResult:
-    """Find a root of a scalar function in an interval at whose ends its signs differ, elementwise.
+    """Find a root of a scalar function, elementwise, in an interval at whose ends the function has different signs.
 
     Args:
-        f: Takes an array of the broadcast shape of `a` and `b`, and `args`; returns one of that shape, whose elements
-            depend on the same element of the argument alone.
+        f: Takes an array of the broadcast shape of `a` and `b`, and `args`; returns an array of that shape. Each
+            element may depend only on the same element of the argument.
         a: One end of each interval: a real floating-point array, or a number.
-        b: The other end; both are broadcast and promoted.
-        method: "brent", with interpolation, or "bisect", bisection.
+        b: The other end. Both ends are broadcast and promoted.
+        method: "brent", which interpolates, or "bisect".
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
-        atol: An element has converged when the interval in which the sign changes is at most as wide, or `f` is zero.
+        atol: An element has converged when `f` is zero, or when its interval is at most `atol + rtol * abs(x)` wide.
             None: four times the data type's `eps`.
-        rtol: The same relative to the element: the sum of both counts. None: four times that spacing, which is also the
-            minimum.
+        rtol: The relative tolerance, at least four times `eps`. None: that minimum.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: twice the maximum number of bisections of a finite interval.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
-        throw: Raise `ConvergenceError` where an element hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
-        progress: Show the iterations and the residual; or a function of a `Progress`: see
+        throw: Whether to raise `ConvergenceError` if an element hasn't converged; the result is in the error's
+            `result`. Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
+        progress: Whether to show the iterations and the residual; or a function of a `Progress`, see
             `xpand_extensions.progress`.
-        record_history: Return the values of each iteration in `history`.
+        record_history: Whether to return the values of each iteration in `history`.
 
     Returns:
-        `x`: the end of the last interval where `f` is nearer to zero; `fun`, its value there; and the status of each
-        element, see `OptimizeResult`. `optimality` is the width of the interval. `status` is NO_BRACKET
-        where the signs at `a` and `b` are equal, STAGNATED where the sign changes at a pole, BREAKDOWN where `f` is NaN
-        inside, and NON_FINITE where an end isn't finite, or `f` is NaN there: then `x` is `a`, and `optimality` NaN.
-        Where `f` jumps over zero it converges to the jump.
+        An `OptimizeResult` with `x`, the end of the last interval at which `f` is nearer to zero; `fun`, the value of
+        `f` at `x`; `optimality`, the width of the interval; and the `status` of each element:
+
+        - CONVERGED, also if `f` jumps over zero: then `x` is at the jump;
+        - NO_BRACKET: the signs at `a` and `b` are equal;
+        - STAGNATED: the sign changes at a pole;
+        - BREAKDOWN: `f` is NaN inside the interval;
+        - NON_FINITE: an end isn't finite, or `f` is NaN there. Then `x` is `a`, and `optimality` is NaN.
 
     Raises:
         TypeError: An argument that is not a function, a real array or a number; `f` returns another data type.
@@ -78,8 +80,7 @@ def bracketed_root(
             a callback under transformations.
         ConvergenceError: An element has not converged, unless `throw=False`.
 
-    The derivative of the solution with respect to `args` is minus that of `f` with respect to them over that with
-    respect to `x`.
+    The derivative of the solution with respect to `args` is `-(df/dargs) / (df/dx)`.
 
     Source: `scipy.optimize.brentq` and `scipy.optimize.bisect`; Brent, Algorithms for Minimization without Derivatives.
 
@@ -189,7 +190,7 @@ def _bracketed(
         init = lambda ends: bracket.init(value, ends[0], ends[1], *width)
         step = lambda state: bracket.step(value, _METHODS[method], *width, state)
         last, recorded = run(step, init, (start, given[0]), limits, callback=notify)
-        return _left(start, last), None if recorded is None else _left(start, recorded)
+        return _reset_nonfinite(start, last), None if recorded is None else _reset_nonfinite(start, recorded)
 
     condition = lambda x, *given: problem.value(x, given)
     make = lambda given: lambda x: problem.value(x, given)
@@ -222,7 +223,7 @@ def _divided(linear: Callable[[Array], Array], y: Array) -> Array:
 
 
 def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array, Array]:
-    """Check both ends, and convert them to one shape and data type."""
+    """Check both ends, and convert them to the same shape and data type."""
     like = next((x for x in (a, b, *trees.leaves(parameters)) if checks.is_array(x)), None)
     ends = [as_array(f"{name}: {each} is", x, like) for each, x in (("a", a), ("b", b))]
     xp = checks.namespace_of(name, a=ends[0], b=ends[1])
@@ -241,8 +242,8 @@ def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array
     return tuple(x if x.shape == shape else xp.broadcast_to(x, shape) for x in (left, right))
 
 
-def _left(a: Array, record: Record) -> Record:
-    """Reset elements with values that aren't finite to `a`, since their steps used a replacement."""
+def _reset_nonfinite(a: Array, record: Record) -> Record:
+    """Reset elements with nonfinite values to `a`: their steps used safe values instead."""
     xp = array_namespace(a, record.x)
     failed = record.status == int(Status.NON_FINITE)
     nan = xp.full_like(record.optimality, float("nan"))

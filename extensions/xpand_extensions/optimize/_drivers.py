@@ -1,4 +1,4 @@
-"""Drivers: a library's own solvers of one problem with concrete values, which replace the general steps."""
+"""Drivers: a library's own solvers for one problem with concrete values, which replace the general steps."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -11,11 +11,11 @@ from ._tasks import Task
 
 
 class Outcome(NamedTuple):
-    """The result of a driver. Numbers are Python's, and vectors are arrays."""
+    """The result of a driver, with Python numbers and vectors that are arrays."""
 
     x: Array
     fun: Any
-    """The value there of the function of vectors; None where the driver doesn't know it."""
+    """The value of the function of vectors at `x`; None if the driver doesn't know it."""
     iterations: int
     function_evaluations: int
     gradient_evaluations: int
@@ -26,16 +26,16 @@ class Outcome(NamedTuple):
 
 
 Driver: TypeAlias = Callable[[Array, tuple[Any, ...]], Outcome | None]
-"""Solves a problem, given the starting point and the parameters; returns None where it can't do the same."""
+"""Solves a problem, given the starting point and the parameters; returns None if the general steps must solve it."""
 
 
 @pluggable
 def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
-    """Return the driver of the library for a problem, and for all of its signature; None where it has none.
+    """Return the library's driver for a problem, and for others of the same signature; None if it has none.
 
     Args:
         task: The problem.
-        start: The starting point, which is concrete.
+        start: The concrete starting point.
         *args: The parameters.
 
     >>> from types import SimpleNamespace

@@ -16,17 +16,18 @@ from ._tasks import Record
 
 
 class _Method(NamedTuple):
-    """The requirements and options of one of SciPy's methods."""
+    """The requirements and options of a method of SciPy."""
 
     steps: str
-    """The name of its option for the maximum number of steps, or of evaluations if it is "maxfun"."""
+    """The name of the option for the maximum number of steps, or of evaluations ("maxfun")."""
     derivatives: int
-    """The derivatives it needs. 0: none; 1: the gradient; 2: products with the Hessian too; 3: the Hessian."""
+    """The derivatives that it needs. 0: none; 1: the gradient; 2: also products with the Hessian; 3: also the
+    Hessian."""
     bounded: bool
     absolute: tuple[str, ...]
     """The options for the tolerance."""
     off: tuple[str, ...] = ()
-    """Tolerances of other criteria, which are disabled."""
+    """The tolerances of other criteria, which are disabled."""
 
 
 _METHODS: Final = {
@@ -52,7 +53,7 @@ SCIPY_BOUNDED: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items(
 
 
 class Functions(NamedTuple):
-    """A function of vectors of all problems, to be minimized."""
+    """The function to minimize, of the vectors of all problems, with its derivatives."""
 
     value: Callable[[Array], Array]
     evaluate: Callable[[Array], tuple[Array, Array]]
@@ -66,7 +67,7 @@ class _StopError(Exception):
 def minimize_on_host(
     functions: Functions, method: str, start: Array, box: Box, limits: Limits, callback: Callable[[Record], Any] | None
 ) -> tuple[Record, Record | None]:
-    """Minimize by one of SciPy's methods, one problem after the other."""
+    """Minimize with a method of SciPy, one problem after the other."""
     name = method.removeprefix("scipy-")
     first = box.project(start)
     value = functions.value(first)
@@ -96,9 +97,9 @@ class _Host:
         self.recordings: list[tuple[int, Any]] = []
         self.report = current("minimize")
         self.last: tuple[Any, tuple[Array, Array, Array]] | None = None
-        """The last point of a problem at which function and gradient were evaluated."""
+        """The last point at which the function and the gradient were evaluated, with their values."""
         self.values: list[list[tuple[float, float]]] = [[] for _ in range(count)]
-        """The value of the function and the optimality of each problem, after each step."""
+        """For each problem, the value of the function and the optimality after each step."""
 
     def on_host(self, x: Array) -> Any:
         """Copy an array to the host."""
@@ -108,20 +109,20 @@ class _Host:
         return self.host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
     def from_host(self, x: Any, dtype: Any = None) -> Array:
-        """Convert an array of all problems to the library and device of the caller."""
+        """Convert an array with the data of all problems to the library and device of the caller."""
         xp = array_namespace(self.like)
         shape = (*self.batch, *x.shape[1:])
         device = checks.device_of(self.like)
         return xp.asarray(self.host.reshape(x, shape), dtype=dtype or self.like.dtype, device=device)
 
     def at(self, x: Any) -> Array:
-        """Insert the point of the current problem among those of the others."""
+        """Return the points of all problems, with a new point for the current problem."""
         points = self.points.copy()
         points[self.number] = x
         return self.from_host(points)
 
     def one(self, x: Array) -> Any:
-        """Select the part of the current problem."""
+        """Return the current problem's part of an array."""
         found = self.on_host(x)
         return self.host.reshape(found, (-1, *found.shape[len(self.batch) :]))[self.number].astype("float64")
 
@@ -209,7 +210,7 @@ class _Host:
         return self.one(fun), self.one(slope), self.one(self.box.measure(points, slope))
 
     def evaluated(self, x: Any) -> tuple[Array, Array, Array]:
-        """Evaluate the function and its gradient together, once for each point; return the points of all problems."""
+        """Evaluate the function and its gradient together, once for each point; return the points, too."""
         key = self.number, x.tobytes()
         if self.last is None or self.last[0] != key:
             points = self.at(x)
@@ -222,7 +223,7 @@ class _Host:
         return float(self.one(self.functions.value(self.at(x))))
 
     def value_and_gradient(self, x: Any) -> tuple[float, Any]:
-        """Evaluate the function and its gradient for SciPy, which asks once for each point."""
+        """Evaluate the function and its gradient for SciPy."""
         self.counts[self.number, 1:] += 1
         _, fun, slope = self.evaluated(x)
         return float(self.one(fun)), self.one(slope)
@@ -236,7 +237,7 @@ class _Host:
         return self.one(self.functions.product(points, self.from_host(directions)))
 
     def hessian(self, x: Any) -> Any:
-        """Make the Hessian, column by column."""
+        """Compute the Hessian, column by column."""
         return self.host.stack([self.product(x, unit) for unit in self.host.eye(self.n, dtype="float64")], axis=-1)
 
     def notify(self, x: Any, *rest: Any) -> None:
@@ -262,7 +263,7 @@ class _Host:
         self.values[self.number].append((float(fun), float(optimality) if self.method.derivatives else float("nan")))
 
     def history(self) -> History | None:
-        """Return the values of all problems, NaN after the last step of each."""
+        """Return the values of all problems, with NaN after the last step of each."""
         if not self.limits.record:
             return None
         values = self.host.full((len(self.values), max(map(len, self.values), default=1) or 1, 2), float("nan"))

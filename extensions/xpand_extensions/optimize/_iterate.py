@@ -1,4 +1,4 @@
-"""The loop of all iterations of `optimize`."""
+"""The loop of the iterations of `optimize`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,16 +24,16 @@ def iterate(
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
-    """Iterate several problems together, each until it has finished: the loop of a custom method.
+    """Iterate several problems together, each until it has finished. Use it to write your own method.
 
     Args:
-        step: Takes the state and returns the next: a tree of the same structure, shapes and data types.
+        step: Takes the state and returns the next state: a tree of the same structure, shapes and data types.
         state: The initial state, a tree of arrays.
-        running: Takes the state; returns which problems are running: booleans, of shape `(*batch)`. The arrays of the
-            state then have these axes first. Finished problems don't change any more.
+        running: Takes the state and returns whether each problem is running: booleans, of shape `(*batch)`. The first
+            axes of all arrays of the state must be those of the batch. Finished problems don't change any more.
         init: Takes `state` and returns the initial state; on JAX it is compiled together with the loop.
-        lazy_steps: The number of steps for lazy arrays (Dask), whose values don't end the loop: all of them become part
-            of the graph. It is ignored for other arrays.
+        lazy_steps: The number of steps for lazy arrays (Dask): their values can't end the loop, so that all steps
+            become part of the graph. It is ignored for other arrays.
         callback: Called with the state after each step; if it returns True, the loop ends. Only for concrete arrays.
 
     Returns:
@@ -44,8 +44,8 @@ def iterate(
             without `lazy_steps`.
         ValueError: A `callback` for arrays that aren't concrete.
 
-    Concrete arrays are iterated by a Python loop, except on JAX, which compiles a `while_loop`; abstract arrays, under
-    `jit`, `vmap` and derivatives, by `control_flow.while_loop`.
+    The loop is a Python loop for concrete arrays, a compiled `while_loop` on JAX, and `control_flow.while_loop` for
+    abstract arrays (under `jit`, `vmap` and derivatives).
 
     >>> import numpy as np
     >>> root = iterate(lambda x: (x + 2.0 / x) / 2.0, np.asarray([1.0, 2.0]), running=lambda x: abs(x * x - 2.0) > 1e-9)

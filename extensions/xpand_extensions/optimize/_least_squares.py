@@ -1,4 +1,4 @@
-"""Least squares of functions of trees; the facade is `optimize`."""
+"""Nonlinear least squares of functions of trees."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -40,51 +40,54 @@ def least_squares(
     record_history: bool = False,
     damping: float | None = None,
 ) -> OptimizeResult:
-    """Minimize the sum of squares of the residuals that a function of a tree of arrays returns.
+    """Minimize the sum of squares of residuals, which are a function of a tree of arrays.
 
     Args:
-        f: Takes a tree like `x0`, and `args`; returns a tree of floating-point arrays, the residuals. With
-            `batch_ndim` their first axes are those of the problems, and each problem's residuals must depend on that
-            problem's part of the arrays alone.
-        x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones, in `x0` and in
-            residuals.
-        method: "levenberg-marquardt", or "gauss-newton", with steps shortened until the sum of squares falls, for at
-            least as many residuals as variables.
+        f: Takes a tree like `x0`, and `args`; returns the residuals, a tree of floating-point arrays. With
+            `batch_ndim`, the first axes of the residuals are those of the problems, and each problem's residuals may
+            depend only on that problem's part of the arrays.
+        x0: The starting point: a tree of floating-point arrays. Complex numbers, in `x0` and in residuals, count as
+            pairs of real numbers.
+        method: "levenberg-marquardt"; or "gauss-newton", which shortens steps until the sum of squares decreases, and
+            needs at least as many residuals as variables.
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
-        atol: A problem has converged when no element of the gradient of half of the sum of squares is larger. None: the
-            square root of the data type's `eps`, 1.5e-8 in float64 and 3.5e-4 in float32.
-        rtol: The same relative to the first gradient: the larger of the two counts. None: `eps**0.75`, 1.8e-12
-            in float64.
+        atol: A problem has converged when no element of the gradient of half the sum of squares is larger. None: the
+            data type's `eps` to the power 1/2, 1.5e-8 in float64 and 3.5e-4 in float32.
+        rtol: The tolerance relative to the first gradient; the larger of both tolerances counts. None: `eps**0.75`,
+            1.8e-12 in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 500.
-        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
-            itself.
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each problem stops
+            by itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
-        throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
-        progress: Show the iterations and the norm of the residuals; or a function of a `Progress`: see
+        throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
+            Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
+        progress: Whether to show the iterations and the norm of the residuals; or a function of a `Progress`, see
             `xpand_extensions.progress`.
-        record_history: Return the values of each iteration in `history`.
+        record_history: Whether to return the values of each iteration in `history`.
         damping: For "levenberg-marquardt": the first damping, relative to the columns of the Jacobian. None: 1e-3.
 
     Returns:
-        `x`, `fun`, the tree of residuals, and the status of each problem: see `OptimizeResult`. `optimality` is
-        the largest element of the gradient. `status` is CONVERGED only where `atol` and `rtol` hold for the
-        returned `x`; STAGNATED where no shorter step reduces the sum of squares; SINGULAR where for "gauss-newton"
-        the columns of the Jacobian are dependent, too; DIVERGED where points go beyond 3e23 in
-        float64, 2e10 in float32, relative to the first; NON_FINITE where `x0`, residuals or Jacobian there aren't.
+        An `OptimizeResult` with `x`, `fun` (the tree of residuals), `optimality` (the largest element of the gradient),
+        and the `status` of each problem:
+
+        - CONVERGED: `atol` or `rtol` is met at the returned `x`.
+        - STAGNATED: no shorter step reduces the sum of squares.
+        - SINGULAR: the same, and for "gauss-newton" the columns of the Jacobian are dependent.
+        - DIVERGED: points exceed 3e23 in float64, 2e10 in float32, relative to the first.
+        - NON_FINITE: `x0`, or the residuals or the Jacobian there, are not finite.
 
     Raises:
         TypeError: An argument that is not a function, or not a tree of floating-point arrays, an option that the method
             doesn't have; or (`UnsupportedError`) a library without derivatives.
-        ValueError: An unknown method, tolerances out of range, too few residuals for "gauss-newton", residuals of other
-            batches; a callback under transformations.
+        ValueError: An unknown method, tolerances out of range, too few residuals for "gauss-newton", residuals with
+            other batch axes, or a callback under transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.
 
-    A step costs as many products with the Jacobian as there are variables, and orthogonal factors of an
-    (m + n) by n matrix. The derivative of the solution with respect to `args` is that of the root of the gradient.
+    A step costs one product with the Jacobian for each variable, and the QR factors of an (m + n) by n matrix. The
+    derivative of the solution with respect to `args` is that of the root of the gradient.
 
     Source: `scipy.optimize.least_squares`; Moré, The Levenberg-Marquardt algorithm (1978).
 
@@ -112,7 +115,7 @@ def least_squares(
         if method == "levenberg-marquardt":
             init = lambda x: levenberg.init(linearize, x, limits.atol, limits.rtol, first_damping)
             return run(lambda state: levenberg.step(linearize, state), init, start, limits, slack=2, callback=notify)
-        steps = newton.GaussNewton(_enough(linearize), is_root=False)
+        steps = newton.GaussNewton(_with_enough_residuals(linearize), is_root=False)
         init_search = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
         return run(lambda state: newton.step(steps, state), init_search, start, limits, slack=2, callback=notify)
 
@@ -138,7 +141,7 @@ def _damping(method: str, damping: Any) -> float:
     return value
 
 
-def _enough(linearize: newton.Linearize) -> newton.Linearize:
+def _with_enough_residuals(linearize: newton.Linearize) -> newton.Linearize:
     """Check that there are as many residuals as variables."""
 
     def checked(x: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Minima of functions of trees; the facade is `optimize`."""
+"""Minima of functions of trees."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -16,7 +16,7 @@ from ._algorithms._box import Box
 from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
 from ._algorithms._vectors import full_like
 from ._arguments import Limits, Vectors, common, limits_of, number
-from ._bounds import box_of, judged
+from ._bounds import box_of, with_crossed_failed
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
 from ._repeated import repeatable
 from ._results import OptimizeResult
@@ -81,51 +81,50 @@ def minimize(
     """Find a local minimum of a function of a tree of arrays, for one problem or a batch of problems.
 
     Args:
-        f: Takes a tree like `x0`, and `args`; returns one real number, or, with `batch_ndim`, one for each problem,
-            which must depend on that problem's part of the arrays alone.
-        x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones.
+        f: Takes a tree like `x0`, and `args`; returns one real number, or with `batch_ndim` one for each problem, which
+            may depend only on that problem's part of the arrays.
+        x0: The starting point: a tree of floating-point arrays. Complex numbers count as pairs of real numbers.
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
         gradient: Takes the arguments of `f` and returns a tree like `x0`. None: by `autodiff`.
-        bounds: A pair of the lower and the upper bounds: each a number, a tree of arrays that broadcast to those of
-            `x0`, or None. `x0` is moved within them. Not for "l-bfgs", "bfgs", "newton-cg".
-        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops on its
-            own.
+        bounds: A pair (lower, upper): each a number, a tree of arrays that broadcast to those of `x0`, or None. `x0` is
+            moved within the bounds. Not for "l-bfgs", "bfgs", "newton-cg".
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each problem stops
+            by itself.
         method: One of
 
             - "l-bfgs", also the default; "l-bfgs-b", the default with bounds;
             - "bfgs", "newton-cg", "gradient-descent", "adam";
             - "nelder-mead", which needs no derivatives;
-            - one of SciPy's: the name in `scipy.optimize.minimize`, in small letters after "scipy-", such as
-              "scipy-slsqp", "scipy-powell" or "scipy-trust-ncg". "scipy-" may be omitted if the name is unambiguous.
-              These methods run on the host, one problem after the other, and only on concrete arrays.
+            - a method of `scipy.optimize.minimize`: "scipy-" and its name in small letters, such as "scipy-slsqp",
+              "scipy-powell" or "scipy-trust-ncg". "scipy-" may be omitted if the name is unambiguous. These methods run
+              on the host, one problem after the other, and need concrete arrays.
 
-            PhiML's "L-BFGS-B", "GD" and "auto" are accepted, too.
+            PhiML's names "L-BFGS-B", "GD" and "auto" are accepted, too.
 
     Args: When to stop
-        atol: A problem has converged when no element of its gradient is larger; with bounds, of the projected
-            gradient. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
-            cube root of the data type's `eps`, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
-            square root.
-        rtol: The same relative to the first gradient: the larger of the two counts; not for methods without gradients.
-            None: `eps**0.75`, 1.8e-12 in float64.
+        atol: A problem has converged when no element of its gradient (with bounds, of the projected gradient) is
+            larger. For "nelder-mead": when no vertex and no value differs by more from the best. None: the data type's
+            `eps` to the power 1/3, 6e-6 in float64 and 5e-3 in float32; to the power 1/2 for "nelder-mead".
+        rtol: The tolerance relative to the first gradient; the larger of both tolerances counts. Not for methods
+            without gradients. None: `eps**0.75`, 1.8e-12 in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
-        throw: Raise `ConvergenceError` if a problem hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
-        progress: Show the iterations and the value of `f`; or a function of a `Progress`: see
+        throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
+            Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
+        progress: Whether to show the iterations and the value of `f`; or a function of a `Progress`, see
             `xpand_extensions.progress`.
-        record_history: Return the values of each iteration in `history`.
+        record_history: Whether to return the values of each iteration in `history`.
 
     Args: Options of one method
         history: "l-bfgs", "l-bfgs-b": the number of steps to store. None: 10.
-        learning_rate: "adam": None: 0.01. "gradient-descent": the factor of the gradient in a step; None: by a line
-            search, which starts with the step of Barzilai and Borwein.
+        learning_rate: "adam": the learning rate; None: 0.01. "gradient-descent": the factor of the gradient in a step;
+            None: a line search, which starts with the step of Barzilai and Borwein.
         beta1: "adam": the decay rate of the average of gradients. None: 0.9.
-        beta2: "adam": the decay rate of the average of their squares. None: 0.999.
-        epsilon: "adam": a number added to the root of the latter. None: 1e-8.
+        beta2: "adam": the decay rate of the average of squared gradients. None: 0.999.
+        epsilon: "adam": a number added to the root of the average of squared gradients. None: 1e-8.
         initial_size: "nelder-mead": the edges of the first simplex relative to the elements of `x0`; absolute for
             elements that are zero. None: 0.05.
         max_products: "newton-cg": the maximum number of products with the Hessian in a step. None: 2 for each
@@ -134,24 +133,23 @@ def minimize(
     Returns:
         An `OptimizeResult` with `x`, `fun`, and the `status` of each problem:
 
-        - CONVERGED: `atol` and `rtol` hold for the returned `x`.
-        - STAGNATED: a line search finds nothing lower, along the gradient either.
+        - CONVERGED: `atol` or `rtol` is met at the returned `x`.
+        - STAGNATED: a line search finds no lower value, not even along the gradient.
         - DIVERGED: values or points exceed 3e23 in float64, 2e10 in float32, relative to the first; or a step without
-          line search leads to a point where `f` is not finite. (Line searches take such steps back.)
-        - BREAKDOWN: the bounds cross, which was not known before because they are abstract.
+          line search leads to a point where `f` is not finite. (Line searches reject such steps.)
+        - BREAKDOWN: bounds that were abstract cross.
         - NON_FINITE: `x0`, or the value or gradient there, is not finite.
 
     Raises:
         TypeError: An argument that is not a function, or not a tree of floating-point arrays; `f` or `gradient` returns
-            no such; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
-        ValueError: `f` returns more than a number; an unknown method; bounds for a method without, of a shape that
-            doesn't fit, or crossed; tolerances or options out of range; a callback or one of SciPy's methods under
+            another type; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
+        ValueError: `f` returns more than a number; an unknown method; bounds for a method that takes none, of a shape
+            that doesn't fit, or that cross; tolerances or options out of range; a callback or a method of SciPy under
             transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.
 
-    The derivative of the solution with respect to `args` is that of the root of the gradient, for every method:
-    an n by n system for each problem, whose matrix is the Hessian. A variable at its bound depends on the bound
-    alone.
+    For every method, the derivative of the solution with respect to `args` is that of the root of the gradient: an n by
+    n system for each problem, whose matrix is the Hessian. A variable at its bound depends only on the bound.
 
     Source: `scipy.optimize.minimize`; PhiML's `Backend.minimize`; Nocedal and Wright, Numerical Optimization.
 
@@ -201,7 +199,7 @@ def minimize(
             last, recorded = minimize_on_host(functions, chosen, start, box, limits, notify)
         else:
             last, recorded = _run_own(objective, chosen, chosen_options, start, args, box, limits, notify)
-        return judged(box, last), None if recorded is None else judged(box, recorded)
+        return with_crossed_failed(box, last), None if recorded is None else with_crossed_failed(box, recorded)
 
     def condition(x: Array, box: Box, *given: Any) -> Array:
         return box.equation(x, objective.evaluator(given)(x)[1])
@@ -213,15 +211,15 @@ def minimize(
 
 
 class Objective:
-    """A function of vectors, to be minimized."""
+    """A function of vectors to minimize."""
 
     def __init__(self, name: str, f: Callable[..., Any], gradient: Callable[..., Any] | None, vectors: Vectors) -> None:
-        """Take the function of trees, and its gradient if the caller has one."""
+        """Store the function of trees, and the gradient that the caller gave, or None."""
         self.name, self.f, self.own_gradient, self.vectors = name, f, gradient, vectors
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """Return the user's functions."""
+        """Return the user functions."""
         return self.f, self.own_gradient
 
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
@@ -234,19 +232,19 @@ class Objective:
         return OptimizeResult(self.vectors.unflatten(record.x), fun, *record[1:])
 
     def evaluator(self, args: tuple[Any, ...]) -> descent.Evaluate:
-        """Make the function that returns values and gradients for given parameters."""
+        """Make the function that returns values and gradients, with given parameters."""
         own = self.own_gradient
         if own is not None:
 
             def given(x: Array) -> tuple[Array, Array]:
                 slope = own(self.vectors.unflatten(x), *in_namespace_of([x], args))
-                return self.value(x, args), self.vectors.flatten("what gradient returns", slope)
+                return self.value(x, args), self.vectors.flatten("the result of gradient", slope)
 
             return given
         if not self.vectors.batch_ndim:
             return autodiff.value_and_grad(lambda x: self.value(x, args))
 
-        # Each value depends only on its own problem, so the gradient of the sum contains the gradients of all.
+        # Each value depends only on its own problem, so the gradient of the sum has the gradients of all problems.
         def total(x: Array) -> tuple[Array, Array]:
             values = self.value(x, args)
             return array_namespace(values).sum(values), values
@@ -275,7 +273,7 @@ def _run_own(
     limits: Limits,
     callback: Callable[[Record], Any] | None,
 ) -> tuple[Record, Record | None]:
-    """Run one of the library-independent methods."""
+    """Run one of xpand's own methods."""
     if method == "nelder-mead":
         value = lambda x: objective.value(x, args)
         init_simplex = lambda x: simplex.init(value, x, box, limits.atol, options.initial_size)

@@ -1,4 +1,4 @@
-"""Calls like an earlier one: they skip the checks of arguments, which take longer than the steps of a small problem."""
+"""Repeated calls: they skip the checks of arguments, which take longer than solving a small problem."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -12,16 +12,16 @@ from ..progress import To, is_silent
 from ._results import OptimizeResult
 
 Plan = Callable[[Array, tuple[Any, ...], bool], OptimizeResult | None]
-"""Solves a problem, given the starting point, the parameters and whether to raise; None: the call must be checked."""
+"""Solves a problem, given the starting point, the parameters and `throw`; returns None if the call must be checked."""
 
 
 class Repeatable:
-    """A call of a function that is compiled itself. Its plan is stored with the function."""
+    """A call with a user function that is compiled. The plan of the call is stored with that function."""
 
     __slots__ = ("_arrays", "_key", "_plans", "count")
 
     def __init__(self, plans: Compiled[Plan], key: Hashable, arrays: tuple[Array, ...]) -> None:
-        """Take the plans of the function, the signature of the call, its starting point and its parameters."""
+        """Store the plans of the function, the signature of the call, and its starting point and parameters."""
         self._plans, self._key, self._arrays, self.count = plans, key, arrays, len(arrays) - 1
 
     def add(self, plan: Plan) -> None:
@@ -33,16 +33,16 @@ class Repeatable:
 def repeatable(
     name: str, f: Any, start: Any, args: Any, options: tuple[Any, ...], callback: Any, throw: Any, progress: To
 ) -> tuple[Repeatable | None, OptimizeResult | None]:
-    """Return the call if a plan can repeat it, and the result if an earlier call has made that plan.
+    """Return the call if a plan can repeat it, and its result if an earlier call has stored that plan.
 
-    It can if the arguments are arrays, and no callback or progress is wanted.
+    A plan can repeat calls whose arguments are arrays, without callback and progress.
 
     Args:
         name: The name of the facade.
-        f: The user's function.
+        f: The user function.
         start: The starting point.
         args: The parameters.
-        options: Everything else that the call depends on.
+        options: All other arguments that affect the result.
         callback: As for the facade.
         throw: As for the facade.
         progress: As for the facade.
@@ -56,7 +56,7 @@ def repeatable(
     try:
         key = name, signature((start, *args), options), precision
         plan = plans.get(key)
-    except (AttributeError, TypeError):  # an argument is no array, or an option can change
+    except (AttributeError, TypeError):  # an argument is not an array, or an option is mutable
         return None, None
     return Repeatable(plans, key, (start, *args)), None if plan is None else plan(start, args, throw)
 

@@ -1,4 +1,4 @@
-"""Convert functions of trees that return residuals to functions of vectors."""
+"""Residuals as functions of vectors, made from functions of trees."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,23 +17,23 @@ from ._tasks import Record
 
 
 class Residuals:
-    """A function whose residuals are to vanish or become small."""
+    """A function that returns residuals, which a method makes zero or small."""
 
     def __init__(self, name: str, f: Callable[..., Any], vectors: Vectors, *, is_square: bool, shift: bool = False):
-        """Take the function of trees.
+        """Store the function of trees.
 
         Args:
             name: The name of the function, for messages.
             f: Takes a tree like that of `vectors`, and parameters.
             vectors: The conversion between trees and vectors.
             is_square: Whether `f` returns a tree like the point.
-            shift: Whether the point is subtracted from it.
+            shift: Whether to subtract the point from the result of `f`.
         """
         self.name, self.f, self.vectors, self.is_square, self.shift = name, f, vectors, is_square, shift
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """Return the user's function."""
+        """Return the user function."""
         return (self.f,)
 
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
@@ -41,11 +41,11 @@ class Residuals:
         vectors = self.vectors
         found = self.f(vectors.unflatten(x), *in_namespace_of([x], args))
         if self.is_square:
-            flat = vectors.flatten("what f returns", found)
+            flat = vectors.flatten("the result of f", found)
             return flat - x if self.shift else flat
         if not trees.leaves(found):
-            raise TypeError(f"{self.name}: what f returns must hold an array or a number, got {without_arrays(found)}")
-        rows = Vectors(self.name, "what f returns", found, vectors.batch_ndim, vectors.tree)
+            raise TypeError(f"{self.name}: the result of f must hold an array or a number, got {without_arrays(found)}")
+        rows = Vectors(self.name, "the result of f", found, vectors.batch_ndim, vectors.tree)
         if rows.batch != vectors.batch:
             raise ValueError(
                 f"{self.name}: f must return arrays whose first {vectors.batch_ndim} axes are those of x0, "
@@ -54,7 +54,7 @@ class Residuals:
         return rows.start if rows.dtype == vectors.dtype else array_namespace(x).astype(rows.start, vectors.dtype)
 
     def linearizer(self, args: tuple[Any, ...]) -> Linearize:
-        """Make the function that returns residuals and Jacobians for given parameters."""
+        """Make the function that returns residuals and Jacobians, with given parameters."""
 
         def value(x: Array) -> Array:
             return self.value(x, args)
@@ -65,13 +65,13 @@ class Residuals:
         return linearize
 
     def result(self, record: Record, args: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
-        """Make the result of a record and its residuals. Without them they are recomputed, to be differentiable."""
+        """Make the result of a record. `fun` has the residuals; None: compute them again, to be differentiable."""
         x = self.vectors.unflatten(record.x)
         return OptimizeResult(x, self.f(x, *in_namespace_of([record.x], args)) if fun is None else fun, *record[1:])
 
 
 def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:
-    """Compute the matrices of a linear function, of shape `(*batch, m, n)`, from its values for unit vectors."""
+    """Return the matrices of a linear function, of shape `(*batch, m, n)`: its values for unit vectors."""
     xp = array_namespace(like)
     units = xp.eye(like.shape[-1], dtype=like.dtype, device=checks.device_of(like))
     columns = vmap(lambda unit: linear(unit + xp.zeros_like(like)))(units)

@@ -44,39 +44,42 @@ def root(
     """Find a root of a function that maps a tree of arrays to a tree like it.
 
     Args:
-        f: Takes a tree like `x0`, and `args`; returns one of its structure, shapes and data types. With `batch_ndim`
-            each problem's part of it must depend on that problem's part of the arrays alone.
-        x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones.
-        method: "newton", with the Jacobian by `autodiff`, and steps shortened until the sum of squares falls;
-            "broyden", with the Jacobian at the start, and where its steps fail; "anderson", without derivatives,
-            for functions of the kind g(x) - x.
+        f: Takes a tree like `x0`, and `args`; returns a tree with the same structure, shapes and data types. With
+            `batch_ndim`, each problem's part of the result may depend only on that problem's part of the arrays.
+        x0: The starting point: a tree of floating-point arrays. Complex numbers count as pairs of real numbers.
+        method: "newton" computes the Jacobian by `autodiff`, and shortens steps until the sum of squares decreases;
+            "broyden" computes the Jacobian only at the start, and again if a step fails; "anderson" needs no
+            derivatives, and suits functions of the form g(x) - x.
         args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
-        atol: A problem has converged when no element of `f` is larger. None: `eps**(2/3)`, 3.7e-11 in
-            float64 and 2.4e-5 in float32.
-        rtol: The same relative to the first residual: the larger of the two counts. None: `eps**0.75`, 1.8e-12
-            in float64.
+        atol: A problem has converged when no element of `f` is larger. None: the data type's `eps` to the power 2/3,
+            3.7e-11 in float64 and 2.4e-5 in float32.
+        rtol: The tolerance relative to the first residual; the larger of both tolerances counts. None: `eps**0.75`,
+            1.8e-12 in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
             steps. None: 100; 1,000 for "broyden" and "anderson".
-        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
-            itself.
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each problem stops
+            by itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
-        throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
-            aren't concrete, as under `jit`, nothing is raised. False: return the result, and check its `status`.
-        progress: Show the iterations and the norm of the residuals; or a function of a `Progress`: see
+        throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
+            Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
+        progress: Whether to show the iterations and the norm of the residuals; or a function of a `Progress`, see
             `xpand_extensions.progress`.
-        record_history: Return the values of each iteration in `history`.
+        record_history: Whether to return the values of each iteration in `history`.
         history: For "anderson": the number of mixed steps. None: 5.
-        mixing: For "anderson": the factor of `f` in each step. None: the factor that makes the first step half as long
-            as `x0`, or half of one.
+        mixing: For "anderson": the factor of `f` in each step. None: chosen so that the length of the first step is
+            half of that of `x0`, or 0.5 if `x0` is shorter than one.
 
     Returns:
-        `x`, `fun`, the tree that `f` returns for it, and the status of each problem: see `OptimizeResult`.
-        `status` is CONVERGED only where `atol` and `rtol` hold for the returned `x`; STAGNATED where no
-        shorter step makes the sum of squares less, as at a minimum of it; SINGULAR where the Jacobian is so, too;
-        DIVERGED where points go beyond 3e23 in float64, 2e10 in float32, relative to the first, or a step of
-        "anderson" leads to where `f` isn't finite; NON_FINITE where `x0`, `f` or the Jacobian there isn't.
+        An `OptimizeResult` with `x`, `fun` (the tree that `f` returns at `x`), and the `status` of each problem:
+
+        - CONVERGED: `atol` or `rtol` is met at the returned `x`.
+        - STAGNATED: no shorter step reduces the sum of squares, as at its minimum.
+        - SINGULAR: the same, and the Jacobian is singular.
+        - DIVERGED: points exceed 3e23 in float64, 2e10 in float32, relative to the first; or a step of "anderson" leads
+          to a point where `f` is not finite.
+        - NON_FINITE: `x0`, or `f` or the Jacobian there, is not finite.
 
     Raises:
         TypeError: An argument that is not a function, or not a tree of floating-point arrays; `f` returns a tree of
@@ -130,17 +133,18 @@ def fixed_point(
     history: int | None = None,
     mixing: float = 1.0,
 ) -> OptimizeResult:
-    """Find a fixed point of a function of a tree of arrays.
+    """Find a fixed point, `f(x) = x`, of a function of a tree of arrays.
 
     Args:
         f: As in `root`.
         x0: As in `root`.
-        method: "iteration": `f` is applied repeatedly, which converges where it contracts; or "anderson", which mixes
-            the last steps to minimize their residual.
+        method: "iteration" applies `f` repeatedly, which converges if `f` is a contraction; "anderson" mixes the last
+            steps to minimize their residual.
         args: As in `root`.
-        atol: A problem has converged when no element of `f(x) - x` is larger. None: `eps**(2/3)`, 3.7e-11 in float64.
-        rtol: The same relative to the largest element of `x`: the larger of the two counts. None: `eps**0.75`,
-            1.8e-12 in float64.
+        atol: A problem has converged when no element of `f(x) - x` is larger. None: the data type's `eps` to the power
+            2/3, 3.7e-11 in float64.
+        rtol: The tolerance relative to the largest element of `x`; the larger of both tolerances counts. None:
+            `eps**0.75`, 1.8e-12 in float64.
         max_steps: As in `root`. None: 1,000.
         batch_ndim: As in `root`.
         callback: As in `root`.
@@ -151,8 +155,8 @@ def fixed_point(
         mixing: The factor of `f(x) - x` in each step; a factor below one damps.
 
     Returns:
-        `x`, `fun`, the tree that `f` returns for it, and the status of each problem: see `OptimizeResult`.
-        `optimality` is the largest element of `f(x) - x`; `status` is as for "anderson" in `root`.
+        An `OptimizeResult` with `x`, `fun` (the tree that `f` returns at `x`), `optimality` (the largest element of
+        `f(x) - x`), and the `status` of each problem, as for "anderson" in `root`.
 
     Raises:
         TypeError, ValueError, ConvergenceError: As `root`.
@@ -185,7 +189,7 @@ def _mixing(function: str, method: str, history: Any, amount: Any) -> tuple[int,
     if amount is not None:
         amount = number(function, "mixing", amount)
         if amount == 0:
-            raise ValueError(f"{function}: mixing must not be zero, since then nothing changes")
+            raise ValueError(f"{function}: mixing must not be zero, since steps would not change x")
     if method == "iteration":
         return 0, amount
     return (5 if history is None else checks.integer(function, "history", history, minimum=1)), amount

@@ -1,4 +1,4 @@
-"""Run a method until it ends; make the result and its derivatives."""
+"""Run a method until it ends; make the result, and define its derivatives."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,8 +32,8 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
         y: The right-hand sides.
         is_symmetric: Whether the matrices of the function are symmetric.
 
-    Small systems are solved by their matrix, large ones by products with vectors alone, to 1e-10. Solutions of singular
-    systems, and of those that fail, are NaN.
+    Small systems are solved by their matrix, large systems iteratively by products with vectors, to 1e-10. Solutions of
+    singular systems, and of systems that don't converge, are NaN.
 
     >>> import numpy as np
     >>> tangent_of(lambda x: 2 * x, np.asarray([1.0, 3.0]))
@@ -43,7 +43,7 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
 
 
 _Again: TypeAlias = Callable[[Array, tuple[Any, ...]], tuple[Record, Any] | None]
-"""Solves a problem like an earlier one; returns its end, and the value there or None."""
+"""Solves a problem like an earlier one; returns the last record, and the value there or None."""
 
 
 class _Run(NamedTuple):
@@ -62,14 +62,14 @@ def run(
     slack: int = 1,
     callback: Callable[[Any], Any] | None = None,
 ) -> tuple[Record, Record | None]:
-    """Run until all problems have finished; return the last record, and those of the trajectory, stacked first.
+    """Run until all problems have finished; return the last record, and the stacked records of the trajectory or None.
 
     Args:
         step: One step of a method.
-        init: Makes its state, a named tuple with the attributes of a record, from `start`.
+        init: Makes the state, a named tuple with the attributes of a record, from `start`.
         start: The starting point: arrays.
         limits: The limits at which to stop.
-        slack: The number of steps of an iteration on lazy arrays, whose steps must be counted in advance.
+        slack: The number of steps per iteration to allow for lazy arrays, whose steps must be counted in advance.
         callback: Called with the record after each iteration.
     """
     if not limits.given and is_lazy(trees.leaves(start)[0]):
@@ -110,7 +110,7 @@ def run(
     def notify(carried: _Run) -> bool:
         nonlocal aborted, seen
         found = record_of(carried.state)
-        # One step of a line search is no step of the method.
+        # A step of a line search is not an iteration of the method.
         total = _progress(found)
         if total != seen:
             seen = total
@@ -139,20 +139,20 @@ def run(
 
 
 class Handling(NamedTuple):
-    """The reports, errors and derivatives that a call asks for."""
+    """The options of a call for reports, errors and derivatives."""
 
     callback: Callable[[OptimizeResult], Any] | None
     """Called with the result after each iteration."""
     throw: bool
-    """Whether to raise where a problem has not converged."""
+    """Whether to raise an error if a problem has not converged."""
     progress: To
-    """Where to report the iterations."""
+    """The destination of reports of the iterations."""
     repeatable: Repeatable | None = None
-    """Where to store the plan for calls like this one."""
+    """The object that stores the plan for calls like this one."""
     tangent_solve: Callable[..., Array] | None = None
-    """Solves a linear equation, given by a function of vectors; None: as `tangent_of`."""
+    """Solves the linear equation of a function of vectors; None: `tangent_of`."""
     is_symmetric: bool = False
-    """Whether the derivative of the condition is symmetric, as of a gradient."""
+    """Whether the derivative of the condition is symmetric, as for a gradient."""
 
 
 def solved(
@@ -169,10 +169,10 @@ def solved(
         task: The problem, its method, and the limits.
         start: The starting point, on which the solution does not depend.
         args: The parameters: the solution is differentiable with respect to them.
-        solve: Takes the starting point, the parameters, what to call with records, and the limits; returns what `run`
-            returns.
-        condition: Takes a point and the parameters; zero at the solution.
-        handling: The rest of the call.
+        solve: Takes the starting point, the parameters, a callback of records, and the limits; returns the result of
+            `run`.
+        condition: Takes a point and the parameters; its value is zero at the solution.
+        handling: The options for reports, errors and derivatives.
     """
     callback, throw, progress, repeatable, tangent_solve, is_symmetric = handling
     problem, method = task.problem, task.method
@@ -197,7 +197,7 @@ def solved(
     check(problem.name, progress)
     label = "objective" if problem.name == "minimize" else "residual"
     with tracked(f"{problem.name}: {method}", task.limits.max_steps, label, progress=progress) as report:
-        # Try without derivatives first: preparing them takes longer than many solutions.
+        # Try a driver before preparing derivatives, which takes longer than solving many problems.
         drive = _driver(task, start, args) if callback is None else None
         driven = None if drive is None else _driven(drive, solve, start, args)
         if drive is not None and driven is not None:
@@ -206,10 +206,10 @@ def solved(
         elif callback is None and report is None and task.is_reusable and is_concrete(start):
             known = (problem.name, method, problem.vectors.signature, task.limits, task.options)
             run_whole = partial(reused, whole, of=problem.functions, key=known, small=True)
-            x, (last, recorded) = run_whole(start, _own(start), args)
+            x, (last, recorded) = run_whole(start, _copied(start), args)
             again = partial(_reused, run_whole)
         else:
-            x, (last, recorded) = whole(_own(start), args)
+            x, (last, recorded) = whole(_copied(start), args)
         result = problem.result(last._replace(x=x), args)
         if again is not None and repeatable is not None and problem.vectors.is_plain and recorded is None:
             fixed = args[: len(args) - repeatable.count]
@@ -224,7 +224,7 @@ def solved(
 
 
 def _driver(task: Task, start: Array, args: tuple[Any, ...]) -> Driver | None:
-    """Return the driver of the library. Return None if there is none, or if steps are reported or recorded."""
+    """Return the library's driver, or None if it has none, or if steps are reported or recorded."""
     limits = task.limits
     if limits.record or limits.checkpoints is not None or current(limits.function) is not None:
         return None
@@ -239,15 +239,15 @@ def _plan(
     fun: Any,
     value: Any,
 ) -> Plan:
-    """Return the function that solves problems of one signature.
+    """Return the function that solves further problems of one signature.
 
     Args:
-        task: The first of them, and its method.
+        task: The first problem, and its method.
         start: Its starting point.
-        fixed: The parameters that the facade makes of its options; the user's follow.
-        solve: Solves such problems, given the starting point and all parameters.
-        fun: The value of the user's function at its solution, which may have any structure and data type.
-        value: The same, if a driver knows it.
+        fixed: The first parameters, made by the facade from its options; those of the user follow.
+        solve: Solves problems of the signature, given the starting point and all parameters.
+        fun: The value of the user function at the first solution, of any structure and data type.
+        value: The value that a driver returned, or None.
     """
     is_value = type(fun) is type(value) and (fun.dtype, fun.shape) == (value.dtype, value.shape)
     xp, shape = array_namespace(start), start.shape
@@ -267,15 +267,15 @@ def _plan(
 
 
 def _reused(run: Callable[..., Any], start: Array, args: tuple[Any, ...]) -> tuple[Record, Any] | None:
-    """Solve a problem by the program of an earlier one, if the values are concrete."""
+    """Solve a problem with the compiled program of an earlier one, if the values are concrete."""
     if not is_concrete(start):
         return None
-    x, (last, _) = run(start, _own(start), args)
+    x, (last, _) = run(start, _copied(start), args)
     return last._replace(x=x), None
 
 
 def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[Any, ...]) -> tuple[Record, Any] | None:
-    """Solve a problem by a driver of its library; return its end, and the value there if the driver knows it."""
+    """Solve a problem with a driver; return the last record, and the value there or None."""
     found = drive(start, args)
     if found is None:
         return None
@@ -289,11 +289,11 @@ def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[
         last: Record = solve(found.x, args, None, found.limits)[0]
         x, optimality, status = last.x, last.optimality, last.status
         counts = tuple([x + y for x, y in zip(counts, last[2:5])])
-    return Record(x if found.iterations else _own(x), optimality, *counts, status), found.fun
+    return Record(x if found.iterations else _copied(x), optimality, *counts, status), found.fun
 
 
-def _own(x: Array) -> Array:
-    """Copy a starting point: without a step it is the result, which must not share its memory. JAX's never change."""
+def _copied(x: Array) -> Array:
+    """Copy a starting point: it may become the result, which must not share memory. JAX's arrays are immutable."""
     return x if is_jax_array(x) or not is_concrete(x) else array_namespace(x).asarray(x, copy=True)
 
 
@@ -303,7 +303,7 @@ def record_of(state: Any) -> Record:
 
 
 def _progress(record: Record) -> int:
-    """Return a number that changes with each iteration, and when a problem finishes."""
+    """Return a number that changes with each iteration and when a problem finishes."""
     xp = array_namespace(record.iterations)
     ended = xp.astype(record.status != RUNNING, xp.int32)
     return int(xp.sum(record.iterations)) + int(xp.sum(ended))
@@ -315,7 +315,7 @@ def _ended(record: Record, otherwise: Status) -> Record:
 
 
 def _first(state: Any, steps: Array) -> History:
-    """Make a history of the first values."""
+    """Make a history with the first values."""
     xp = array_namespace(state.optimality)
     shape = (*state.status.shape, steps.shape[0])
     like = state.optimality
@@ -335,7 +335,7 @@ def _with_values(steps: Array, state: Any, history: History | None) -> History:
 
 
 def _trimmed(history: History, iterations: Array) -> History:
-    """Remove entries that no problem needed, if that is concrete."""
+    """Remove the entries after the last iteration of all problems, if the iterations are concrete."""
     if not is_concrete(iterations):
         return history
     width = 1 if 0 in iterations.shape else int(array_namespace(iterations).max(iterations)) + 1
@@ -356,7 +356,7 @@ def _spread(record: Record, numbers: Array) -> Record:
     def repeated(x: Array) -> Array:
         xp = array_namespace(x)
         shape = (*x.shape[:batch_ndim], numbers.shape[0], *x.shape[batch_ndim:])
-        # Added to zeros, so that it is a full array and not a view that repeats its elements.
+        # Add zeros to make a full array, not a view with repeated elements.
         return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=checks.device_of(x))
 
     found: Record = trees.map(repeated, record)
@@ -364,7 +364,7 @@ def _spread(record: Record, numbers: Array) -> Record:
 
 
 def _recorded(numbers: Array, now: Record, recorded: Record) -> Record:
-    """Store a record wherever it is the latest within a number of steps."""
+    """Store a record for each number of steps that it has not exceeded."""
     new = now.iterations[..., None]
     changed = (new <= numbers) & ((new > recorded.iterations) | (now.status[..., None] != RUNNING))
     batch_ndim = now.status.ndim

@@ -1,4 +1,4 @@
-"""Problems of the optimizers, the way to solve them, and the record of where a method is."""
+"""Problems of the optimizers, the methods to solve them, and records of their progress."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ._results import History, OptimizeResult
 
 
 class Record(NamedTuple):
-    """The record of a state: the current point and the counts of each problem."""
+    """The record of a state: the current points, counts and statuses of the problems."""
 
     x: Array
     """Vectors, of shape `(*batch, n)`."""
@@ -24,26 +24,26 @@ class Record(NamedTuple):
 
 
 class Problem(Protocol):
-    """A problem with a name, for messages, that makes results of records."""
+    """A problem, which makes results of records. Its name is for messages."""
 
     name: str
     vectors: Vectors
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        """Return the user's functions; a missing one is None."""
+        """Return the user functions; None for a missing function."""
         ...
 
     def result(self, record: Record, args: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
-        """Make the result of a record and the value there.
+        """Make the result of a record.
 
-        Without the value it is recomputed, so that it is differentiable.
+        `fun` is the value of the function; None: compute it again, so that it is differentiable.
         """
 
 
 @dataclass(frozen=True)
 class Task:
-    """A problem, and the way to solve it."""
+    """A problem, and the method to solve it."""
 
     problem: Problem
     method: str
@@ -53,4 +53,4 @@ class Task:
     options: Any = None
     """The options of the method: hashable."""
     is_reusable: bool = True
-    """Whether the method can be compiled, for later calls with other arrays; else it needs concrete arrays."""
+    """Whether the method can be compiled and reused; otherwise it needs concrete arrays."""

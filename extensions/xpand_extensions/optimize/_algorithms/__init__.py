@@ -1,1 +1,1 @@
-"""The steps of the optimizers and root finders, in terms of the standard."""
+"""The steps of optimizers and root finders, written with the standard alone."""

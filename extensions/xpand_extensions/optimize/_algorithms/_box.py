@@ -1,4 +1,4 @@
-"""Bounds of variables: project points into them, and remove components of gradients that point out of them."""
+"""Bounds of variables: project points into the bounds, and remove components of gradients that point outside."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from ._vectors import largest
 
 
 class Box(NamedTuple):
-    """The bounds of each variable, vectors; None where there are none at all."""
+    """The bounds of all variables, as vectors; None: no bounds."""
 
     lower: Array | None = None
     upper: Array | None = None
@@ -23,8 +23,8 @@ class Box(NamedTuple):
         return x
 
     def projected(self, x: Array, gradient: Array) -> Array:
-        """Return the projected gradient: how far a step along it goes before it meets a bound."""
-        # x - project(x - gradient), without the cancellation.
+        """Return the projected gradient: `x - project(x - gradient)`."""
+        # Written without cancellation.
         if self.lower is not None:
             gradient = array_namespace(x, gradient).minimum(gradient, x - self.lower)
         if self.upper is not None:
@@ -32,9 +32,9 @@ class Box(NamedTuple):
         return gradient
 
     def equation(self, x: Array, gradient: Array) -> Array:
-        """Return a measure that is zero at a minimum: the gradient, or the distance from a bound that holds a variable.
+        """Return a measure that is zero at a minimum: the gradient, or for a variable at a bound, the distance from it.
 
-        It equals `projected`, except that at a minimum on a bound its derivative is that of the bound.
+        It equals `projected`, but at a minimum on a bound its derivative is that of the distance.
         """
         found = gradient
         if self.lower is not None:
@@ -50,7 +50,7 @@ class Box(NamedTuple):
         return largest(self.projected(x, gradient))
 
     def free(self, x: Array, gradient: Array) -> Array | None:
-        """Return which variables are free: descent does not push them out of a bound. None means all."""
+        """Return whether each variable is free: descent does not push it out of a bound. None: all are free."""
         at_bound = None
         if self.lower is not None:
             at_bound = (x <= self.lower) & (gradient > 0.0)

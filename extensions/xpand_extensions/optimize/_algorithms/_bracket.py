@@ -1,4 +1,4 @@
-"""Roots of functions of one number, between two ends where the signs differ: each element by itself."""
+"""Roots of functions of one number between two ends with different signs; each element is a problem."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Bracket(NamedTuple):
     """The state of the iteration: a root is between `x` and `other`."""
 
     x: Array
-    """The end where the function is smaller."""
+    """The end at which the absolute value of the function is smaller."""
     value: Array
     other: Array
     other_value: Array
@@ -77,11 +77,11 @@ def step(
     rtol: float,
     state: Bracket,
 ) -> Bracket:
-    """Evaluate the function between the ends, and keep the half where its sign changes."""
+    """Evaluate the function between the ends, and continue with the part in which its sign changes."""
     xp = array_namespace(state.x)
     least = 0.5 * _width(state, atol, rtol)
     move, before = choose(state, least)
-    # At least by so much that the point changes.
+    # Move far enough that the point changes.
     move = xp.where(xp.abs(move) > least, move, xp.where(state.other > state.x, least, -least))
     x = state.x + move
     value = f(x)
@@ -109,18 +109,18 @@ def step(
 
 def bisect(state: Bracket, least: Array) -> tuple[Array, Array]:
     """Halve the interval."""
-    half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
+    half = 0.5 * state.other - 0.5 * state.x  # the whole interval may overflow
     return half, half
 
 
 def brent(state: Bracket, least: Array) -> tuple[Array, Array]:
-    """Interpolate if steps then become shorter fast enough; otherwise halve: Brent (1973), chapter 4."""
+    """Interpolate if steps get shorter fast enough; otherwise halve the interval. See Brent (1973), chapter 4."""
     xp = array_namespace(state.x)
-    half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
+    half = 0.5 * state.other - 0.5 * state.x  # the whole interval may overflow
     to_last = quotient(state.value, state.last_value)
     to_other = quotient(state.value, state.other_value)
     between = quotient(state.last_value, state.other_value)
-    # Two points give a straight line, three an inverse parabola.
+    # Two points define a line, three points an inverse parabola.
     is_line = state.last == state.other
     over_line = -2.0 * half * to_last
     over_parabola = to_last * (between * (between - to_other) * 2.0 * half - (1.0 - to_other) * (state.x - state.last))
@@ -138,7 +138,7 @@ def _width(state: Bracket, atol: float, rtol: float) -> Array:
 
 
 def _checked(state: Bracket, atol: float, rtol: float) -> Bracket:
-    """Return which intervals are narrow enough. At a pole the function is larger there than at the first ends."""
+    """Update the status of narrow intervals. At a pole, the function is larger than at the first ends."""
     xp = array_namespace(state.x)
     done = (state.value == 0.0) | (xp.abs(state.other - state.x) <= _width(state, atol, rtol))
     is_pole = (xp.abs(state.value) > state.largest) | ~xp.isfinite(state.value)

@@ -1,10 +1,9 @@
-"""Descent by line searches: one evaluation of the function per step, so that problems of a batch do not wait for each
-other.
+"""Descent with line searches: each step evaluates the function once, so that problems don't wait for each other.
 
-The line search halves and stretches an interval until the conditions of Wolfe hold: Lewis and Overton, Nonsmooth
-optimization via quasi-Newton methods (2013), algorithm 2.6, with interpolation, and with the approximate conditions of
-Hager and Zhang (2005) where differences of values are rounding errors. With bounds it searches along the projected
-path, and directions are of the variables that are free (Bertsekas 1982).
+The line search halves and stretches an interval until the Wolfe conditions hold: Lewis and Overton, Nonsmooth
+optimization via quasi-Newton methods (2013), algorithm 2.6. It also interpolates, and uses the approximate conditions
+of Hager and Zhang (2005) when differences of values are rounding errors. With bounds it searches along the projected
+path, and only free variables move (Bertsekas 1982).
 """
 
 from collections.abc import Callable
@@ -23,19 +22,19 @@ Evaluate = Callable[[Array], tuple[Array, Array]]
 """Takes points; returns values and gradients."""
 
 _DECREASE: Final = 1e-4
-"""The fraction of the decrease predicted by the slope that a step must reach."""
+"""A step must reach this fraction of the decrease that the slope predicts."""
 _CURVATURE: Final = 0.9
-"""The fraction of the slope that may be left after a step."""
+"""The slope after a step may be at most this fraction of the slope before."""
 _PATIENCE: Final = 10
-"""The number of steps without progress after which the iteration counts as stagnated."""
+"""After more than this number of steps without progress, the iteration has stagnated."""
 MAX_TRIALS: Final = 40
-"""The maximum number of steps that a line search tries."""
+"""The maximum number of trial steps of a line search."""
 _MAX_NARROWED: Final = 20
-"""The maximum after one step was too long. Beyond it rounding errors decide, as on a flat objective."""
+"""The maximum number of trial steps after one was too long: then rounding errors decide, as on a flat objective."""
 
 
 class Trial(NamedTuple):
-    """A line search: steps that were too short, and too long."""
+    """The state of a line search: the trial step, and the longest step that was too short and the shortest too long."""
 
     step: Array
     low: Array
@@ -43,13 +42,13 @@ class Trial(NamedTuple):
     low_slope: Array
     low_gradient: Array
     high: Array
-    """Infinite until a step was too long."""
+    """Infinite until a step is too long."""
     high_fun: Array
     number: Array
 
 
 class Descent(NamedTuple):
-    """The state of a descent: the last point, and the line search from it."""
+    """The state of a descent: the last point, and the line search that starts there."""
 
     x: Array
     fun: Array
@@ -60,9 +59,9 @@ class Descent(NamedTuple):
     trial: Trial
     memory: Any
     is_steepest: Array
-    """Whether the direction is the gradient's, so that there is no other to fall back to."""
+    """Whether the direction is that of the gradient, so that there is no fallback."""
     idle: Array
-    """The number of successive steps that reduced neither the value nor the optimality."""
+    """The number of successive steps that reduced neither the value nor the optimality; a poor search counts thrice."""
     tolerance: Array
     reach: Array
     """The size of points and values beyond which the iteration counts as diverged."""
@@ -78,7 +77,7 @@ class Descent(NamedTuple):
 
 
 def first_evaluation(evaluate: Evaluate, x: Array, box: Box, atol: float, rtol: float) -> dict[str, Any]:
-    """Evaluate the function at the starting point; return the fields that methods with gradients share."""
+    """Evaluate the function at the starting point; return the common fields of methods with gradients."""
     xp = array_namespace(x)
     x = box.project(x)
     fun, gradient = evaluate(x)
@@ -107,20 +106,20 @@ def init(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: f
 
 
 def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -> Descent:
-    """Evaluate the function for one step of the line search: accept it, or try another, or fall back, or give up."""
+    """Evaluate one trial step of the line search: accept it, try another, fall back to the gradient, or give up."""
     xp = array_namespace(state.x)
     trial = state.trial
     x = box.project(state.x + times(trial.step, state.direction))
     moved = x - state.x
     fun, gradient = evaluate(x)
     is_unbounded = fun == -xp.inf
-    # Gradients whose squares overflow also mean that a point is too far away.
+    # A gradient whose squares overflow also means that the point is too far away.
     valid = xp.isfinite(fun) & (largest(gradient) < float(xp.finfo(x.dtype).max) ** 0.4)
     fun = xp.where(valid, fun, full_like(fun, xp.inf))
     gradient = select(valid, gradient, xp.zeros_like(gradient))
     along = state.direction
     if box.lower is not None or box.upper is not None:
-        # Along the projected path, variables that have met a bound stay there.
+        # On the projected path, variables stay at the bounds that they have met.
         full = state.x + times(trial.step, state.direction)
         along = xp.where(full == x, along, xp.zeros_like(along))
     slope = dot(gradient, along)
@@ -132,9 +131,9 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
     narrowed = _narrowed(trial, fun, slope, gradient, is_short_enough)
     most = xp.where(xp.isfinite(narrowed.high), 0 * trial.number + _MAX_NARROWED, 0 * trial.number + MAX_TRIALS)
     exhausted = (narrowed.number >= most) | (largest(moved) == 0.0)
-    # Unbounded descent: no need to continue until numbers overflow.
+    # In unbounded descent, stop before numbers overflow.
     exhausted = exhausted | (is_short_enough & ((xp.abs(fun) > state.reach) | (largest(x) > state.reach)))
-    # A shorter step is better than none if the value is lower. If it is not, rounding errors hide the descent.
+    # A shorter step with a lower value is better than none. Without a lower value, rounding errors hide the descent.
     falls_short = exhausted & ~accepted & (narrowed.low_fun < state.fun - noise)
     x, fun, gradient = select(
         falls_short,
@@ -166,7 +165,7 @@ def _moved(
     accepted: Array,
     falls_short: Array,
 ) -> Descent:
-    """Move to the accepted point. Without one, restart along the gradient; if that was tried, give up."""
+    """Move to the accepted point. Without one, restart along the gradient; if that was the direction, give up."""
     xp = array_namespace(x)
     x, fun, gradient = select(accepted, (x, fun, gradient), (state.x, state.fun, state.gradient))
     memory = select(
@@ -176,7 +175,7 @@ def _moved(
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
     noise = 10.0 * eps_of(xp, x.dtype) * xp.abs(state.fun)
     progresses = (fun < state.fun - noise) | (optimality < 0.9 * state.optimality)
-    # A search without a good step lowered the value by little, or by rounding errors: it counts three times.
+    # A search without a good step lowered the value by little, or only by rounding errors.
     waited = state.idle + 1 + 2 * xp.astype(falls_short, xp.int32)
     idle = xp.where(accepted & progresses & ~falls_short, 0 * state.idle, waited)
     gives_up = (~accepted & state.is_steepest) | (idle > _PATIENCE)
@@ -204,10 +203,7 @@ def _moved(
 
 
 def _direction(directions: Directions, memory: Any, x: Array, gradient: Array, box: Box) -> tuple[Array, Array, Array]:
-    """Find a descent direction: the method's, or the gradient's.
-
-    Return it, its slope, and whether it is the gradient's.
-    """
+    """Return a descent direction, its slope, and whether it is that of the gradient instead of the method's."""
     xp = array_namespace(x)
     free = box.free(x, gradient)
     downhill = gradient if free is None else xp.where(free, gradient, xp.zeros_like(gradient))
@@ -230,7 +226,7 @@ def _new_trial(fun: Array, slope: Array, gradient: Array) -> Trial:
 
 
 def _narrowed(trial: Trial, fun: Array, slope: Array, gradient: Array, is_short_enough: Array) -> Trial:
-    """Record a step that was too short or too long, and choose the next."""
+    """Record a step that was too short or too long, and choose the next step."""
     xp = array_namespace(fun)
     longer = _longer(trial, slope)
     before = (trial.low, trial.low_fun, trial.low_slope, trial.low_gradient)
@@ -244,7 +240,7 @@ def _narrowed(trial: Trial, fun: Array, slope: Array, gradient: Array, is_short_
 
 
 def _longer(trial: Trial, slope: Array) -> Array:
-    """Choose a longer step: where the extrapolated slope vanishes, within limits."""
+    """Choose a longer step: the zero of the extrapolated slope, within limits."""
     xp = array_namespace(slope)
     rise = slope - trial.low_slope
     rises = rise > 0.0
@@ -255,7 +251,7 @@ def _longer(trial: Trial, slope: Array) -> Array:
 
 
 def _between(low: Array, low_fun: Array, low_slope: Array, high: Array, high_fun: Array) -> Array:
-    """Choose a step between two: the minimum of the parabola through them, within limits."""
+    """Choose a step between two others: the minimum of the parabola, within limits."""
     xp = array_namespace(low)
     width = high - low
     known = xp.isfinite(high_fun)

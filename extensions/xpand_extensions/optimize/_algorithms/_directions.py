@@ -1,12 +1,4 @@
-"""Directions downhill: of the gradient, of BFGS with and without limited memory, of Newton's method.
-
-Each is a class with the functions that `_descent` calls:
-
-- `begin(x, gradient)`: the memory at first; `is_steepest` tells whether the direction is then the gradient's;
-- `reset(x, gradient)`: the memory for which the direction is the gradient's;
-- `update(memory, moved, changed)`: the memory after a step, by how far the point and the gradient moved;
-- `direction(memory, x, gradient)`: where to go.
-"""
+"""Descent directions: the gradient, BFGS with and without limited memory, and Newton's method."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -20,29 +12,30 @@ from ._vectors import apply, dot, eps_of, full_like, identity, norm, quotient, s
 
 
 class Directions(Protocol):
-    """The interface of a method: the directions of its steps."""
+    """The interface of a method, which `_descent` calls for the directions of steps."""
 
     is_steepest: bool
+    """Whether the first direction is that of the gradient."""
 
     def init(self, x: Array, gradient: Array) -> Any:
-        """Return the memory at first."""
+        """Return the initial memory."""
         ...
 
     def reset(self, x: Array, gradient: Array) -> Any:
-        """Return the memory for which the direction is the gradient's."""
+        """Return a memory for which the direction is that of the gradient."""
         ...
 
     def update(self, memory: Any, moved: Array, changed: Array) -> Any:
-        """Return the memory after a step."""
+        """Return the memory after a step, given the changes of the point and of the gradient."""
         ...
 
     def direction(self, memory: Any, x: Array, gradient: Array) -> Array:
-        """Return the direction."""
+        """Return the direction of the next step."""
         ...
 
 
 def first_scale(gradient: Array) -> Array:
-    """Return the factor of the gradient for the first step, whose length is at most one."""
+    """Return the factor of the gradient that makes the length of the first step at most one."""
     xp = array_namespace(gradient)
     length = norm(gradient)
     one = xp.ones_like(length)
@@ -73,7 +66,7 @@ class Gradient:
 
 
 class Pairs(NamedTuple):
-    """The last steps of L-BFGS, the newest last; those not taken yet are zero."""
+    """The last steps of L-BFGS, from old to new; zeros for steps not taken yet."""
 
     moved: Array
     """Shape `(*batch, history, n)`."""
@@ -85,7 +78,7 @@ class Pairs(NamedTuple):
 class LimitedMemory:
     """L-BFGS, in the compact form of Byrd, Nocedal and Schnabel (1994), theorem 2.2.
 
-    It takes a few products of matrices instead of two loops over the history, which are many small operations.
+    It needs a few products of matrices, instead of two loops over the history with many small operations.
     """
 
     is_steepest = True
@@ -107,7 +100,7 @@ class LimitedMemory:
         def appended(rows: Array, row: Array) -> Array:
             return xp.concat([rows[..., 1:, :], row[..., None, :]], axis=-2)
 
-        # Scaled so that the products are one, and all matrices have the same scale.
+        # Scale the pair so that its product is one; then all matrices have the same scale.
         product = dot(moved, changed)
         weight = quotient(xp.ones_like(product), xp.sqrt(xp.abs(product)))
         rows = appended(memory.moved, times(weight, moved)), appended(memory.changed, times(weight, changed))
@@ -121,7 +114,7 @@ class LimitedMemory:
         moved, changed = memory.moved, memory.changed
         columns = xp.matrix_transpose(changed)
         squares = xp.matmul(changed, columns)
-        # Products of each step with later changes; the diagonal is one for steps not taken yet.
+        # The products of each step with later changes; ones on the diagonal for steps not taken yet.
         eye = identity(squares[..., 0, :])
         is_new = xp.astype(xp.all(moved == 0.0, axis=-1), x.dtype)
         upper = xp.triu(xp.matmul(moved, columns)) + eye * is_new[..., None, :]
@@ -139,11 +132,11 @@ class Inverse(NamedTuple):
     matrix: Array
     """Shape `(*batch, n, n)`."""
     is_new: Array
-    """Whether no step was taken yet: booleans, shape `(*batch)`."""
+    """Whether no step has been taken: booleans, shape `(*batch)`."""
 
 
 class BFGS:
-    """BFGS: Nocedal and Wright, Numerical Optimization, algorithm 6.1, with the scale of (6.20) at first."""
+    """BFGS: Nocedal and Wright, Numerical Optimization, algorithm 6.1, with the initial scale (6.20)."""
 
     is_steepest = True
 
@@ -185,15 +178,15 @@ class _Conjugate(NamedTuple):
 
 
 class NewtonCG:
-    """Newton's method, whose system is solved inexactly by conjugate gradients.
+    """Newton's method with inexact solutions by conjugate gradients, which stop at negative curvature.
 
-    Nocedal and Wright, Numerical Optimization, algorithm 7.1: it ends where the curvature is negative.
+    Source: Nocedal and Wright, Numerical Optimization, algorithm 7.1.
     """
 
     is_steepest = False
 
     def __init__(self, product: Callable[[Array, Array], Array], max_products: int) -> None:
-        """Take the function that multiplies the Hessian at a point by a vector, and the maximum number of calls."""
+        """Store the function that multiplies the Hessian at a point by a vector, and the limit of its calls."""
         self.product, self.max_products = product, max_products
 
     def init(self, x: Array, gradient: Array) -> Array:
@@ -226,7 +219,7 @@ class NewtonCG:
             after = dot(residual, residual)
             search = residual + times(quotient(after, state.square), state.search)
             new = _Conjugate(state.result + times(share, state.search), residual, search, after, is_bad, state.number)
-            # At the first step, a direction of negative curvature is the gradient's, which is a descent direction.
+            # In the first step, a direction of negative curvature is that of the gradient, and so a descent direction.
             bad = state._replace(ended=is_bad)
             found: _Conjugate = select(is_bad, bad, new)
             after_it: _Conjugate = select(running(state), found._replace(number=state.number + 1), state)

@@ -1,4 +1,4 @@
-"""Steps along the gradient without line search: of a fixed length, and Adam's."""
+"""Steps along the gradient without line search: gradient descent with a fixed rate, and Adam."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from ._states import updated
 from ._vectors import is_finite, largest, select, times
 
 Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
-"""Takes the memory, the gradient and the number of the step; returns the move and the new memory."""
+"""Takes the memory, the gradient and the number of the step; returns the step and the new memory."""
 
 
 class FirstOrder(NamedTuple):
@@ -43,7 +43,7 @@ def init(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol:
 
 
 def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOrder:
-    """Take a step. If the function isn't finite there, stay at the point and end the iteration."""
+    """Take a step. If the function isn't finite at the new point, stay at the old point and end the iteration."""
     xp = array_namespace(state.x)
     number = state.iterations + 1
     move, memory = rule(state.memory, state.gradient, number)
@@ -70,7 +70,7 @@ def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOr
 
 
 def fixed(rate: float) -> Rule:
-    """Make the rule of gradient descent: steps of the gradient times a number."""
+    """Make the rule of gradient descent with a fixed rate."""
     return lambda memory, gradient, number: (-rate * gradient, memory)
 
 
@@ -82,7 +82,7 @@ class Moments(NamedTuple):
 
 
 def adam(rate: float, beta1: float, beta2: float, epsilon: float) -> Rule:
-    """Make the rule of Kingma and Ba (2015), algorithm 1."""
+    """Make the rule of Adam: Kingma and Ba (2015), algorithm 1."""
 
     def rule(memory: Moments, gradient: Array, number: Array) -> tuple[Array, Moments]:
         xp = array_namespace(gradient)

@@ -1,6 +1,7 @@
 """The method of Levenberg (1944) and Marquardt (1963) for least squares.
 
-The damping changes as in Nielsen (1999); scales are the largest norms of columns so far (Moré 1978).
+The damping is updated as in Nielsen (1999). Variables are scaled by the largest norm of their columns so far (Moré
+1978).
 """
 
 from typing import NamedTuple
@@ -70,7 +71,7 @@ def init(linearize: Linearize, x: Array, atol: float, rtol: float, damping: floa
 
 
 def columns(jacobian: Array) -> Array:
-    """Return the lengths of the columns; 1 for those that are zero."""
+    """Return the lengths of the columns; 1 for zero columns."""
     lengths = norm(array_namespace(jacobian).matrix_transpose(jacobian))
     return array_namespace(lengths).where(lengths > 0.0, lengths, full_like(lengths, 1.0))
 
@@ -87,7 +88,7 @@ def step(linearize: Linearize, state: Damped) -> Damped:
     valid = is_finite(x) & is_finite(residual) & is_finite(jacobian, 2)
     residual, jacobian = select(valid, (residual, jacobian), (state.residual, state.jacobian))
     before, after = norm(state.residual), norm(residual)
-    # Relative to the previous sum of squares, so that nothing overflows.
+    # Decreases are relative to the previous sum of squares, so that nothing overflows.
     actual = 1.0 - quotient(after, before, 1.0) ** 2
     linear = quotient(norm(apply(state.jacobian, move)), before) ** 2
     damped = state.damping * quotient(norm(state.scale * move), before) ** 2

@@ -12,7 +12,7 @@ from ._states import first_fields, updated
 from ._vectors import apply, eps_of, full_like, is_finite, largest, norm, quotient, select, times, tolerance_of
 
 Value = Callable[[Array], Array]
-"""Takes points; returns residuals, of their shape."""
+"""Takes points; returns residuals of the same shape."""
 
 
 class Mixing(NamedTuple):
@@ -22,11 +22,11 @@ class Mixing(NamedTuple):
     residual: Array
     optimality: Array
     moved: Array
-    """The last steps, shape `(*batch, n, history)`, each divided by the length of the residual's change."""
+    """The last steps, shape `(*batch, n, history)`, each divided by the length of the change of the residual."""
     changed: Array
-    """The residual's changes at these, scaled to length one; zero for steps not taken yet."""
+    """The changes of the residual in these steps, scaled to length one; zeros for steps not taken yet."""
     amount: Array
-    """The factor of the residual that is added."""
+    """The factor of the residual in a step."""
     tolerance: Array
     reach: Array
     iterations: Array
@@ -47,7 +47,7 @@ class Mixing(NamedTuple):
 def init(value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool) -> Mixing:
     """Evaluate the function at the starting point.
 
-    For roots the tolerance is relative to the first residual, otherwise to the point.
+    `rtol` is relative to the first residual for roots, otherwise to the point.
     """
     xp = array_namespace(x)
     residual = value(x)
@@ -58,7 +58,7 @@ def init(value: Value, x: Array, history: int, amount: float | None, atol: float
     tolerance = tolerance_of(optimality if is_root else largest(start), atol, rtol)
     none = xp.concat([xp.zeros_like(x)[..., None]] * history, axis=-1) if history else xp.zeros_like(x)[..., None]
     if amount is None:
-        # The first step is half as long as the point, or one half; later ones are scaled by the method.
+        # The length of the first step is half of that of the point, or at least 0.5; the method scales later steps.
         ratio = quotient(xp.maximum(norm(start), full_like(optimality, 1.0)), norm(safe), 1.0)
         amounts = 0.5 * ratio
     else:
@@ -68,7 +68,7 @@ def init(value: Value, x: Array, history: int, amount: float | None, atol: float
 
 
 def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, state: Mixing) -> Mixing:
-    """Take a step. If residuals aren't finite there, stay at the point and end the iteration."""
+    """Take a step. If residuals aren't finite at the new point, stay at the old point and end the iteration."""
     xp = array_namespace(state.x)
     move = times(state.amount, state.residual)
     if history:
@@ -107,7 +107,7 @@ def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, st
 
 
 def _shares(changed: Array, residual: Array) -> Array:
-    """Find the weights of the last changes that minimize the residual, with a little damping."""
+    """Return the weights of the last changes that minimize the residual, with slight damping."""
     xp = array_namespace(changed)
     batch, history = tuple(changed.shape[:-2]), changed.shape[-1]
     device = checks.device_of(changed)

@@ -1,7 +1,6 @@
 """Newton-type steps to roots or least squares of residuals, with one evaluation per step.
 
-Each direction is followed by a line search that shortens the step until the sum of squares falls; its evaluation is
-that of the next point as well.
+A line search shortens each step until the sum of squares decreases. Its last evaluation is reused at the next point.
 """
 
 from collections.abc import Callable
@@ -16,11 +15,11 @@ from ._states import first_fields, updated
 from ._vectors import apply, dot, eps_of, identity, is_finite, largest, norm, quotient, select, times, tolerance_of
 
 DECREASE: Final = 1e-4
-"""The fraction of the decrease predicted by the slope that a step must reach."""
+"""A step must reach this fraction of the decrease that the slope predicts."""
 _PATIENCE: Final = 5
-"""The number of steps without progress after which the iteration counts as stagnated."""
+"""After more than this number of steps without progress, the iteration has stagnated."""
 _TRIALS: Final = 30
-"""The maximum number of steps that a line search tries."""
+"""The maximum number of trial steps of a line search."""
 
 Linearize = Callable[[Array], tuple[Array, Array]]
 """Takes points; returns residuals and their Jacobians, of shape `(*batch, m, n)`."""
@@ -39,10 +38,10 @@ class Search(NamedTuple):
     trials: Array
     memory: Any
     is_exact: Array
-    """Whether the direction uses the Jacobian at the point, so that there is no other to fall back to."""
+    """Whether the direction uses the Jacobian at the point, so that there is no fallback."""
     is_singular: Array
     idle: Array
-    """The number of successive steps that reduced the residuals by no more than rounding errors."""
+    """The number of successive steps that did not reduce the residuals by more than rounding errors."""
     tolerance: Array
     reach: Array
     iterations: Array
@@ -57,17 +56,17 @@ class Search(NamedTuple):
 
 
 class Method(Protocol):
-    """The interface of a method: its evaluations, the quantity that the tolerance is for, and its steps."""
+    """The interface of a method: its evaluations, the quantity compared with the tolerance, and its steps."""
 
     is_newton: bool
     """Whether each direction uses the Jacobian at its point."""
 
     def init(self, x: Array) -> tuple[Array, Any]:
-        """Evaluate residuals, and the values stored with them."""
+        """Evaluate residuals, and the initial memory."""
         ...
 
     def evaluate(self, x: Array) -> tuple[Array, Any]:
-        """Evaluate residuals at a new point, and the values that go with them."""
+        """Evaluate residuals at a new point, and the values that `update` needs."""
         ...
 
     def update(self, memory: Any, found: Any, moved: Array, changed: Array) -> Any:
@@ -75,7 +74,7 @@ class Method(Protocol):
         ...
 
     def measure(self, residual: Array, memory: Any) -> Array:
-        """Return the quantity that the tolerance is for."""
+        """Return the quantity compared with the tolerance."""
         ...
 
     def direction(self, residual: Array, memory: Any) -> tuple[Array, Array, Array]:
@@ -84,12 +83,12 @@ class Method(Protocol):
 
 
 class GaussNewton:
-    """The step to the minimum of the linearized residuals: Newton's for as many residuals as variables."""
+    """Steps to the minimum of the linearized residuals: Newton's method if there are as many residuals as variables."""
 
     is_newton = True
 
     def __init__(self, linearize: Linearize, is_root: bool) -> None:
-        """Take the functions that evaluate residuals and Jacobians; for roots the tolerance is for the residuals."""
+        """Store the function that evaluates residuals and Jacobians; for roots, the tolerance is for the residuals."""
         self.linearize, self.is_root = linearize, is_root
 
     def init(self, x: Array) -> tuple[Array, Array]:
@@ -109,12 +108,12 @@ class GaussNewton:
 
 
 class Broyden:
-    """Broyden's first method (1965): correct the inverse Jacobian of the first point in each step."""
+    """Broyden's first method (1965): each step updates the inverse Jacobian of the first point."""
 
     is_newton = False
 
     def __init__(self, value: Callable[[Array], Array], linearize: Linearize) -> None:
-        """Take the functions that evaluate residuals, and residuals with Jacobians."""
+        """Store the functions that evaluate residuals, and residuals with Jacobians."""
         self.value, self.linearize = value, linearize
 
     def init(self, x: Array) -> tuple[Array, Array]:
@@ -136,7 +135,7 @@ class Broyden:
 
     def direction(self, residual: Array, memory: Array) -> tuple[Array, Array, Array]:
         xp = array_namespace(residual)
-        # The slope if the inverse is exact.
+        # The slope for an exact inverse.
         slope = -dot(residual, residual)
         return -apply(memory, residual), slope, xp.zeros_like(slope, dtype=xp.bool)
 
@@ -170,14 +169,14 @@ def init(method: Method, x: Array, atol: float, rtol: float) -> Search:
 
 
 def step(method: Method, state: Search) -> Search:
-    """Evaluate a step: accept it, try a shorter one, fall back to the Jacobian, or give up."""
+    """Evaluate a trial step: accept it, try a shorter one, fall back to the Jacobian, or give up."""
     xp = array_namespace(state.x)
     x = state.x + times(state.step, state.direction)
     residual, found = method.evaluate(x)
     valid = is_finite(residual) & is_finite(x)
     residual = select(valid, residual, xp.zeros_like(residual))
     before, after = norm(state.residual), norm(residual)
-    # Half the sum of squares decreases as the slope predicts, written without squares.
+    # The predicted decrease of half the sum of squares, written for the norm, without squares.
     predicted = DECREASE * state.step * quotient(state.slope, before)
     noise = 4.0 * eps_of(xp, x.dtype) * before
     optimality = method.measure(residual, method.update(state.memory, found, x - state.x, residual - state.residual))
@@ -200,7 +199,7 @@ def step(method: Method, state: Search) -> Search:
 
 
 def _shorter(state: Search, before: Array, after: Array, valid: Array) -> Array:
-    """Choose a shorter step: the minimum of the parabola through the values and the slope, within limits."""
+    """Choose a shorter step: the minimum of the parabola with these values and slope, within limits."""
     xp = array_namespace(before)
     ratio = quotient(after, before, 10.0)
     slope = state.step * quotient(quotient(state.slope, before), before)
@@ -212,7 +211,7 @@ def _shorter(state: Search, before: Array, after: Array, valid: Array) -> Array:
 
 
 def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any, accepted: Array) -> Search:
-    """Move to the accepted point. Without one, fall back to the Jacobian; if that was tried, give up."""
+    """Move to the accepted point. Without one, fall back to the Jacobian; if that was used, give up."""
     xp = array_namespace(x)
     memory = method.update(state.memory, found, x - state.x, residual - state.residual)
     x, residual = select(accepted, (x, residual), (state.x, state.residual))
@@ -260,14 +259,14 @@ def _may_be(condition: Array) -> bool:
 
 
 def pulled(jacobian: Array, residual: Array) -> Array:
-    """Multiply the transposed Jacobian by residuals: the gradient of half the sum of squares."""
+    """Return the gradient of half the sum of squares: the transposed Jacobian times the residuals."""
     return apply(array_namespace(jacobian).matrix_transpose(jacobian), residual)
 
 
 def least_squares(matrix: Array, b: Array) -> tuple[Array, Array]:
-    """Solve least-squares problems by orthogonal factors; return also where columns are dependent.
+    """Solve least-squares problems by QR factors; also return whether the columns of each matrix are dependent.
 
-    There the solution is that of a nearby matrix.
+    For dependent columns, the solution is that of a nearby matrix.
     """
     xp = array_namespace(matrix)
     q, r = xp.linalg.qr(matrix)
@@ -276,7 +275,7 @@ def least_squares(matrix: Array, b: Array) -> tuple[Array, Array]:
 
 
 def regular(upper: Array) -> tuple[Array, Array]:
-    """Make the diagonal of upper triangular matrices nonzero; return also where it was zero."""
+    """Make the diagonals of upper triangular matrices nonzero; also return whether a diagonal had a zero."""
     xp = array_namespace(upper)
     n = upper.shape[-1]
     if not n:
@@ -291,12 +290,12 @@ def regular(upper: Array) -> tuple[Array, Array]:
 
 
 def triangular(upper: Array, b: Array) -> Array:
-    """Solve upper triangular systems for one vector each."""
+    """Solve upper triangular systems, with one vector each."""
     return triangular_solve(upper, b[..., None], lower=False)[..., 0]
 
 
 def inverse_of(matrix: Array) -> tuple[Array, Array]:
-    """Invert square matrices; return also where they are singular. There the inverse is that of a nearby matrix."""
+    """Invert square matrices; also return whether they are singular. Then the inverse is that of a nearby matrix."""
     xp = array_namespace(matrix)
     q, r = xp.linalg.qr(matrix)
     upper, is_singular = regular(r)

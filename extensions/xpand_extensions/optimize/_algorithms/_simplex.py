@@ -20,11 +20,11 @@ _EXPAND: Final = 1
 _OUTSIDE: Final = 2
 _INSIDE: Final = 3
 _REFRESH: Final = 4
-"""All vertices except the best are evaluated one by one: at the start, and after the simplex has shrunk."""
+"""The phase that evaluates all vertices except the best, one by one: at the start, and after the simplex has shrunk."""
 
 
 class Simplex(NamedTuple):
-    """The state of the iteration. Vertices are sorted by their values, except while these are computed."""
+    """The state of the iteration. Vertices are sorted by value, except during the phase that evaluates all."""
 
     vertices: Array
     """Shape `(*batch, n + 1, n)`."""
@@ -32,7 +32,7 @@ class Simplex(NamedTuple):
     """Shape `(*batch, n + 1)`."""
     phase: Array
     next: Array
-    """The vertex to evaluate, in the phase that evaluates all."""
+    """The index of the next vertex, in the phase that evaluates all."""
     reflected: Array
     reflected_value: Array
     optimality: Array
@@ -71,7 +71,7 @@ def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, si
     unit = xp.eye(n, dtype=x.dtype, device=device)
     forward = center[..., None, :] + edges[..., None, :] * unit
     backward = center[..., None, :] - edges[..., None, :] * unit
-    # If a bound moves a vertex onto the first one, it goes in the opposite direction.
+    # A vertex out of bounds goes in the opposite direction: projected, it might coincide with the first one.
     others = xp.where(unit > 0.0, _side(box, forward, backward), forward)
     vertices = xp.concat([x[..., None, :], others], axis=-2)
     unknown = xp.zeros_like(vertices[..., 1:, 0])
@@ -85,7 +85,7 @@ def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, si
 
 
 def _side(box: Box, forward: Array, backward: Array) -> Array:
-    """Return the first points, or the second ones where the first are out of bounds, moved within the bounds."""
+    """Return the forward points, or if they are out of bounds, the backward points, moved within the bounds."""
     xp = array_namespace(forward)
     lower = None if box.lower is None else box.lower[..., None, :]
     upper = None if box.upper is None else box.upper[..., None, :]
@@ -94,7 +94,7 @@ def _side(box: Box, forward: Array, backward: Array) -> Array:
 
 
 def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simplex:
-    """Evaluate the function at one point, and use it as the phase requires."""
+    """Evaluate the function at one point, as the phase requires."""
     xp = array_namespace(state.vertices)
     n = state.vertices.shape[-1]
     expansion, contraction, shrinkage = _numbers(max(n, 2))
@@ -111,7 +111,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     x = select(phase == _REFRESH, refreshed, box.project(center + times(share, away)))
     fun = evaluate(x)
     is_unbounded = fun == -xp.inf
-    # NaN counts as the worst value. It is replaced by a large number, because values are subtracted.
+    # NaN counts as the worst value: a large number, not infinity, because values are subtracted.
     fun = xp.where(xp.isfinite(fun), fun, full_like(fun, float(xp.finfo(x.dtype).max) / 4.0))
 
     best, second, last = state.values[..., 0], state.values[..., -2], state.values[..., -1]
@@ -151,7 +151,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     optimality = xp.where(done, size_of(vertices, values), state.optimality)
     reached = (xp.abs(values[..., 0]) > state.reach) | (largest(vertices[..., 0, :]) > state.reach)
     converged = done & (optimality <= state.tolerance)
-    # The first evaluation of all vertices is no iteration.
+    # The first evaluation of all vertices does not count as an iteration.
     counts = done & (state.function_evaluations > n)
     return state._replace(
         vertices=vertices,
@@ -172,7 +172,7 @@ def _numbers(n: int) -> tuple[float, float, float]:
 
 
 def size_of(vertices: Array, values: Array) -> Array:
-    """Return the size of a simplex: the largest distance of vertices, or of their values, from the best one.
+    """Return the size of a simplex: the largest distance of vertices, or of their values, from the best.
 
     Differences of values within rounding errors count as zero.
     """

@@ -12,14 +12,14 @@ from ._vectors import eps_of, full_like, largest
 
 
 def first_fields(x: Array, optimality: Array, tolerance: Array, valid: Array, *sizes: Array) -> dict[str, Any]:
-    """Return the fields that all states have, before the first step.
+    """Return the common fields of all states, before the first step.
 
     Args:
         x: The starting points.
         optimality: The quantity compared with the tolerance.
         tolerance: The tolerance.
         valid: Whether the starting point and the values there are finite.
-        *sizes: Absolute values at the starting point. Points and values that grow far beyond them and `x` diverge.
+        *sizes: Absolute values at the starting point. An iteration that grows far beyond these and `x` diverges.
     """
     xp = array_namespace(x, optimality)
     scale = full_like(optimality, 1.0)
@@ -47,17 +47,17 @@ def updated(status: Array, *cases: tuple[Array, Status]) -> Array:
 
 
 def is_known(state: trees.Tree) -> bool:
-    """Return whether all values of a state can be read."""
+    """Return whether all values of a state are concrete."""
     return all(is_concrete(x) for x in trees.leaves(state))
 
 
 def _any_of(active: Array) -> Array:
-    """Return whether any problem of a batch is running: an array of shape ()."""
+    """Return whether any problem of a batch is running, as an array of shape ()."""
     return array_namespace(active).any(active) if active.ndim else active
 
 
 def stepped(step: Any, state: trees.Tree, running: Any, callback: Any) -> trees.Tree:
-    """Take steps in a loop of Python."""
+    """Take steps in a Python loop."""
     while bool(_any_of(running(state))):
         state = step(state)
         if callback is not None and callback(state):
@@ -66,7 +66,7 @@ def stepped(step: Any, state: trees.Tree, running: Any, callback: Any) -> trees.
 
 
 def looped(step: Any, state: trees.Tree, running: Any, callback: Any, max_iter: int | None = None) -> trees.Tree:
-    """Take steps in a loop that transformations see; `max_iter` is for libraries that must know a bound."""
+    """Take steps in a loop that can be traced; `max_iter` is for libraries that need a bound."""
     if callback is not None:
         raise ValueError(
             "iterate: a callback needs the values of the arrays, which under jit, vmap and derivatives, and for lazy "

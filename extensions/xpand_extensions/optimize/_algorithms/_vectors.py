@@ -1,4 +1,4 @@
-"""Vectors of several problems at once: shape `(*batch, n)`, and the computations of `optimize` with them."""
+"""Computations with vectors of several problems, of shape `(*batch, n)`."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ from xpand.extend import Array, DType, Namespace, checks
 
 
 def dot(x: Array, y: Array) -> Array:
-    """Multiply vectors: shape `(*batch)`."""
+    """Return the inner products of vectors: shape `(*batch)`."""
     return array_namespace(x, y).sum(x * y, axis=-1)
 
 
 def largest(x: Array) -> Array:
-    """Return the largest absolute value in each vector; 0 for a vector without elements, NaN where it holds NaN."""
+    """Return the largest absolute value in each vector; 0 for an empty vector, NaN if it has NaN."""
     xp = array_namespace(x)
     return xp.max(xp.abs(x), axis=-1) if x.shape[-1] else xp.sum(x, axis=-1)
 
 
 def norm(x: Array) -> Array:
-    """Return the length of each vector, scaled so that squares neither overflow nor underflow."""
+    """Return the length of each vector, computed so that squares neither overflow nor underflow."""
     xp = array_namespace(x)
     scale = largest(x)
     safe = xp.where((scale > 0.0) & xp.isfinite(scale), scale, xp.ones_like(scale))
@@ -28,20 +28,20 @@ def norm(x: Array) -> Array:
 
 
 def is_finite(x: Array, axes: int = 1) -> Array:
-    """Return for each vector whether all its elements are finite."""
+    """Return whether all elements of each vector are finite."""
     xp = array_namespace(x)
     return xp.all(xp.isfinite(x), axis=-1 if axes == 1 else tuple(range(-axes, 0)))
 
 
 def tolerance_of(size: Array, atol: float, rtol: float) -> Array:
-    """Return the larger of two tolerances, the second relative to a size; if that is infinite, the first."""
+    """Return the larger of `atol` and `rtol` times a size; `atol` if the product is not finite."""
     xp = array_namespace(size)
     relative = rtol * size
     return xp.maximum(full_like(size, atol), xp.where(xp.isfinite(relative), relative, xp.zeros_like(relative)))
 
 
 def eps_of(xp: Namespace, dtype: DType) -> float:
-    """Return the spacing of numbers at one."""
+    """Return the data type's `eps`."""
     return float(xp.finfo(dtype).eps)
 
 
@@ -51,9 +51,9 @@ def times(scale: Array, x: Array) -> Array:
 
 
 def select(condition: Array, new: trees.Tree, old: trees.Tree) -> trees.Tree:
-    """Select from one tree where a condition holds, and from another elsewhere.
+    """Select from `new` where a condition holds, and from `old` elsewhere.
 
-    The condition has the first axes of all.
+    The axes of the condition are the first axes of all arrays.
     """
 
     def chosen(x: Array, y: Array) -> Array:
@@ -66,12 +66,12 @@ def select(condition: Array, new: trees.Tree, old: trees.Tree) -> trees.Tree:
 
 
 def full_like(x: Array, value: Any, dtype: DType | None = None) -> Array:
-    """Fill an array like another, on its device."""
+    """Return an array like another, filled with a value."""
     return array_namespace(x).full_like(x, value, dtype=dtype)
 
 
 def quotient(x: Array, y: Array, otherwise: float = 0.0) -> Array:
-    """Divide where the divisor isn't zero and both are finite; elsewhere return another number."""
+    """Divide where the divisor isn't zero and both numbers are finite; elsewhere return `otherwise`."""
     xp = array_namespace(x, y)
     valid = (y != 0.0) & xp.isfinite(x) & xp.isfinite(y)
     one = xp.ones_like(y)
@@ -79,7 +79,7 @@ def quotient(x: Array, y: Array, otherwise: float = 0.0) -> Array:
 
 
 def identity(x: Array) -> Array:
-    """Make the identity matrix of each vector: shape `(*batch, n, n)`."""
+    """Make an identity matrix for each vector: shape `(*batch, n, n)`."""
     xp = array_namespace(x)
     n = x.shape[-1]
     eye = xp.eye(n, dtype=x.dtype, device=checks.device_of(x))
