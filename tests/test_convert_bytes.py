@@ -107,7 +107,7 @@ def test_what_has_bytes() -> None:
         (bytes(8), "float32", 2.0, {}, TypeError, "shape must be an integer"),
         (bytes(8), "float99", None, {}, TypeError, "dtype must be a numeric data type or its name.*got 'float99'"),
         (bytes(8), float, None, {}, TypeError, "dtype must be a numeric data type"),
-        (b"\0\1\2", "bool", None, {}, ValueError, "a boolean is a byte of 0 or 1"),
+        (b"\0\1\2", "bool", None, {}, ValueError, "a boolean must be a byte of 0 or 1"),
         ("text", "int8", None, {}, TypeError, "data must be bytes, a bytearray or a memoryview, got str"),
         ([1, 2], "int8", None, {}, TypeError, "data must be bytes"),
         (bytes(8), "int8", None, {"byteorder": "middle"}, ValueError, "byteorder must be"),
