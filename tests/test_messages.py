@@ -11,7 +11,7 @@ import torch
 
 import xpand
 from tests.libraries import Library
-from xpand_extensions import indexing, linear_solve, named, optimize, random, sparse
+from xpand_extensions import indexing, linear_solve, named, optimize, padding, random, sparse
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
 from xpand_extensions.control_flow import cond, fori_loop, scan
 from xpand_extensions.jit import jit, make_graph
@@ -218,11 +218,27 @@ def test_arrays_of_two_libraries() -> None:
 
 def test_numbers_of_numpy_beside_another_library() -> None:
     """They count as arrays of NumPy; the error says which argument, and how to get a Python number."""
-    x, number = torch.ones(3), np.float64(1.5)
+    x, number = torch.ones(3), np.float32(1.5)
     with pytest.raises(TypeError, match=r"^at\.set: .*; make values a Python number: `values\.item\(\)`$"):
         at(x)[0].set(number)
     with pytest.raises(TypeError, match=r"\(Multiple namespaces\); make .*1\.5.* a Python number: `x\.item\(\)`$"):
         xpand.array_namespace(x, number)
+
+
+def test_a_float64_of_numpy_is_a_float(library: Library) -> None:
+    """It is a Python float too, so it serves where a function takes a number next to arrays of any library."""
+    xp, number = library.xp, np.float64(2.5)
+    x = library.asarray(np.asarray([1.0, 2.0, 3.0], dtype=np.float32))
+    for found, expected in (
+        (at(x)[1].set(number), [1.0, 2.5, 3.0]),
+        (at(x)[1].add(number), [1.0, 4.5, 3.0]),
+        (padding.pad(x, 1, constant_values=number), [2.5, 1.0, 2.0, 3.0, 2.5]),
+        (
+            linear_solve.solve(xp.eye(3, dtype=x.dtype, device=library.device), x, rtol=np.float64(1e-3)).x,
+            [1.0, 2.0, 3.0],
+        ),
+    ):
+        library.assert_equal(found, np.asarray(expected, dtype=np.float32))
 
 
 def test_functions_of_numpy_know_no_names() -> None:

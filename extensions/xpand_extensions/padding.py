@@ -233,6 +233,8 @@ def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
     """Check one value. An integer fits any numeric data type; 0 and 1 fit booleans too."""
     if type(value) is int and value in (0, 1) and checks.kind(xp, x.dtype) == "bool":
         return bool(value)
+    if isinstance(value, float):
+        value = float(value)  # NumPy's float64 is also an array of NumPy
     if isinstance(value, (bool, int, float, complex)):
         checks.castable("pad", name, xp, value, x, "x")
         return value

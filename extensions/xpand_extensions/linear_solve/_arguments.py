@@ -102,6 +102,8 @@ def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
     real = xp.abs(b[..., :0]).dtype
     if value is None:
         value = default
+    if isinstance(value, float):
+        value = float(value)  # NumPy's float64 is also an array of NumPy
     if checks.is_array(value):
         checks.namespace_of("solve", b=b, **{name: value})
         checks.dtype("solve", name, xp, value, checks.REAL)

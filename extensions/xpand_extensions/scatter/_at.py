@@ -135,6 +135,8 @@ class At:
         return self._read(mode, fill_value)
 
     def _update(self, operation: Operation, values: ArrayLike, mode: Mode | None) -> Array:
+        if isinstance(values, float):
+            values = float(values)  # NumPy's float64 is also an array of NumPy
         index = self._index_alike
         _, is_plain = at.planned(_check_update, (self.x, index, values), operation, mode)
         x = self._traced(values)
