@@ -20,25 +20,25 @@ from rich.table import Table
 
 OUTPUT: Final = Path(__file__).parents[1] / "docs" / "benchmarks.json"
 TOPICS: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py")))
-"""The modules with rows: the public ones of this package."""
+"""The public modules of this package, which define rows."""
 
 THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 NOISE: Final = 1.15
 """The factor by which the ratio of a row may differ between two runs on the same machine."""
 
 _WORST: Final = 5
-_WHOLE: Final = 12  # topics with up to so many rows are shown whole
+_WHOLE: Final = 12  # topics with up to this many rows are shown whole
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
-    # One thread in every library: with more, times depend on the load of the machine. Set before any is imported.
+    # One thread in every library, set before any is imported: with more threads, times depend on the machine's load.
     os.environ.update(dict.fromkeys(THREADS, "1"))
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     import jax
 
-    # JAX computes before it returns, so that a call's time is its whole cost. It reads this once, at the first
-    # computation.
+    # Make JAX compute before it returns, so that the time of a call is its whole cost. JAX reads this once, at the
+    # first computation.
     jax.config.update("jax_cpu_enable_async_dispatch", False)
     from ._measure import measure
 
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     with Progress(console=console, transient=True) as progress:
         for name in options.only or TOPICS:
             task = progress.add_task(name, total=None)
-            # Imported after the environment is set.
+            # Import these after the environment is set.
             for row in importlib.import_module(f".{name}", __package__).rows():
                 progress.update(task, description=f"{row.topic}: {row.name}")
                 results.append(measure(row, seconds, attempts))
@@ -77,23 +77,23 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=TOPICS, nargs="+", help="measure these alone; the others stay as written")
+    parser.add_argument("--only", choices=TOPICS, nargs="+", help="measure only these; the results of others stay")
     parser.add_argument("--quick", action="store_true", help="shorter and less exact")
-    parser.add_argument("--write", action="store_true", help=f"write {OUTPUT.name}, from which the docs' page is made")
+    parser.add_argument("--write", action="store_true", help=f"write {OUTPUT.name}, the source of the page in the docs")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the results to another file")
     parser.add_argument("--against", type=Path, metavar="FILE", help="compare the ratios with those of such a file")
     return parser.parse_args(arguments)
 
 
 def merged(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Replace topics that were measured again, and append new ones."""
+    """Replace topics that were measured again, and append new topics."""
     found = {topic["topic"]: topic for topic in new}
     updated = [found.pop(topic["topic"], topic) for topic in old]
     return [*updated, *found.values()]
 
 
 def shown(results: list[Any]) -> list[Any]:
-    """Choose the rows to show: all of a short topic; of a long one those over budget and the worst others."""
+    """Choose the rows to show: all of a short topic; of a long one, those over budget and the worst others."""
     if len(results) <= _WHOLE:
         return results
     worst = sorted((result for result in results if not result.same), key=lambda result: -result.excess)
@@ -105,7 +105,7 @@ def table(topic: str, results: list[Any]) -> Table:
     within = sum(result.ok for result in results)
     same = sum(result.same for result in results)
     title = f"{topic}: {within} of {len(results)} within budget"
-    title += f", {same} of them the very same function" if same else ""
+    title += f", {same} of them the same function" if same else ""
     made = Table(title=title, title_justify="left")
     for column in ("row", "ours", "reference", "ratio", "budget", ""):
         made.add_column(column, justify="left" if column in ("row", "") else "right")
@@ -124,7 +124,7 @@ def table(topic: str, results: list[Any]) -> Table:
 
 
 def amount_text(amount: float, unit: str) -> str:
-    """Write seconds or bytes in the unit that suits them."""
+    """Write seconds or bytes in a suitable unit."""
     if unit == "B":
         return f"{amount / 1e6:.3g} MB"
     unit, factor = ("µs", 1e6) if amount < 1e-3 else ("ms", 1e3)
@@ -139,7 +139,7 @@ def by_topic(results: list[Any]) -> dict[str, list[Any]]:
 
 
 def as_json(document: dict[str, Any]) -> str:
-    """Write the document with a line for each row, so that two runs can be compared by lines."""
+    """Write the document with a line for each row, so that two runs can be compared line by line."""
     text = json.dumps(document, ensure_ascii=False)
     return text.replace('{"row"', '\n{"row"').replace('{"topic"', '\n{"topic"') + "\n"
 
@@ -154,12 +154,12 @@ def machine() -> dict[str, Any]:
 
 
 def settings() -> dict[str, str]:
-    """Return the settings of threads that the run used."""
+    """Return the thread settings of the run."""
     return {name: os.environ.get(name, "").strip() for name in (*THREADS, "XLA_FLAGS")}
 
 
 def changes(old: dict[str, Any], new: dict[str, Any]) -> Table:
-    """Show the rows whose ratio differs by more than noise between two runs, the largest changes first."""
+    """Show the rows with ratios that differ by more than noise between two runs, the largest changes first."""
     before = {(topic["topic"], row["row"]): row["ratio"] for topic in old["topics"] for row in topic["rows"]}
     found = [
         (row["ratio"] / before[topic["topic"], row["row"]], topic["topic"], row)

@@ -1,7 +1,7 @@
-"""One call of every function of the standard, and the native call that does the same, as data.
+"""A call of every function of the standard, and the equivalent native call, as data.
 
-A case takes the samples of a library and gives the arguments. A native case names the library's own function and, where
-they differ, its arguments.
+A case takes the samples of a library and returns the arguments. A native case names the library's own function, and its
+arguments if they differ.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,17 +16,17 @@ Native: TypeAlias = str | tuple[str, Case] | None
 
 
 def _with(*names: str, **keywords: Any) -> Case:
-    """Return a case whose arguments are samples, by name, and keywords that any library takes."""
+    """Return a case with samples, given by name, and with keywords that every library accepts."""
     return lambda xp, s: (tuple(getattr(s, name) for name in names), keywords)
 
 
 def _of(case: Callable[[Any, Samples], tuple[Any, ...]]) -> Case:
-    """Return a case with positional arguments alone."""
+    """Return a case with only positional arguments."""
     return lambda xp, s: (case(xp, s), {})
 
 
 def _each(names: str, case: Case, module: str = "") -> Mapping[str, Case]:
-    """Return the same case for several functions, of the namespace itself or of one of its modules."""
+    """Return the same case for several functions, of the namespace or of one of its modules."""
     return {f"{module}.{name}" if module else name: case for name in names.split()}
 
 
@@ -158,7 +158,7 @@ INTEGER_CASES: Final[Mapping[str, Case]] = {
 
 NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
     "numpy": {
-        # The standard sorts stably by default, so the native call must do the same.
+        # The standard's default is a stable sort, so the native call must be stable.
         "sort": ("sort", _with("floats", stable=True)),
         "argsort": ("argsort", _with("floats", stable=True)),
         "take": ("take", lambda xp, s: ((s.floats, s.indices), {"axis": 0})),
@@ -171,7 +171,7 @@ NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
         "bitwise_invert": "bitwise_not",
         "broadcast_arrays": "broadcast_tensors",
         "concat": "cat",
-        # torch.conj only sets a bit; the work is done when the values are read.
+        # torch.conj only sets a bit; the values are computed when they are read.
         "conj": "conj_physical",
         "count_nonzero": "count_nonzero",
         "cumulative_prod": ("cumprod", _of(lambda xp, s: (s.floats, 0))),
@@ -208,7 +208,7 @@ NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
         "linalg.trace": None,  # torch.trace takes one matrix
     },
 }
-"""The libraries' own calls with another name or other arguments; None if there is no equivalent."""
+"""Native calls with another name or other arguments; None if there is no equivalent."""
 
 NATIVE_INTEGERS: Final[Mapping[str, Mapping[str, Native]]] = {
     "numpy": {
@@ -234,7 +234,7 @@ def lookup(root: Any, name: str) -> Any:
 
 
 def call(xp: Any, name: str, arguments: Arguments) -> Call | None:
-    """Make the call of a namespace's function; None if it is missing."""
+    """Make a call of a namespace's function; None if the function is missing."""
     function = lookup(xp, name)
     return None if function is None else Call(function, *arguments[0], **arguments[1])
 
@@ -242,7 +242,7 @@ def call(xp: Any, name: str, arguments: Arguments) -> Call | None:
 def native_call(
     xp: Any, name: str, samples: Samples, arguments: Arguments, natives: Mapping[str, Native]
 ) -> Call | None:
-    """Make the native call equivalent to `name` on `arguments`; None if the library has none."""
+    """Make the native call that is equivalent to `name` on `arguments`; None if the library has none."""
     native = natives.get(name, name)
     if native is None:
         return None

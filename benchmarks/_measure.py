@@ -1,9 +1,9 @@
-"""Times side by side: calls interleaved in short batches, the smallest time of each, and the budget they are held to.
+"""Measures the times of calls, interleaved in short batches, takes the smallest of each, and checks the budget.
 
-Times are wall-clock times, with one thread in each library. (CPU time would exclude other processes, but it counts the
-threads of a library like JAX late or not at all.) Other processes still disturb, so a batch lasts a tenth of a
-millisecond, less than a scheduler's time slice, and the smallest time among many batches counts. A row that looks
-missed is measured again, longer, before it counts as missed.
+Times are wall-clock times, with one thread in each library. CPU time would exclude other processes, but counts the
+threads of libraries such as JAX late or not at all. Other processes still disturb. So a batch lasts a tenth of a
+millisecond, less than a scheduler's time slice, and the smallest time of many batches is taken. A row over its budget
+is measured again for longer before it counts as missed.
 """
 
 import gc
@@ -15,31 +15,31 @@ from timeit import Timer
 from typing import Any, Final, Protocol
 
 NOISE: Final = 0.03
-"""The relative difference between two measurements of one call; every budget on a ratio adds it."""
+"""The relative difference between two measurements of a call. It is added to the ratio of every budget."""
 NOISE_SECONDS: Final = 3e-8
-"""The same for calls below a microsecond, for which the layout of memory and caches makes such differences."""
+"""The same in seconds, for calls below a microsecond: memory layout and caches cause such differences."""
 
 _BATCH: Final = 1e-4  # seconds
 _LEAST_ROUNDS: Final = 4
-_PATIENCE: Final = 3.0  # seconds, after which fewer rounds are enough
+_PATIENCE: Final = 3.0  # seconds; after these, fewer rounds are enough
 
 
 class Timed(Protocol):
     """An operation that can be timed."""
 
     def time(self, number: int) -> float:
-        """Do it `number` times; return the seconds taken."""
+        """Run the operation `number` times; return the seconds taken."""
         ...
 
 
 class Call:
-    """A call of a function with fixed arguments, timed without the cost of a lambda around it."""
+    """A call of a function with fixed arguments. The time excludes the cost of a lambda around the call."""
 
     def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         names = {f"a{i}": value for i, value in enumerate(args)} | {f"k_{key}": value for key, value in kwargs.items()}
         arguments = [f"a{i}" for i in range(len(args))] + [f"{key}=k_{key}" for key in kwargs]
-        # Set-up makes them local variables of the timed loop.
+        # The set-up makes the arguments local variables of the timed loop.
         setup = "; ".join(f"{name} = _values[{name!r}]" for name in ("f", *names))
         values = {"_values": {"f": function, **names}}
         self._timer = Timer(f"f({', '.join(arguments)})", setup, perf_counter, values)
@@ -51,7 +51,7 @@ class Call:
         return self._timer.timeit(number)
 
     def is_same_as(self, other: Timed) -> bool:
-        """Return whether both run the same function on equal arguments: their times would differ by noise only."""
+        """Return whether both run the same function on the same arguments. Their times would differ only by noise."""
         return (
             isinstance(other, Call)
             and self.function is other.function
@@ -64,7 +64,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Budget:
-    """The budget of a call: `ratio` times the reference and `extra` seconds, plus the allowance for noise."""
+    """The budget of a call: `ratio` times the reference, plus `extra` seconds, plus an allowance for noise."""
 
     ratio: float = 1.0
     extra: float = 0.0
@@ -80,7 +80,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: a call of xpand, its references (the fastest counts), and its budget."""
+    """One comparison: a call of xpand, its references (the fastest one counts), and its budget."""
 
     topic: str
     name: str
@@ -88,9 +88,9 @@ class Row:
     references: Mapping[str, Timed]
     budget: Budget
     reason: str = ""
-    """The reason why the budget can't be met, if it is known."""
+    """Why the budget can't be met, if that is known."""
     fault: str = ""
-    """A reason for which the row counts as missed, regardless of time."""
+    """A fault that makes the row count as missed, regardless of its time."""
     unit: str = "s"
     """The unit of the measurement: seconds, or bytes (B)."""
 
@@ -108,7 +108,7 @@ class Result:
     reason: str = ""
     fault: str = ""
     same: bool = False
-    """xpand's call is the reference itself, so nothing was timed."""
+    """Whether xpand's call is the reference itself. Then nothing is timed."""
     unit: str = "s"
 
     @property
@@ -121,11 +121,11 @@ class Result:
 
     @property
     def excess(self) -> float:
-        """The factor by which the call exceeds its budget; at most one if it does not."""
+        """The time divided by the budget: above one if the call exceeds its budget."""
         return 1.0 if self.same else self.ours / (self.budget.ratio * self.reference + self.budget.extra)
 
     def as_dict(self) -> dict[str, Any]:
-        """Write it for the JSON file: microseconds or megabytes with three digits, more than are significant."""
+        """Convert to the form of the JSON file: microseconds or megabytes, rounded to three digits."""
         figures: dict[str, Any] = {"row": self.name, "reference": self.reference_name, "budget": str(self.budget)}
         if self.same:
             return figures | {"same": True, "ratio": 1.0, "ok": self.ok}
@@ -138,7 +138,7 @@ class Result:
 
     @property
     def note(self) -> str:
-        """The reason why it is missed, if it is."""
+        """Why the budget is missed, if it is."""
         return "" if self.ok else self.fault or self.reason or "no reason known"
 
 
@@ -147,7 +147,7 @@ def _three_digits(value: float) -> float:
 
 
 def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
-    """Measure one row for about `seconds`. While it looks missed, repeat up to `attempts` times, each twice as long."""
+    """Measure a row for about `seconds`. While it misses its budget, try up to `attempts` times, each twice as long."""
     result = Result(row.topic, row.name, next(iter(row.references)), inf, inf, row.budget, row.reason, row.fault)
     result = replace(result, unit=row.unit)
     for name, reference in row.references.items():
@@ -155,7 +155,7 @@ def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
             return replace(result, reference_name=name, same=True)
     try:
         calls = [finished(call) for call in (row.ours, *row.references.values())]
-    except Exception as error:  # a broken function must not prevent other rows
+    except Exception as error:  # a broken function must not stop other rows
         return replace(result, fault=f"raises {type(error).__name__}: {error}")
     times = [inf] * len(calls)
     for attempt in range(attempts):
@@ -175,9 +175,9 @@ _OTHER_THREADS: Final = 2e-5  # seconds: shorter calls compute nothing in other 
 
 
 def finished(call: Timed) -> Timed:
-    """Return a call whose time includes its result: itself, or one that waits for a result computed later.
+    """Return a call that includes the time of its result: the same call, or one that waits for the result.
 
-    Some of JAX's kernels compute outside the program's threads, however many those are.
+    Some of JAX's kernels compute outside the program's threads, even if the program has one.
     """
     if not isinstance(call, Call):
         return call
@@ -199,7 +199,7 @@ def _wait(result: Any) -> None:
 
 
 def smallest_times(calls: Sequence[Timed], seconds: float) -> list[float]:
-    """Take the smallest time of each call among short batches, interleaved, in about `seconds` altogether."""
+    """Return the smallest time of each call among short, interleaved batches, which take about `seconds` in all."""
     numbers = [_batch_size(call) for call in calls]
     best = [inf] * len(calls)
     collecting = gc.isenabled()
@@ -209,7 +209,7 @@ def smallest_times(calls: Sequence[Timed], seconds: float) -> list[float]:
         end, latest = start + seconds, start + max(_PATIENCE, seconds)
         while not rounds or perf_counter() < end or (rounds < _LEAST_ROUNDS and perf_counter() < latest):
             for k in range(len(calls)):
-                i = (k + rounds) % len(calls)  # the first one finds other caches
+                i = (k + rounds) % len(calls)  # each call takes its turn as the first, which finds other caches
                 best[i] = min(best[i], calls[i].time(numbers[i]) / numbers[i])
             rounds += 1
     finally:

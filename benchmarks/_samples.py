@@ -1,4 +1,4 @@
-"""The arguments of functions: arrays of one library with about `size` elements, with the same values on all."""
+"""Arguments of functions: arrays of a library with about `size` elements, with the same values on all libraries."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -9,10 +9,10 @@ import numpy as np
 
 
 class Samples:
-    """Sample arrays, made at their first use and then cached.
+    """Sample arrays, which are made on first use and cached.
 
-    `floats` and `others` lie between 0.1 and 0.9, where every elementwise function is defined; `integers` and
-    `shifts` between 1 and 8; `matrix` is as square as the size allows; `matrices` is a stack of small ones.
+    `floats` and `others` lie between 0.1 and 0.9, where every elementwise function is defined. `integers` and `shifts`
+    lie between 1 and 8. `matrix` is as square as the size allows. `matrices` is a stack of small matrices.
     """
 
     def __init__(self, asarray: Callable[[np.ndarray], Any], size: int) -> None:
@@ -68,7 +68,7 @@ class Samples:
 
     @cached_property
     def row(self) -> Any:
-        """Short enough for the product with another to have `size` elements."""
+        """A short row: its outer product with the column has `size` elements."""
         return self._asarray(self._random(11, self.side))
 
     @cached_property
@@ -98,7 +98,7 @@ class Samples:
 
     @cached_property
     def matrices(self) -> Any:
-        """Symmetric and positive definite, so that every function of `linalg` accepts them."""
+        """Symmetric positive definite matrices, which every function of `linalg` accepts."""
         return self._asarray(self._stack())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The backends of docs/examples compared with the packages' own: TensorLy, POT and pyhf."""
+"""The backends of docs/examples compared with those of the packages: TensorLy, POT and pyhf."""
 
 import importlib
 import sys
@@ -12,14 +12,14 @@ from ._measure import Budget, Call, Row
 from .namespaces import libraries
 
 SMALL: Final[dict[str, Any]] = {"sizes": (3, 4)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 BUDGET: Final = Budget(ratio=1.1)
 NAMES: Final = {"numpy": "numpy", "torch": "pytorch", "jax": "jax"}
-"""The packages' names of the libraries for which they have a class."""
+"""The packages' names of the libraries that they support."""
 REASONS: Final = {
-    "TensorLy": "creation functions take a device and lists of arrays, which the package's own do not",
-    "pyhf": "einsum is planned and done as products of matrices, which pays for larger arrays",
+    "TensorLy": "creation functions accept a device and lists of arrays, the package's own do not",
+    "pyhf": "einsum is planned and computed by matrix products, which is faster for larger arrays",
 }
 
 EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "examples"
@@ -79,7 +79,7 @@ def _pyhf(ours: Any, library: Any, size: int) -> tuple[str, Call, Call]:
 
     pyhf.set_backend(NAMES[library.name])
     theirs, _ = pyhf.get_backend()
-    # One name for both: where it changes, pyhf computes the parts of all models again, which empties the caches.
+    # The same name for both: when the name changes, pyhf computes the parts of all models again, and empties caches.
     mine = _likelihood(pyhf, ours.Backend(library.xp, name="compared"), size)
     theirs.name = "compared"
     own = _likelihood(pyhf, theirs, size)

@@ -1,4 +1,4 @@
-"""Bits and division of integers compared with each library's own fastest recipe."""
+"""Bits and division of integers compared with each library's fastest recipe."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -13,8 +13,8 @@ from .namespaces import libraries
 BUDGET: Final = Budget(ratio=1.1, extra=1e-5)
 """A call of a library's own function, and 10 µs for the checks of arguments."""
 
-_ZEROS: Final = "divisors of zero are looked for, which the recipe leaves undefined"
-_NUMBER: Final = "a number is put on the device at each call; and the recipe leaves undefined what ours defines"
+_ZEROS: Final = "a pass looks for zero divisors, which the recipe leaves undefined"
+_NUMBER: Final = "each call puts a number on the device, and handles cases that the recipe leaves undefined"
 
 REASONS: Final[dict[str, str]] = {
     "quotient, torch": _ZEROS,
@@ -27,7 +27,7 @@ REASONS: Final[dict[str, str]] = {
 """Why a row is over the budget."""
 
 SMALL: Final[dict[str, Any]] = {"sizes": (40,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]:

@@ -23,24 +23,24 @@ from .compilers import formula, heat, on_jax, predators
 from .doors import seconds_of_children
 
 SMALL: Final[dict[str, int]] = {"elements": 30, "steps": 9, "side": 20}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 SOONER: Final = Budget(ratio=0.2)
 LIMIT: Final = Budget(extra=0.3)
 RUN: Final = Budget(ratio=0.7)
 LESS: Final = Budget(ratio=1.0)
 _LLVM: Final = (
-    "LLVM takes 0.08 s of it for the loops, or 0.06 s for the formula; XLA compiles a chain of operations sooner"
+    "LLVM takes 0.08 s of the time for the loops, or 0.06 s for the formula; XLA compiles a chain of operations faster"
 )
 BLOCKS: Final = Budget(ratio=2.0)
 
 
 @dataclass(frozen=True)
 class First:
-    """The first call of a program, in seconds of the processor."""
+    """The first call of a program, in seconds of CPU time."""
 
     make: Callable[[], Callable[..., Any]]
-    """Makes the program again, without the cached parts of earlier ones."""
+    """Makes the program again, without cached parts of earlier ones."""
     arrays: tuple[Any, ...]
 
     def time(self, number: int) -> float:
@@ -55,13 +55,13 @@ class First:
 
 @dataclass(frozen=True)
 class Peak:
-    """The memory that a call needs at most beyond its arguments, in bytes: Linux counts the pages of the process."""
+    """The peak memory of a call without its arguments, in bytes. Linux counts the pages of the process."""
 
     call: Call
 
     def time(self, number: int) -> float:
         self.call()
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         before = _memory("VmRSS")
         self.call()
         return number * max(_memory("VmHWM") - before, 1.0)
@@ -93,7 +93,7 @@ def rows(elements: int = 5_000_000, steps: int = 1_000, side: int = 2_048) -> It
 
 
 def _formulas(x: Any) -> Iterator[Row]:
-    """Compare compilers by their first and later calls of one formula."""
+    """Compare compilers by their first and later calls of a formula."""
     name, given = f"a formula of {x.size:,} numbers", (x,)
     programs: dict[str, tuple[Callable[[], Callable[..., Any]], tuple[Any, ...]]] = {
         "jax.jit": (_on_jax(formula), (jnp.asarray(x),)),
@@ -108,7 +108,7 @@ def _formulas(x: Any) -> Iterator[Row]:
     later = {each: Call(make(), x) for each, make in ours.items()}
     for peer, (make, arrays) in programs.items():
         reference = {peer: First(make, arrays)}
-        budget = LIMIT if peer == "numexpr" else LESS  # which compiles nothing
+        budget = LIMIT if peer == "numexpr" else LESS  # numexpr compiles nothing
         yield Row(f"first call of {name}", f"native, against {peer}", first["native"], reference, budget, _LLVM)
     for peer, (make, arrays) in programs.items():
         yield Row(
@@ -139,7 +139,7 @@ def _on_torch() -> Callable[..., Any]:
         return torch.exp(-0.5 * x * x) * (1 + 0.3 * x) / (1 + torch.abs(x)) - 0.1 * x
 
     torch.set_num_threads(1)
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # workers' time would not be counted
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # the time of workers would not be counted
     torch.compiler.config.force_disable_caches = True
     torch.compiler.reset()
     compiled: Callable[..., Any] = torch.compile(of_tensors)
@@ -170,11 +170,11 @@ def _on_numexpr() -> Callable[..., Any]:
 
 
 def _seconds() -> float:
-    """Return the time of the processor that this process, and compilers in processes of their own, have taken."""
+    """Return the CPU time of this process and of compilers in their own processes."""
     return process_time() + seconds_of_children()
 
 
 def _memory(name: str) -> float:
-    """Return an entry of the status of this process, in bytes."""
+    """Return an entry of this process's status, in bytes."""
     found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return 1024.0 * float(found[1]) if found else 0.0

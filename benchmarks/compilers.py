@@ -30,10 +30,12 @@ SMALL: Final[dict[str, int]] = {
     "attempts": 9,
     "observations": 5,
 }
-"""The sizes at which the tests run every row."""
-_SINES: Final = "NumPy's own sin and cos take 8 ns for a number, 8 µs of it: their bits are the values"
-_POWER: Final = "NumPy's own pow takes 41 ns for each of 211 attempts, 9 µs of it: its bits are the values"
-_PRODUCTS: Final = "half of it are matrix products by NumPy's BLAS, a fifth is NumPy's own tanh"
+"""The sizes with which the tests run every row."""
+_SINES: Final = "NumPy's own sin and cos take 8 µs of the time, 8 ns for a number; results must have the same bits"
+_POWER: Final = (
+    "NumPy's own pow takes 9 µs of the time, 41 ns for each of 211 attempts; results must have the same bits"
+)
+_PRODUCTS: Final = "matrix products by NumPy's BLAS take half of the time, NumPy's own tanh a fifth"
 _AGAIN: Final = "reverse mode computes the steps of each block of the scan again"
 _UNALIGNED: Final = "JAX copies an argument whose memory is not aligned to 64 bytes"
 
@@ -69,7 +71,7 @@ def rows(
     yield row(name, autodiff.grad(path(control_flow.scan)), jax.grad(path(jax.lax.scan)), (rates, start), 0.6)
     program, arrays = autodiff.grad(path(control_flow.scan)), (rates, start)
     by_default = Call(jit(program), *arrays)
-    for _ in range(12):  # so often that NumPy's steps have taken longer than compiling
+    for _ in range(12):  # until NumPy's steps have taken longer than compiling would
         by_default()
     named = {'compiler="native"': Call(jit(program, compiler="native"), *arrays)}
     yield Row(TOPIC, f"{name}, by default", by_default, named, Budget(1.0, extra=1e-6))
@@ -129,13 +131,13 @@ def rows(
 
 
 def on_jax(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Call:
-    """Make the call of a function that JAX compiles."""
+    """Make a call of a function that JAX has compiled."""
     program = jax.jit(function)
     return Call(lambda *given: jax.block_until_ready(program(*given)), *map(jnp.asarray, arrays))
 
 
 def predators(steps: int) -> Callable[..., Any]:
-    """Make the sum of squares along a path of predators and prey, by a library's scan."""
+    """Make a function that sums squares along a path of predators and prey, by a library's scan."""
 
     def of_scan(scan: Any) -> Callable[..., Any]:
         def total(rates: Any, start: Any) -> Any:
@@ -154,7 +156,7 @@ def predators(steps: int) -> Callable[..., Any]:
 
 
 def _two_states(scan: Any, steps: int) -> Callable[..., Any]:
-    """Make the mean population of the second of two driven quantum states, by the method of Runge and Kutta."""
+    """Make a function of the mean population of the second of two driven quantum states, by a Runge-Kutta method."""
 
     def population(rates: Any, start: Any) -> Any:
         xp, h = array_namespace(start), 0.01
@@ -176,7 +178,7 @@ def _two_states(scan: Any, steps: int) -> Callable[..., Any]:
 
 
 def _in_python(steps: int) -> Callable[..., Any]:
-    """Make the same sum by a loop of Python on NumPy's arrays."""
+    """Make the same function with a Python loop on NumPy's arrays."""
 
     def scan(step: Any, y: Any, xs: None, length: int) -> Any:
         rows = []
@@ -209,7 +211,7 @@ def heat(u: Any) -> Any:
 
 
 def _mirrored(u: Any) -> Any:
-    """Take five steps of the heat equation between walls that let no heat through."""
+    """Take five steps of the heat equation between insulating walls."""
     xp = array_namespace(u)
     for _ in range(5):
         rows = xp.concat([u[:1, :], u[:-1, :]], axis=0) + xp.concat([u[1:, :], u[-1:, :]], axis=0)
@@ -234,7 +236,7 @@ def _rosenbrock(x: Any) -> Any:
 
 
 def _newton(while_loop: Any) -> Callable[[Any], Any]:
-    """Make the square root by Newton's method, with the number of its steps."""
+    """Make a function of the square root by Newton's method, and of the number of steps."""
 
     def root(a: Any) -> Any:
         xp = array_namespace(a)
@@ -245,7 +247,7 @@ def _newton(while_loop: Any) -> Callable[[Any], Any]:
 
 
 def _collatz(while_loop: Any) -> Callable[[Any], Any]:
-    """Make the length of a Collatz sequence."""
+    """Make a function of the length of a Collatz sequence."""
 
     def length(k: Any) -> Any:
         xp = array_namespace(k)
@@ -256,7 +258,7 @@ def _collatz(while_loop: Any) -> Callable[[Any], Any]:
 
 
 def _integral(while_loop: Any) -> Callable[..., Any]:
-    """Make the sum of squares of predators and prey after ten units of time, by the method of Bogacki and Shampine."""
+    """Make a function that sums squares of predators and prey after ten units of time, by Bogacki and Shampine."""
 
     def total(rates: Any, start: Any) -> Any:
         xp, end = array_namespace(start), 10.0
@@ -290,7 +292,7 @@ def _bounded_on_jax(limit: int, test: Any, body: Any, init: Any) -> Any:
 
 
 def _perceptron(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, y: Any) -> Any:
-    """Return the cross-entropy of a hidden layer and a softmax."""
+    """Compute the cross-entropy of a hidden layer and a softmax."""
     xp = array_namespace(x)
     scores = xp.tanh(x @ w1 + b1) @ w2 + b2
     scores = scores - xp.max(scores, axis=1, keepdims=True)
@@ -298,7 +300,7 @@ def _perceptron(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, y: Any) -> Any:
 
 
 def _kalman(scan: Any) -> Callable[..., Any]:
-    """Make the negative logarithm of a likelihood, by a library's scan."""
+    """Make a function of the negative logarithm of a likelihood, by a library's scan."""
 
     def total(a: Any, q: Any, r: Any, h: Any, observed: Any) -> Any:
         xp = array_namespace(a)

@@ -1,4 +1,4 @@
-"""Conversion between NumPy, PyTorch and JAX compared with the bare call of DLPack that each library has."""
+"""Conversion between NumPy, PyTorch and JAX compared with each library's bare DLPack call."""
 
 from collections.abc import Callable, Iterator
 from itertools import permutations
@@ -11,15 +11,15 @@ from xpand_extensions.convert import convert
 from ._measure import Budget, Call, Row
 
 BUDGET: Final = Budget(ratio=1.2, extra=1e-6)
-"""A bare call, which checks nothing: not whether memory is read-only, nor whether a gradient would be lost."""
+"""A bare call checks nothing, neither for read-only memory nor for lost gradients."""
 
 SMALL: Final[dict[str, Any]] = {"size": 40}
-"""The size at which the tests run every row."""
+"""The size with which the tests run every row."""
 
 
 def rows(size: int = 1_000_000) -> Iterator[Row]:
     memory = np.zeros(size + 16, dtype=np.float32)
-    start = -memory.ctypes.data % 64 // 4  # JAX shares memory that begins at a multiple of 64 bytes
+    start = -memory.ctypes.data % 64 // 4  # JAX shares memory that starts at a multiple of 64 bytes
     arrays = {name: convert(memory[start : start + size], name, copy=False) for name in ("numpy", "torch", "jax")}
     for source, target in permutations(arrays, 2):
         x = arrays[source]

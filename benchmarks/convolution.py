@@ -1,4 +1,4 @@
-"""Convolutions compared with the libraries' own, and on NumPy compared with SciPy's of small and separable kernels."""
+"""Convolutions compared with those of the libraries; on NumPy, with SciPy's for small and separable kernels."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -15,9 +15,9 @@ BUDGET: Final = Budget(ratio=1.1)
 ON_NUMPY: Final = Budget(ratio=1.2)
 
 SMALL: Final[dict[str, Any]] = {"sides": (6,), "lengths": (9,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
-CHECKS: Final = "a few microseconds to check the arguments and plan, where the call itself takes only a few"
+CHECKS: Final = "checks and plans take a few microseconds, and the call itself takes only a few"
 
 
 def rows(

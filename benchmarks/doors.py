@@ -1,4 +1,4 @@
-"""The overhead of every call: finding the namespace, finding the implementation, importing the package."""
+"""The overhead of every call: finding the namespace and the implementation, and importing the package."""
 
 import resource
 import subprocess
@@ -22,7 +22,7 @@ IMPORT: Final = Budget(extra=30e-3)
 _ARRAY_LIBRARIES: Final = ("numpy", "torch", "jax", "cupy", "dask", "array_api_strict", "array_api_compat.numpy")
 
 SMALL: Final[dict[str, int]] = {}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows() -> Iterator[Row]:
@@ -85,7 +85,7 @@ def _pluggable() -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Program:
-    """A program run in a fresh interpreter; its time is that of the processor, in that process alone."""
+    """A program in a fresh interpreter. Its time is the CPU time of that process alone."""
 
     text: str
 
@@ -100,7 +100,7 @@ class Program:
 
 
 def seconds_of_children() -> float:
-    """Return the time of the processor that processes of this one have taken, of those that have ended."""
+    """Return the CPU time of the finished child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

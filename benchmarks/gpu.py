@@ -1,4 +1,4 @@
-"""Functions on a GPU compared with its libraries' own, waiting for each result. Without a GPU there are no rows."""
+"""Functions on a GPU compared with the libraries' own; each call waits for its result. No rows without a GPU."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from .sparse import laplacian
 BUDGET: Final = Budget(ratio=1.2)
 
 KINDS: Final = ("gpu",)
-"""The kinds of devices that are measured. The tests use the CPU, so that every row is run."""
+"""The kinds of devices to measure. The tests use the CPU, so that they run every row."""
 
 SMALL: Final[dict[str, Any]] = {"size": 30, "kinds": ("cpu", "gpu")}
 
@@ -107,7 +107,7 @@ def _csr(name: str, parts: list[Any], shape: tuple[int, int]) -> Any:
         import torch
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that its CSR may change
+            warnings.simplefilter("ignore")  # PyTorch warns that its CSR may change
             return torch.sparse_csr_tensor(indptr, indices, values, size=shape)
     if name == "jax":
         from jax.experimental.sparse import BCSR

@@ -1,4 +1,4 @@
-"""Counts and histograms compared with those of each library."""
+"""Counts and histograms compared with each library's own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -13,12 +13,12 @@ from .namespaces import libraries
 BUDGET: Final = Budget(ratio=1.1)
 
 SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 REASONS: Final = {
-    "small": "the arguments are checked, which takes longer than so few values do",
+    "small": "the checks of arguments take longer than the computation for so few values",
     "torch": "bins are found exactly, by their edges; torch.histc rounds values close to an edge",
-    "jax, bincount": "an eager call raises for integers out of bounds, which JAX drops, so it looks at them first",
+    "jax, bincount": "an eager call raises for integers out of bounds, so it checks them first; JAX drops them",
 }
 
 

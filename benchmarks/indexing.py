@@ -1,4 +1,4 @@
-"""Gathering and scattering compared with each library's own fastest recipes."""
+"""Gathering and scattering compared with each library's fastest recipes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -12,17 +12,17 @@ from .namespaces import libraries
 
 BUDGET: Final = Budget(ratio=1.1)
 
-SMALL_REASON: Final = "the checks of arguments and of bounds, before a call that itself takes one to four µs"
+SMALL_REASON: Final = "the checks of arguments and bounds, before a call that takes only one to four µs"
 
 REASONS: Final = {
-    "jax": "an eager call raises for indices out of bounds, which JAX drops, so it looks at them first",
-    "numpy": "indices out of bounds are looked for first; np.bincount, faster beyond the cache, is for float64 alone",
-    "torch": "the checks of arguments and the way to the kernel, 10 to 30 µs a call",
+    "jax": "an eager call raises for indices out of bounds, so it checks them first; JAX drops them",
+    "numpy": "a first pass checks the bounds of indices; np.bincount, faster beyond the cache, is only for float64",
+    "torch": "the checks of arguments and the path to the kernel take 10 to 30 µs",
 }
 """Why a larger call is over the budget."""
 
 SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Sampling of grids and functions compared with SciPy's, NumPy's, PyTorch's and JAX's own."""
+"""Sampling of grids and functions compared with SciPy, NumPy, PyTorch and JAX."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -15,12 +15,19 @@ BUDGET: Final = Budget(ratio=1.1)
 ON_NUMPY: Final = Budget(ratio=1.0)
 
 SMALL: Final[dict[str, Any]] = {"counts": (5,), "sides": (7, 5, 3)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
-CHECKS: Final = "each pass over the positions is a call of NumPy, and a thousand are sampled in the time of a few calls"
+CHECKS: Final = (
+    "each pass over the positions is a call of NumPy, and sampling a thousand positions takes as long as a few calls"
+)
 REASONS: Final = {
-    "torch": "grid_sample copies the grid, and searches both for what isn't finite; interp minds NaN and infinities",
-    "jax": "NaN positions stay NaN and batches of grids are taken: more is compared and computed for each place",
+    "torch": (
+        "grid_sample copies the grid, and checks both arrays for NaN and infinities; interp treats NaN and infinities"
+    ),
+    "jax": (
+        "NaN positions stay NaN, and batches of grids are accepted: both cost comparisons and computation for each "
+        "position"
+    ),
 }
 MODES: Final = {"boundary": "nearest", "zeros": "grid-constant", "periodic": "grid-wrap"}
 

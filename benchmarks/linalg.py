@@ -1,4 +1,4 @@
-"""Products, factorizations and functions of matrices compared with the best calls of each library and opt_einsum."""
+"""Products, factorizations and functions of matrices compared with each library's best calls and opt_einsum."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -13,15 +13,15 @@ from ._measure import Budget, Call, Row
 from .namespaces import libraries
 
 EINSUM: Final = Budget(ratio=1.0)
-"""Five operands: never slower than opt_einsum."""
+"""For five operands: not slower than opt_einsum."""
 BUDGET: Final = Budget(ratio=1.1, extra=10e-6)
-"""A call on a matrix checks its arguments, which takes a few of its many microseconds."""
+"""A call checks its arguments, which takes a few of its many microseconds."""
 
 FORMULA: Final = "ab,bc,cd,de,ef->af"
 BATCHED: Final = "zab,zbc,zcd,zde,z->ae"
 
 SMALL: Final[dict[str, Any]] = {"sizes": (4,), "stack": 2}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(sizes: tuple[int, ...] = (10, 100, 400), stack: int = 50) -> Iterator[Row]:
@@ -66,12 +66,12 @@ REASONS: Final[dict[tuple[str, str], str]] = {
     (
         "jax",
         "expm",
-    ): "the highest degree for every norm; JAX's own chooses a degree, scales too little and loses digits",
-    ("numpy", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
-    ("torch", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
-    ("numpy", "lstsq"): "residuals for every rank, and a look for what isn't finite",
-    ("torch", "lstsq"): "residuals for every rank, and a look for what isn't finite",
-    ("jax", "lstsq"): "residuals for every rank, and a look for what isn't finite",
+    ): "the highest degree is used for every norm; JAX chooses a degree, scales too little and loses digits",
+    ("numpy", "lu_factor"): "the permutation is computed from LAPACK's exchanges, one by one",
+    ("torch", "lu_factor"): "the permutation is computed from LAPACK's exchanges, one by one",
+    ("numpy", "lstsq"): "residuals for every rank, and a check for NaN and infinities",
+    ("torch", "lstsq"): "residuals for every rank, and a check for NaN and infinities",
+    ("jax", "lstsq"): "residuals for every rank, and a check for NaN and infinities",
 }
 """Why a function is over its budget: (library, function)."""
 

@@ -1,4 +1,4 @@
-"""Krylov methods compared with SciPy's, and many systems at once compared with one after the other."""
+"""Krylov methods compared with SciPy's, and systems solved together compared with a loop of single solves."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,46 +14,46 @@ from ._measure import Budget, Call, Row
 from .namespaces import libraries
 
 BUDGETS: Final = {"numpy": Budget(ratio=1.0), "torch": Budget(ratio=1.2), "jax": Budget(ratio=1.0)}
-"""Of `scipy.sparse.linalg.cg`."""
+"""Compared with `scipy.sparse.linalg.cg`."""
 
 KRYLOV: Final = Budget(ratio=1.1)
-"""Of SciPy's methods for systems that are not symmetric."""
+"""Compared with SciPy's methods for systems that are not symmetric."""
 
 BATCHED: Final = {"numpy": Budget(ratio=0.5), "torch": Budget(ratio=0.2), "jax": Budget(ratio=0.2)}
-"""Of a loop of single solves."""
+"""Compared with a loop of single solves."""
 
 BATCHED_REASON: Final = (
-    "a loop stays in the second cache: a step of one system takes 13 µs, 6 of them the product by diagonals; of 64 at "
-    "once a product takes 3.4 for each, but each of eight passes over vectors, of 2 MB, 0.7 to 1.3: so systems are "
-    "solved one by one here too"
+    "a loop stays in the second cache: a step of one system takes 13 µs, of which the product by diagonals takes 6; "
+    "with 64 systems together, the product takes 3.4 for each, but each of eight passes over vectors of 2 MB takes 0.7"
+    " to 1.3; so xpand, too, solves the systems one by one"
 )
-"""Why systems at once are over the budget, on NumPy and PyTorch. Times of one system of 4096 unknowns."""
+"""Why systems together are over the budget on NumPy and PyTorch. The times are for one system of 4096 unknowns."""
 
 BATCHED_ON_JAX: Final = (
-    "a single solution is compiled too, and takes 15 µs a step with its call; of 64 systems the vectors, of 2 MB, go "
-    "12 times through the third cache: 4.7 µs for each at its 84 GB/s"
+    "a single solution is compiled too, and takes 15 µs a step with its call; the vectors of 64 systems, 2 MB each, "
+    "pass 12 times through the third cache, which takes 4.7 µs for each at 84 GB/s"
 )
-"""Why they are on JAX."""
+"""Why they are over the budget on JAX."""
 
 BUILT: Final = Budget(ratio=0.2)
-"""With a preconditioner that is built already, of plain conjugate gradients."""
+"""With a preconditioner built before, compared with plain conjugate gradients."""
 
 BUILT_REASON: Final = (
-    "a plain step multiplies by shifts of five diagonals and takes a quarter of what it takes on NumPy; the "
-    "preconditioner's coarse matrices have rows of many entries, and gain less"
+    "a plain step multiplies by shifts of five diagonals, and takes a quarter of its time on NumPy; the coarse "
+    "matrices of the preconditioner have rows of many entries, and gain less"
 )
-"""Why a preconditioner that is built already is over the budget on JAX."""
+"""Why a preconditioner built before is over the budget on JAX."""
 
 WITH_SETUP: Final = Budget(ratio=1.0)
-"""With a preconditioner that is built each time, of plain conjugate gradients."""
+"""With a preconditioner built each time, compared with plain conjugate gradients."""
 
 DIRECT: Final = {"numpy": Budget(ratio=3.0), "torch": Budget(ratio=5.0)}
-"""Of the library's own solution of a small dense system, without a status."""
+"""Compared with the library's own solution of a small dense system, without a status."""
 
 DIRECT_REASON: Final = "the condition number, the residual and its status take twice as long as the solution"
 
 SMALL: Final[dict[str, int]] = {"side": 6, "systems": 2, "side_of_many": 4, "side_of_large": 16}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(side: int = 256, systems: int = 64, side_of_many: int = 64, side_of_large: int = 512) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Small named arrays, compared with the positional calls, and with xarray, PhiML and Haliax where they are installed.
+"""Small named arrays compared with positional calls, and with xarray, PhiML and Haliax if these are installed.
 
 Haliax 1.3 can't be imported with current JAX; its development release 1.4.dev453 can.
 """
@@ -19,7 +19,7 @@ TOPIC: Final = "named axes, arrays of shape (4, 3)"
 PEERS: Final = "named axes and other libraries, arrays of shape (4, 3)"
 COMPILED: Final = "named axes under jit"
 SMALL: Final = {"tokens": 8}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 _NAMES: Final = ("row", "column")
 
 
@@ -61,7 +61,7 @@ def _rows(library: Library) -> Iterator[Row]:
 
 
 def _attention(library: Library, tokens: int) -> Row:
-    """Compare attention by names with attention by positions, both compiled."""
+    """Compare attention by names with attention by positions. Both are compiled."""
     keys = random.split(random.key(0, xp=library.name), 3)
     arrays = [random.normal(key, (tokens, 64)) for key in keys]
     given = [hax.named(x, (name, "feature")) for x, name in zip(arrays, ("query", "key", "key"))]
@@ -82,7 +82,7 @@ def _attention(library: Library, tokens: int) -> Row:
 
 
 def _compared(peer: str, xp: Any, ratio: float, make: Any, functions: dict[str, Any]) -> Iterator[Row]:
-    """Compare with a library: `make(array, names)` makes its arrays, `functions` are those without an operator."""
+    """Compare with a library. `make(array, names)` makes its arrays; `functions` have no operator."""
     array = xp.ones((4, 3))
     given = {"": (array, _NAMES), "turned": (array.T, _NAMES[::-1]), "vector": (array[0], _NAMES[1:])}
     ours = {key: hax.named(*each) for key, each in given.items()}
@@ -112,7 +112,7 @@ def _xarray(peer: str) -> Iterator[Row]:
 def _phiml(peer: str) -> Iterator[Row]:
     from phiml import math
 
-    # Nothing is returned: PhiML's arrays raise a TypeError where a result is asked for attributes.
+    # Return nothing: PhiML's arrays raise a TypeError if attributes of a result are read.
     functions = {
         "exp": lambda x: (math.exp(x), None)[1],
         "sum": lambda x: (math.sum(x, "row"), None)[1],

@@ -1,4 +1,4 @@
-"""Every function of the standard in each namespace, compared with the library's own call and array-api-compat's."""
+"""Every function of the standard in each namespace, compared with the native call and with array-api-compat."""
 
 import importlib
 from collections.abc import Iterator
@@ -14,44 +14,44 @@ from ._samples import Samples
 FEW: Final = Budget(extra=0.5e-6)
 PEER: Final = Budget()
 MANY: Final = Budget(ratio=1.05, extra=0.5e-6)
-"""A view of a million elements costs no more than one of four, so the overhead of a call is allowed here too."""
+"""A view of a million elements takes no longer than one of four, so the overhead of a call is allowed here too."""
 
 NO_PEER: Final = {("torch", "unique_all")}
-"""Functions that array-api-compat's wrapper has but that fail: (library, function)."""
+"""Functions of array-api-compat that fail: (library, function)."""
 
 REASONS: Final = {
-    ("numpy", "floor_divide"): "infinities are looked for: their quotients differ from NumPy's",
-    ("torch", "floor_divide"): "infinities are looked for: their quotients differ from PyTorch's",
-    ("torch", "remainder"): "zeros take the divisor's sign, PyTorch's the dividend's: a second pass",
-    ("torch", "sign"): "NaN is looked for, whose sign is NaN: PyTorch's is 0",
-    ("torch", "take"): "negative indices are looked for, which index_select refuses",
-    ("torch", "searchsorted"): "PyTorch warns of arrays that aren't contiguous: both are made so",
-    ("torch", "vecdot"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
-    ("torch", "linalg.vecdot"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
-    ("torch", "linalg.cross"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
-    ("jax", "sign"): "the sign of a zero is 0, JAX's keeps its sign: one more choice",
-    ("torch", "take_along_axis"): "negative indices are looked for, which gather refuses",
-    ("jax", "max"): "NaN is looked for, which XLA leaves out on the CPU: a second pass",
-    ("jax", "min"): "NaN is looked for, which XLA leaves out on the CPU: a second pass",
+    ("numpy", "floor_divide"): "a pass looks for infinities: their quotients differ from NumPy's",
+    ("torch", "floor_divide"): "a pass looks for infinities: their quotients differ from PyTorch's",
+    ("torch", "remainder"): "zeros take the divisor's sign, PyTorch's take the dividend's: a second pass",
+    ("torch", "sign"): "the sign of NaN is NaN, PyTorch's is 0: a second pass looks for NaN",
+    ("torch", "take"): "index_select rejects negative indices: a pass looks for them",
+    ("torch", "searchsorted"): "PyTorch warns of arrays that aren't contiguous: both are made contiguous",
+    ("torch", "vecdot"): "the axis must not broadcast, PyTorch's does: its sizes are compared",
+    ("torch", "linalg.vecdot"): "the axis must not broadcast, PyTorch's does: its sizes are compared",
+    ("torch", "linalg.cross"): "the axis must not broadcast, PyTorch's does: its sizes are compared",
+    ("jax", "sign"): "the sign of zero is 0, JAX's keeps the sign bit: one more selection",
+    ("torch", "take_along_axis"): "gather rejects negative indices: a pass looks for them",
+    ("jax", "max"): "XLA ignores NaN on the CPU: a second pass looks for it",
+    ("jax", "min"): "XLA ignores NaN on the CPU: a second pass looks for it",
     **dict.fromkeys(
         [("torch", "hypot"), ("torch", "logaddexp"), ("torch", "linalg.matrix_norm")],
-        "whether a derivative follows the arrays is asked: at some points PyTorch's is another than elsewhere",
+        "a check whether arrays are differentiated, because PyTorch's derivative differs at some points",
     ),
     **dict.fromkeys(
         [("torch", "cumulative_sum"), ("torch", "cumulative_prod")],
-        "integers, the beginning and the axis left out are asked for, in Python",
+        "Python checks for integers, the initial value and an omitted axis",
     ),
 }
-"""Reasons in the standard why functions exceed a budget, by (library, function)."""
+"""Requirements of the standard that make functions exceed a budget, by (library, function)."""
 
-_PEER_IS_NATIVE: Final = "array-api-compat hands out the library's own function, which lacks the correction"
+_PEER_IS_NATIVE: Final = "array-api-compat returns the library's own function, without the correction"
 
-_LOOK_AT_TYPE: Final = "a look at the data type, for the unsigned integers that PyTorch has no kernels for"
+_LOOK_AT_TYPE: Final = "PyTorch lacks kernels for some unsigned integers, so the data type is checked"
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library to measure: its own namespace, and array-api-compat's wrapper where there is one."""
+    """A library to measure: its own namespace, and array-api-compat's wrapper if there is one."""
 
     name: str
     native: Any
@@ -63,7 +63,7 @@ class Library:
 
 
 def libraries() -> list[Library]:
-    """Load the libraries, set up to compute in one thread and in double precision."""
+    """Load the libraries, with one thread and double precision."""
     import jax
     import torch
 
@@ -72,17 +72,17 @@ def libraries() -> list[Library]:
     return [
         Library("numpy", importlib.import_module("numpy"), importlib.import_module("array_api_compat.numpy")),
         Library("torch", torch, importlib.import_module("array_api_compat.torch")),
-        # array-api-compat wraps nothing of JAX: there, its namespace is the native one.
+        # array-api-compat does not wrap JAX: its namespace is the native one.
         Library("jax", importlib.import_module("jax.numpy"), None),
     ]
 
 
 SMALL: Final[dict[str, int]] = {"small": 4, "large": 4}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(small: int = 4, large: int = 1_000_000) -> Iterator[Row]:
-    """Every function on `small` elements, compared with the native call and array-api-compat's, and on `large`."""
+    """Every function on `small` elements, compared with the native call and array-api-compat, and on `large` ones."""
     for library in libraries():
         yield from _on_few(library, Samples(library.xp.asarray, small))
     for library in libraries():

@@ -1,7 +1,7 @@
-"""Optimizers compared with SciPy's at equal tolerance, and with xpand's compiled gradient.
+"""Optimizers compared with SciPy's, at the same tolerance and with xpand's compiled gradient.
 
-The functions are small, so the time is that of the methods' own steps. Each function is compiled once: on NumPy its
-derivatives, which SciPy's methods and xpand's then call, and on JAX the whole method.
+The functions are small, so the methods' own steps take most of the time. Everything is compiled once: on NumPy the
+derivatives, which the methods of SciPy and xpand call; on JAX the whole method.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,13 @@ from ._measure import Budget, Call, Row
 from .namespaces import libraries
 
 SMALL: Final[dict[str, int]] = {"variables": 2}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 BUDGET: Final = Budget(ratio=1.1)
 REASONS: Final = {
-    "numpy": "a compiled function takes 0.5 µs for a point, where SciPy calls np.cos in 0.1; the point as an array and "
-    "the list of points 0.3; the look-up of the plan, the status and the arrays of the result 13 for each call",
+    "numpy": "a compiled function takes 0.5 µs for a point, SciPy's call of np.cos 0.1; making the array of the point "
+    "and the list of points takes 0.3; finding the plan, the status and the arrays of the result take 13 for "
+    "each call",
     "jax": "each step consists of about a hundred operations on a few numbers, one call of the library each",
 }
 LIBRARIES: Final = ("numpy", "jax")
@@ -79,14 +80,14 @@ def rows(variables: int = 10) -> Iterator[Row]:
 
 
 def _evaluations(call: Call) -> int:
-    """Count the evaluations of a call of SciPy."""
+    """Count the evaluations in a call of SciPy."""
     if call.function is scipy.optimize.brentq:
         return int(call.function(*call.args, full_output=True)[1].function_calls)
     return int(call().nfev)
 
 
 def _is_more(library: str, ours: int, theirs: int) -> bool:
-    """Return whether xpand takes over a tenth more evaluations than SciPy, on NumPy."""
+    """Return whether xpand on NumPy takes over a tenth more evaluations than SciPy."""
     return library == "numpy" and ours > 1.1 * theirs
 
 

@@ -12,16 +12,16 @@ from .namespaces import libraries
 
 BUDGET: Final = Budget(ratio=1.1)
 
-SMALL_CALL: Final = "the checks of the arguments, 4 µs, take longer than copying so few elements"
+SMALL_CALL: Final = "the checks of arguments take 4 µs, longer than copying so few elements"
 
 REASONS: Final = {
-    "torch": "F.pad itself is what runs: the difference is the checks, and views that make images of the array",
-    "jax": "the checks of the arguments, 4 µs, before a call of 20",
+    "torch": "F.pad itself runs; the difference is the checks, and views that turn the array into images",
+    "jax": "the checks of arguments take 4 µs, before a call of 20",
 }
 """Why a library's padding is over the budget."""
 
 SMALL: Final[dict[str, Any]] = {"sizes": (36, 100)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]:

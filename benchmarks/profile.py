@@ -1,4 +1,4 @@
-"""The cost of a call while a profile is active, and without one."""
+"""The cost of a call with and without an active profile."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,13 +14,13 @@ OFF: Final = Budget()
 _WARM: Final = 50
 
 SMALL: Final[dict[str, int]] = {}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows() -> Iterator[Row]:
     for library in libraries():
         x = library.xp.ones(4)
-        # The function before a profile has replaced anything. It is restored afterwards.
+        # The original function, before a profile replaces it. It is restored afterwards.
         before = library.xp.square
         native = Call(before, x)
         yield Row("profile", f"{library.name}: square(x), on", Recorded(library.xp, x), {"off": native}, ON)
@@ -45,7 +45,7 @@ def _never_recorded(x: Any, /) -> Any:
 
 
 def _extension(name: str, x: Any) -> Row:
-    """Compare an extension that was recorded with one that never was."""
+    """Compare an extension that was recorded before with one that never was."""
     with profile.profile():
         _same(x)
     return Row(
@@ -58,7 +58,7 @@ def _extension(name: str, x: Any) -> Row:
 
 
 class Recorded:
-    """Calls of a namespace's function within a profile, timed as a program makes them."""
+    """Calls of a namespace's function within a profile, timed like those of a program."""
 
     def __init__(self, xp: Any, x: Any) -> None:
         self.xp, self.x = xp, x
@@ -66,5 +66,5 @@ class Recorded:
     def time(self, number: int) -> float:
         with profile.profile():
             calls = Call(self.xp.square, self.x)
-            calls.time(_WARM)  # a profile's first calls find cold caches
+            calls.time(_WARM)  # the first calls of a profile find cold caches
             return calls.time(number)

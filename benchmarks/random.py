@@ -1,4 +1,4 @@
-"""Random numbers of keys compared with `jax.random`, compiled, which makes the same."""
+"""Random numbers from keys compared with compiled `jax.random`, which makes the same numbers."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +12,7 @@ from ._measure import Budget, Call, Row
 BUDGETS: Final = {"uniform": Budget(ratio=1.0), "normal": Budget(ratio=1.2)}
 
 SMALL: Final[dict[str, Any]] = {"size": 40}
-"""The size at which the tests run every row."""
+"""The size with which the tests run every row."""
 
 
 def rows(size: int = 10_000_000) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Segment sums compared with each library's own fastest recipe."""
+"""Segment sums compared with each library's fastest recipe."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -14,13 +14,13 @@ from .namespaces import libraries
 BUDGET: Final = Budget(ratio=1.1)
 
 REASONS: Final = {
-    "numpy": "negative ids raise, which add.at counts from the end, so they are looked for first",
-    "jax": "an eager call raises for ids out of bounds, which JAX drops, so it looks at them first",
+    "numpy": "negative ids raise, so a first pass looks for them; add.at counts them from the end",
+    "jax": "an eager call raises for ids out of bounds, so it checks them first; JAX drops them",
 }
 """Why a library's sum is over the budget."""
 
 SMALL: Final[dict[str, int]] = {"size": 30, "segments": 4}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(size: int = 1_000_000, segments: int = 10_000) -> Iterator[Row]:
@@ -47,7 +47,7 @@ def _numpy(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
         return total
 
     def product(values: Any, ids: Any) -> Any:
-        # One entry in each column: this format needs no sorted ids.
+        # CSC with one entry in each column: this format needs no sorted ids.
         entries = (np.ones(len(ids)), ids, np.arange(len(ids) + 1))
         return sparse.csc_array(entries, shape=(segments, len(ids))) @ values
 

@@ -1,4 +1,4 @@
-"""The largest few, partitions and searches compared with what each library has of its own."""
+"""The largest values, partitions and searches compared with each library's own functions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -13,12 +13,12 @@ from .namespaces import libraries
 BUDGET: Final = Budget(ratio=1.1)
 
 SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 REASONS: Final = {
-    "small": "the arguments are checked, which takes longer than so few values do",
-    "torch": "of equal values the one with the lowest index is taken, for which one more value than asked is looked at",
-    "jax": "in JAX's own order -0.0 is below 0.0, and NaN at either end: one more pass corrects both",
+    "small": "the checks of arguments take longer than the computation for so few values",
+    "torch": "among equal values the lowest index is returned, which requires one more value than requested",
+    "jax": "JAX sorts -0.0 below 0.0, and NaN to either end: one more pass corrects both",
 }
 
 

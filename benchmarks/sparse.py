@@ -1,4 +1,4 @@
-"""Sparse products, and the assembly of a sparse matrix, compared with SciPy and what each library has of its own.
+"""Sparse products, and the assembly of a sparse matrix, compared with SciPy and each library's own functions.
 
 The matrix is the five-point Laplacian of a square of cells: 2.4 million entries.
 """
@@ -18,21 +18,21 @@ from ._measure import Budget, Call, Row
 from .namespaces import libraries
 
 SMALL: Final[dict[str, int]] = {"side": 5, "columns": 2, "entries": 40}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 BUDGETS: Final = {"numpy": Budget(ratio=1.05), "torch": Budget(), "jax": Budget(ratio=2.0)}
-"""Of a product with a vector. On JAX the reference is SciPy: JAX's own sparse arrays take ten times as long."""
+"""For a product with a vector. On JAX the reference is SciPy: JAX's sparse arrays take ten times as long."""
 
 SQUARE: Final = Budget(ratio=1.5)
-SQUARE_REASON: Final = "the pattern, in which sums that are zero stay, takes a product of its own"
+SQUARE_REASON: Final = "a separate product computes the pattern, which keeps sums that are zero"
 """Why a product of two sparse matrices is over the budget."""
 
 ASSEMBLY: Final = Budget(ratio=1.2)
 
-REASON: Final = "the checks of the parts come on top, a tenth of a millisecond while the caches are cold"
+REASON: Final = "the checks of the parts take a tenth of a millisecond more while the caches are cold"
 """Why a product is over the budget."""
 
-REASONS: Final = {"jax": "the pattern is worked out on the host, and the values are gathered by XLA at random places"}
+REASONS: Final = {"jax": "the pattern is computed on the host, and XLA gathers the values from random positions"}
 """Why an assembly is over the budget."""
 
 
@@ -53,7 +53,7 @@ def rows(side: int = 700, columns: int = 16, entries: int = 5_000_000) -> Iterat
 
 
 def laplacian(side: int) -> Any:
-    """Make the matrix of the five-point Laplacian on `side` times `side` cells, as SciPy has it."""
+    """Make SciPy's matrix of the five-point Laplacian on `side` times `side` cells."""
     line = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(side, side))
     one = sparse.eye_array(side)
     return (sparse.kron(one, line) + sparse.kron(line, one)).tocsr()
@@ -84,7 +84,7 @@ def _torch(values: Any, indices: Any, indptr: Any, x: Any, shape: tuple[int, int
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that its CSR may change
+        warnings.simplefilter("ignore")  # PyTorch warns that its CSR may change
         matrix = torch.sparse_csr_tensor(indptr, indices, values, size=shape)
     return Call(torch.matmul, matrix, x)
 
@@ -105,7 +105,7 @@ def _bcsr(values: Any, indices: Any, indptr: Any, x: Any, shape: tuple[int, int]
 
 
 def _assembly(library: Any, size: int, entries: int) -> Row:
-    """Assemble entries near the diagonal, as elements of a mesh give them."""
+    """Compare the assembly of entries near the diagonal, like those of a mesh."""
     random = np.random.default_rng(0)
     rows = random.integers(0, size, entries).astype(np.int32)
     columns = np.clip(rows + random.integers(-2, 3, entries), 0, size - 1).astype(np.int32)

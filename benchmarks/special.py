@@ -16,31 +16,33 @@ GENERIC: Final = Budget(ratio=10.0)
 
 SIZES: Final = (1_000, 100_000, 10_000_000)
 SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (30,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 class Function(NamedTuple):
     """The arguments and references of a function."""
 
     ranges: tuple[tuple[float, float], ...]
-    """The interval of each argument."""
+    """The interval of each argument's values."""
     recipes: Mapping[str, str]
-    """For each library, the function that an expert would call: a name for `_recipe`."""
+    """For each library, the name of the best native function, for `_recipe`."""
     reasons: Mapping[str, str] = {}
     """Why a library's row is over the budget."""
 
 
 def _scipy(name: str) -> dict[str, str]:
-    """Return the recipes of a function that has one name in all three libraries."""
+    """Return the recipes of a function with the same name in all three libraries."""
     return {"numpy": f"scipy.{name}", "torch": f"torch.special.{name}", "jax": f"jax.scipy.special.{name}"}
 
 
-DOOR: Final = "of 1,000 elements: finding the implementation and checking types takes 0.3 µs, of two operands 0.7 to 2"
+DOOR: Final = (
+    "for 1,000 elements: finding the implementation and checking types takes 0.3 µs, for two operands 0.7 to 2"
+)
 
-LARGE_GENERIC: Final = "as it stands, without the blocks in which the plug-ins go: arrays of 80 MB come and go"
-SMALL_GENERIC: Final = "some eighty operations, each of which takes a µs however few the elements"
+LARGE_GENERIC: Final = "without the blocks that the plug-ins use: every operation writes a new array of 80 MB"
+SMALL_GENERIC: Final = "about eighty operations, each of which takes at least a µs"
 
-# Similar functions have similar costs; these represent all.
+# Similar functions have similar costs, so these represent all.
 FUNCTIONS: Final[dict[str, Function]] = {
     "erf": Function(((-4.0, 4.0),), _scipy("erf")),
     "erfinv": Function(
@@ -81,7 +83,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     ),
 }
 IN_GENERIC: Final = {name: name for name in ("erf", "erfinv", "log_ndtr", "gammaln", "digamma", "zeta", "gammainc")}
-"""Generic functions on NumPy's arrays, and SciPy's name for each."""
+"""The generic functions to measure on NumPy's arrays, and SciPy's names for them."""
 
 
 def rows(sizes: tuple[int, ...] = SIZES) -> Iterator[Row]:
@@ -110,7 +112,7 @@ def _samples(function: Function, size: int) -> list[np.ndarray]:
 
 
 def _recipe(name: str) -> Callable[..., Any]:
-    """Find a native function; those of JAX are compiled."""
+    """Find a native function. Functions of JAX are compiled."""
     if name in _OWN:
         return _OWN[name]
     package, _, path = name.partition(".")

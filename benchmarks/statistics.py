@@ -1,4 +1,4 @@
-"""Statistics compared with each library's own fastest recipe."""
+"""Statistics compared with each library's fastest recipe."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -14,16 +14,16 @@ BUDGET: Final = Budget(ratio=1.1, extra=2e-5)
 """A call of a library's own function, and 20 µs for the checks of arguments."""
 
 REASONS: Final = {
-    "median, numpy": "the checks of arguments, before a call that takes a few µs",
-    "median, torch": "the checks of arguments, and a sort where PyTorch's own median selects",
-    "nanmean, numpy": "NaN is looked for twice, in the sum and in the count",
+    "median, numpy": "the checks of arguments, before a call that takes only a few µs",
+    "median, torch": "the checks of arguments, and a sort; PyTorch's own median selects",
+    "nanmean, numpy": "two passes look for NaN, for the sum and for the count",
     "nanmean, torch": "counts in integers; the derivative of torch.nanmean is NaN for slices of NaN",
-    "nanmax, torch": "slices of NaN are looked for, which the recipe gives -infinity",
+    "nanmax, torch": "a pass looks for slices of NaN; the recipe returns -infinity for them",
 }
 """Why a row is over the budget."""
 
 SMALL: Final[dict[str, Any]] = {"sizes": (40,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]:
@@ -32,7 +32,7 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
         for library in libraries():
             x = library.xp.asarray(np.random.default_rng(0).normal(size=size))
             for name, ours in OURS.items():
-                # A sort of the largest takes seconds on the libraries that sort.
+                # Some libraries sort, which takes seconds for the largest size.
                 if size > 1_000_000 and (name, library.name) in SLOW:
                     continue
                 recipes = {key: Call(recipe, x) for key, recipe in RECIPES[library.name]()[name].items()}
@@ -66,7 +66,7 @@ def _torch() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
         return torch.where(torch.isnan(x), -torch.inf, x).amax()
 
     return {
-        # Not torch.median, which returns the lower of two middle elements.
+        # torch.median would return the lower of two middle elements.
         "median": {"torch.quantile": lambda x: torch.quantile(x, 0.5)},
         "nanmean": {"torch.nanmean": torch.nanmean},
         "nanmax": {"where and amax": nanmax},

@@ -1,4 +1,4 @@
-"""Transformations of NumPy programs compared with HIPS autograd where installed, derivatives by hand, and loops."""
+"""Transformations of NumPy programs compared with HIPS autograd if installed, hand-written derivatives, and loops."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -16,13 +16,13 @@ from ._measure import Budget, Call, Row
 AUTOGRAD: Final = Budget(ratio=1.0)
 BY_HAND: Final = Budget(ratio=1.1)
 EACH: Final = 2e-6
-"""The budget of an operation of a compiled chain."""
+"""The budget for each operation of a compiled chain."""
 EAGER: Final = 1.8e-6
-"""The budget of an operation of a chain that is transformed without compilation."""
+"""The budget for each operation of a chain that is transformed without compilation."""
 TRACED: Final = 30e-6
-"""The budget per operation for compiling the chain."""
+"""The budget for each operation to compile the chain."""
 ELEMENT: Final = 15e-6
-"""The budget of reading an element of an array and its derivative in a loop."""
+"""The budget for each element that a loop reads, with its derivative."""
 FUSED: Final = Budget(ratio=0.6)
 STENCIL: Final = Budget(ratio=0.7)
 SLICES: Final = Budget(ratio=1.1)
@@ -31,10 +31,12 @@ SLOWEST: Final = Budget(ratio=1.1)
 LOOP: Final = Budget(ratio=1.5)
 BACKWARD: Final = Budget(ratio=4.0)
 
-_EACH_STEP: Final = "each step checks that its result is like its argument, 1 to 2 µs, as much as the step itself"
+_EACH_STEP: Final = (
+    "each step checks that its result is like its argument, which takes 1 to 2 µs, as long as the step itself"
+)
 _OPERATION: Final = (
-    "Python's call of an operator, the look-up of its transformation, a new array and its record take 1 to 2 µs for "
-    "each operation, besides NumPy's functions for values and derivatives"
+    "each operation takes 1 to 2 µs for Python's call of an operator, the look-up of its transformation, a new array "
+    "and its record, in addition to NumPy's functions for values and derivatives"
 )
 
 REASONS: Final[Mapping[str, str]] = {
@@ -43,12 +45,12 @@ REASONS: Final[Mapping[str, str]] = {
     "grad of 150 operations, each in Python": _OPERATION,
     "jvp of 150 operations, each in Python": _OPERATION,
     "vmap of 150 operations, each in Python": _OPERATION,
-    "jit of a fori_loop": "the number of the step is an array: 0.5 µs to make it",
+    "jit of a fori_loop": "the number of the step is an array, which takes 0.5 µs to make",
 }
-"""Why rows whose names begin so are over their budgets."""
+"""Why rows are over their budgets, by the start of their names."""
 
 SMALL: Final[dict[str, int]] = {"links": 2, "images": 20, "elements": 30, "lanes": 5, "steps": 9, "side": 24}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(
@@ -84,12 +86,12 @@ def _nothing() -> None:
 
 
 def _peer(name: str, module: str = "") -> Any:
-    """Import a library to compare with; None where it isn't installed."""
+    """Import a library to compare with; None if it isn't installed."""
     return None if find_spec(name) is None else import_module(module or name)
 
 
 def _chain(links: int) -> Made:
-    """Chains of three operations on three numbers: their overhead."""
+    """Measure the overhead of operations, by chains of them on three numbers."""
     topic, count = "derivatives of NumPy programs", 3 * links
     x = np.asarray([0.1, 0.2, 0.3])
 
@@ -115,7 +117,7 @@ def _chain(links: int) -> Made:
         yield topic, f"{name} of {count} operations, each in Python", call, empty, Budget(extra=EAGER * count)
     for name, program, operations in (
         ("", ours, count),
-        ("grad of ", autodiff.grad(ours), 3 * count),  # forwards, derivatives, backwards
+        ("grad of ", autodiff.grad(ours), 3 * count),  # forward, derivatives, backward
     ):
         compiled = jit.jit(program)
         yield topic, f"jit of {name}{count} operations", Call(compiled, x), empty, Budget(extra=EACH * operations)
@@ -129,7 +131,7 @@ def _chain(links: int) -> Made:
 
 
 def _elements(count: int) -> Made:
-    """Return a loop over the elements of an array: each one is an operation, with a derivative of the array's size."""
+    """Measure a loop over the elements of an array. Each is an operation, with a derivative of the array's size."""
     x = np.linspace(0.0, 1.0, count)
 
     def total(x: Any) -> Any:
@@ -144,7 +146,7 @@ def _elements(count: int) -> Made:
 
 
 def _perceptron(images: int) -> Made:
-    """Return the gradient of a perceptron with one hidden layer on scikit-learn's digits."""
+    """Measure the gradient of a perceptron with one hidden layer on scikit-learn's digits."""
     from sklearn.datasets import load_digits
 
     topic = "derivatives of NumPy programs"
@@ -182,7 +184,7 @@ def _gradient_by_hand(parameters: Any, x: Any, labels: Any) -> Any:
 
 
 def _formula(elements: int) -> Made:
-    """Return a formula compiled into one pass over blocks that stay in the cache."""
+    """Measure a formula that is compiled into one pass over blocks that fit into the cache."""
     x = np.random.default_rng(0).normal(size=elements)
 
     def formula(x: Any) -> Any:
@@ -203,7 +205,7 @@ def _formula(elements: int) -> Made:
 
 
 def _stencils(side: int) -> Made:
-    """Ten steps of a heat equation, by `roll` and by slices."""
+    """Measure ten steps of a heat equation, by `roll` and by slices."""
     x = np.random.default_rng(0).normal(size=(side, side))
 
     def rolled(x: Any) -> Any:
@@ -231,7 +233,7 @@ def _stencils(side: int) -> Made:
 
 
 def _maps(lanes: int) -> Made:
-    """Many at once, compared with a Python loop over them."""
+    """Compare functions mapped over many inputs with a Python loop."""
     topic = "mapped NumPy programs"
     random = np.random.default_rng(0)
     weights, inputs = random.normal(size=(16, 8)), random.normal(size=(lanes, 16))
@@ -248,7 +250,7 @@ def _maps(lanes: int) -> Made:
     ours = Call(vmap.vmap(gradient, in_axes=(None, 0)), weights, inputs)
     yield topic, f"gradients of {lanes:,} examples", ours, {"a Python loop": Call(loop, weights, inputs)}, MAPPED
 
-    # Newton's method for square roots. One lane takes ten times the steps of the others.
+    # Newton's method for square roots. One lane takes ten times as many steps as the others.
     counts = np.full(lanes, 10)
     counts[0] = 100
 
@@ -266,7 +268,7 @@ def _maps(lanes: int) -> Made:
 
 
 def _loops(steps: int) -> Made:
-    """Return a chain of states of a hundred numbers: a step costs some microseconds."""
+    """Measure a chain of states of a hundred numbers. A step costs some microseconds."""
     topic = "loops of NumPy programs"
     start, inputs = np.ones(100), np.random.default_rng(0).normal(size=(steps, 100))
 

@@ -1,4 +1,4 @@
-"""Transformations of functions of JAX's and PyTorch's arrays, compared with those that each library has itself."""
+"""Transformations of functions of JAX's and PyTorch's arrays, compared with each library's own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -13,13 +13,13 @@ BUDGET: Final = Budget(ratio=1.05, extra=3e-6)
 
 SIZES: Final = (8, 256, 2_048)
 SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (4,)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 REASONS: Final[Mapping[tuple[str, str], str]] = {
     (
         "torch",
         "vmap",
-    ): "the sizes of the arguments are compared, the type of the result is looked at, and leaks are watched for"
+    ): "the sizes of arguments are compared, and results are checked for their type and for leaks"
 }
 """Why a transformation of a library is over the budget: (library, transformation)."""
 
@@ -46,7 +46,7 @@ def rows(sizes: tuple[int, ...] = SIZES) -> Iterator[Row]:
 
 
 def _of_library(library: Library, own: Own, size: int) -> Iterator[Row]:
-    # A layer with square weights and inputs: a chain of a few operations, dominated by the product.
+    # A layer with square weights and inputs: a chain of a few operations, of which the product takes longest.
     native = library.native
     weights, inputs = native.ones((size, size)) / size, native.ones((size, size))
 
@@ -88,7 +88,7 @@ def _torch() -> Own:
     return Own(
         torch.func.grad,
         torch.func.grad_and_value,
-        # As a function of torch.func is compiled whole.
+        # Compiled whole, like a function of torch.func.
         lambda function: torch.compile(function, fullgraph=True),
         torch.func.vmap,
         torch.func.hessian,

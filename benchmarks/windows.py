@@ -13,13 +13,13 @@ from .namespaces import libraries
 
 BUDGETS: Final = {"numpy": Budget(ratio=1.2), "torch": Budget(ratio=1.1), "jax": Budget(ratio=1.1)}
 
-SMALL_CALL: Final = "checking the arguments, and a call and two slices for each pass, take longer than the passes"
+SMALL_CALL: Final = "checks, and a call and two slices for each pass, take longer than the passes"
 
-REASONS: Final = {"jax": "XLA reduces windows of few elements in one pass, where ours takes three"}
+REASONS: Final = {"jax": "XLA reduces small windows in one pass, xpand takes three"}
 """Why a library's windows are over the budget."""
 
 SMALL: Final[dict[str, Any]] = {"sizes": (36, 100)}
-"""The sizes at which the tests run every row."""
+"""The sizes with which the tests run every row."""
 
 
 def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]:
@@ -43,7 +43,7 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
 
 
 def _numpy(function: str, x: Any, window: int) -> Mapping[str, Call]:
-    # They filter, so their results are as large as the array: in the interior both are the same.
+    # These filters return arrays of the input's size. In the interior, both results are the same.
     if function == "window_max":
         filters = (ndimage.maximum_filter1d, ndimage.maximum_filter)
     else:

@@ -1,8 +1,8 @@
-"""Break rules, kernels and checks one at a time, and report which test notices: `make test-mutations`.
+"""Break rules, kernels and checks one at a time, and report which test fails: `make test-mutations`.
 
-`tests/mutations.toml` lists the mutations. Each is made in a copy of the working tree; its tests run until one fails,
-without the slow ones, which `make test` mostly omits. A mutation that no test notices means that a test is missing.
-At the end the tests that noticed run on the unbroken tree, where they must pass.
+`tests/mutations.toml` lists the mutations. The tool makes each one in a copy of the working tree and runs its tests
+until one fails. Slow tests are omitted, because `make test` omits most of them. If no test notices a mutation, a test
+is missing. At the end, the tests that failed run on the unbroken tree, where they must pass.
 """
 
 import argparse
@@ -42,7 +42,7 @@ class Mutation:
         return self.file if self.file.startswith("src/") else f"{PACKAGE}/{self.file}"
 
     def applied(self, source: str) -> str:
-        """Return the source with the mistake.
+        """Insert the mistake into a source.
 
         Raises:
             ValueError: The text to replace doesn't occur exactly once.
@@ -52,7 +52,7 @@ class Mutation:
         return source.replace(self.old, self.new)
 
     def __str__(self) -> str:
-        """Name the file and the line that is broken."""
+        """Name the file and the broken line."""
         line = (ROOT / self.path).read_text().partition(self.old)[0].count("\n") + 1
         return f"{self.path}:{line}  {self.new.strip().splitlines()[0].strip()}"
 
@@ -63,7 +63,7 @@ def mutations() -> list[Mutation]:
 
 
 def copied(folder: Path) -> Path:
-    """Copy the files of the repository into a folder, those not committed included."""
+    """Copy the files of the repository into a folder, also those that are not committed."""
     git = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
@@ -74,7 +74,7 @@ def copied(folder: Path) -> Path:
 
 
 def pytest(tree: Path, arguments: list[str]) -> tuple[int, str]:
-    """Run tests of a tree until one fails; return the exit status and the output."""
+    """Run the tests of a tree until one fails; return the exit status and the output."""
     paths = [str(tree / name) for name in ("src", "extensions", ".")]
     program = f"import sys; sys.path[:0] = {paths!r}; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
     options = ["-q", "-x", "--tier", "quick", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -109,7 +109,7 @@ def noticing(mutation: Mutation, tree: Path) -> str:
 def main() -> int:
     """Run the tests of each mutation."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*", help="of the mutations, take those whose file or text has one of these")
+    parser.add_argument("words", nargs="*", help="run only mutations whose file or text contains one of these words")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     chosen = [
@@ -140,7 +140,7 @@ def main() -> int:
     for mutation in survivors:
         print(f"survived: {mutation}")
     if status:
-        print(f"A test that noticed a mutation fails without it, too:\n{output[-3000:]}")
+        print(f"A test that noticed a mutation also fails without it:\n{output[-3000:]}")
     return int(bool(survivors or status))
 
 

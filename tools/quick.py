@@ -1,8 +1,8 @@
-"""Run the tests of what has changed, in about two minutes: `make quick`, or `make quick BASE=main` for a whole branch.
+"""Run the tests of changed files, in about two minutes: `make quick`, or `make quick BASE=main` for a whole branch.
 
-The files that git says have changed name capabilities (`scatter`, `linalg`, ...), libraries and test modules. The tests
-of a capability are the modules named after it, then those that import it, the quickest first, as long as there is time.
-Slow tests are omitted (`tests/slow_tests.txt`). Omitted tests are printed; `make test` runs them.
+The names of the changed files determine capabilities (`scatter`, `linalg`, ...), libraries and test modules. The tests
+of a capability are the modules named after it, then those that import it, the quickest first, while time remains. Slow
+tests are omitted (`tests/slow_tests.txt`). Omitted modules are printed; `make test` runs them.
 """
 
 import argparse
@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).parents[1]
 TESTS: Final = ROOT / "tests"
 SECONDS: Final = TESTS / "module_seconds.json"
 BUDGET: Final = 180.0
-"""Seconds of tests to run, in all processes together."""
+"""The seconds of tests to run, summed over all processes."""
 UNMEASURED: Final = 5.0
 LIBRARIES: Final = ("numpy", "torch", "jax", "cupy", "dask")
 TRANSFORMATIONS: Final = ("autodiff", "vmap", "jit", "control_flow")
@@ -38,7 +38,7 @@ class Change:
 
 
 def change_of(files: list[str]) -> Change:
-    """Return the capabilities, test modules and libraries that the files belong to."""
+    """Find the capabilities, test modules and libraries to which files belong."""
     change = Change()
     for file in files:
         parts = Path(file).with_suffix("").parts
@@ -73,7 +73,7 @@ def change_of(files: list[str]) -> Change:
 
 @cache
 def imports(path: Path) -> set[str]:
-    """Return the names of the modules that a test module imports."""
+    """Find the names of the modules that a test module imports."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -84,13 +84,13 @@ def imports(path: Path) -> set[str]:
 
 
 def modules_importing(name: str) -> set[str]:
-    """Return the test modules that import a module, or something from it."""
-    word = name.rpartition(".")[2]  # to parse all modules takes seconds
+    """Find the test modules that import a module, or something from it."""
+    word = name.rpartition(".")[2]  # parsing all modules takes seconds
     return {path.stem for path in TESTS.glob("test_*.py") if word in path.read_text() and name in imports(path)}
 
 
 def selected(change: Change, seconds: dict[str, float]) -> tuple[list[str], list[str]]:
-    """Return the test modules to run, and those for which there is not enough time."""
+    """Return the test modules to run, and those for which time is too short."""
     named = change.modules | {
         path.stem
         for name in change.capabilities

@@ -1,6 +1,6 @@
-"""Print the size of the package: lines in total, per part, and of the largest modules.
+"""Print the lines of the package: in total, of each part, and of the largest modules.
 
-Code lines are those that hold a token of the program: neither blank, nor comment, nor docstring.
+Code lines contain a token of the program. Blank lines, comments and docstrings are no code lines.
 """
 
 import ast
@@ -17,7 +17,7 @@ _NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, t
 
 
 def code_lines(source: str) -> int:
-    """Count the lines that hold code."""
+    """Count the code lines of a source."""
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):

@@ -1,9 +1,9 @@
 """Run the PyTorch tests on several releases of PyTorch: `make test-torch-versions VERSIONS="2.11.0 2.13.0"`.
 
-Each release is installed into its own virtual environment, with its dependencies. All other packages are those
-of the Python that runs this. PyPI's builds for Linux come with CUDA and take 5 GB on the disk each; those of
-`--index https://download.pytorch.org/whl/cpu` take 1 GB. By default the releases are the oldest that xpand supports and
-the newest that pip finds. Tests that are known to fail with a release are in `tests/torch_<release>.txt`.
+Each release is installed into its own virtual environment, with its dependencies. All other packages come from the
+Python that runs this tool. PyPI's builds for Linux contain CUDA and take 5 GB of disk each; those of
+`--index https://download.pytorch.org/whl/cpu` take 1 GB. The default releases are the oldest that xpand supports and
+the newest that pip finds. `tests/torch_<release>.txt` lists tests that are known to fail with a release.
 """
 
 import argparse
@@ -22,18 +22,18 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SELECTED: Final = ("--libraries", "torch", "--tier", "quick", "-k", "torch")
-"""All tests of PyTorch except slow ones."""
+"""Options that select the tests of PyTorch, without slow ones."""
 
 
 def oldest() -> str:
-    """Return the oldest release that xpand supports, as pyproject.toml says."""
+    """Read the oldest release that xpand supports from pyproject.toml."""
     found = re.search(r'"torch>=([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert found is not None, "pyproject.toml names the oldest release of PyTorch as torch>=..."
     return found[1]
 
 
 def install(folder: Path, requirement: str, index: str | None) -> Path:
-    """Make an environment with PyTorch, and with this Python's packages; return its Python."""
+    """Make an environment with PyTorch and this Python's packages; return its Python."""
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
@@ -57,7 +57,7 @@ def run(python: Path, arguments: Sequence[str]) -> int:
 
 
 def known_failures(version: str) -> list[str]:
-    """Return the names of the tests that fail with a release."""
+    """Return the names of tests that are known to fail with a release."""
     path = ROOT / "tests" / f"torch_{'.'.join(version.split('.')[:2])}.txt"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return [line for line in lines if line and not line.startswith("#")]
