@@ -440,7 +440,7 @@ def test_bad_values(library: Library) -> None:
             while_loop(lambda x: True, lambda x: x, x, max_iter=bad)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_iter must be at least 0, got -1"):
         while_loop(lambda x: True, lambda x: x, x, max_iter=(2, -1))
-    with pytest.raises(ValueError, match="max_iter must be a number of steps or a sequence of them, got an empty"):
+    with pytest.raises(ValueError, match="max_iter must be a number of steps or a sequence of numbers, got an empty"):
         while_loop(lambda x: True, lambda x: x, x, max_iter=())
     with pytest.raises(TypeError, match="fori_loop: upper must be an integer, got 2.5"):
         fori_loop(0, 2.5, lambda i, x: x, x)  # type: ignore[arg-type]

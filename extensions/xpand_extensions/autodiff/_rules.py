@@ -38,7 +38,7 @@ def custom_jvp(
 
     Raises:
         TypeError: The returned function raises it if a differentiated argument is not a tree of arrays and numbers, or
-            the rule returns another structure, shape or data type than that of its output.
+            the rule returns another structure, shape or data type than its output.
 
     A second derivative differentiates the operations of the rule, as on JAX. The rule doesn't cover captured arrays:
     their derivatives are those of the function itself. On JAX, a differentiated captured array raises an error. On

@@ -166,7 +166,7 @@ def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:
     if isinstance(max_iter, (list, tuple, range)):
         if not max_iter:
             raise ValueError(
-                "while_loop: max_iter must be a number of steps or a sequence of them, got an empty sequence"
+                "while_loop: max_iter must be a number of steps or a sequence of numbers, got an empty sequence"
             )
         return tuple([checks.integer("while_loop", "max_iter", each, minimum=0) for each in max_iter])
     return checks.integer("while_loop", "max_iter", max_iter, minimum=0)

@@ -32,7 +32,7 @@ def register_rules(
 
     Args:
         operation: A function made by `pluggable`, of a package other than xpand.
-        derivative: How the results depend on the arrays. It has one of three forms. A dictionary from names of
+        derivative: How the results depend on the arrays, in one of three forms. The first is a dictionary from names of
             arguments to entries:
 
             - `factor(f)`: the tangent is multiplied by `f(xp, out, **arguments)`, element by element;
@@ -42,10 +42,10 @@ def register_rules(
             - an integer: the tangent is multiplied by it;
             - None, or no entry: the argument has no derivative.
 
-            For all arguments and results together, `joint(f)`: `f(xp, tangents, out, **arguments)` returns the tangent
-            of the result, or a tuple with one for each result; `tangents` is a dictionary by the names of arguments.
-            Only for reverse mode, `pullback(f)`: `f(xp, cotangent, out, **arguments)` returns a dictionary from names
-            of arguments to their cotangents. In all forms, None means zero.
+            The second, for all arguments and results together, is `joint(f)`: `f(xp, tangents, out, **arguments)`
+            returns the tangent of the result, or a tuple with one for each result. `tangents` is a dictionary by the
+            names of arguments. The third, only for reverse mode, is `pullback(f)`: `f(xp, cotangent, out, **arguments)`
+            returns a dictionary from names of arguments to their cotangents. In all forms, None means zero.
         batching: `batching(xp, mapped, **arguments)` computes all batch elements together. `mapped` has a boolean for
             each argument, by name: whether it has the mapped axis, which is then its first axis. The function returns
             the result, or a tuple of results, with that axis first. `vmap` uses it.

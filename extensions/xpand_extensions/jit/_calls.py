@@ -74,7 +74,7 @@ class Compiled(Opaque, Generic[V]):
             raise ValueError(
                 f"jit: {name_of(self._function)} has a static argument that can't be compared with that of an earlier "
                 f"call: its `__eq__` raised {describe(error)}; make it return a boolean, or pass the argument "
-                "otherwise"
+                "in another form"
             ) from error
         return found
 
@@ -164,7 +164,7 @@ def check_compiler(name: str, compiler: Any) -> None:
         TypeError: It is neither of both.
     """
     if not isinstance(compiler, (str, type(None))):
-        raise TypeError(f"{name}: compiler must be the name of one, or None, got {describe(compiler)}")
+        raise TypeError(f"{name}: compiler must be a name or None, got {describe(compiler)}")
 
 
 def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:

@@ -55,7 +55,7 @@ def make_graph(
         static_argnames: As in `jit`.
 
     Returns:
-        A function of the same arguments, of which it uses only shapes and data types. Any object with a shape and a
+        A function of the same arguments. It uses only their shapes and data types, and any object with a shape and a
         data type can replace an array. The function returns the library's own graph (a `jax.core.ClosedJaxpr` or a
         `torch.fx.GraphModule`), or xpand's graph on other libraries. `str` returns its text.
 
@@ -211,7 +211,7 @@ def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:
         return ShapeDtype(tuple(x.shape), getattr(xp, x.dtype))
     raise TypeError(
         f"{name}: arrays of two libraries: of {library_name(xp)}, and {describe(x)} with the data type {x.dtype}; name "
-        f"the data type by a string, as {dtype_name(x.dtype)!r}, or take that of the arrays' library"
+        f"the data type by a string, as {dtype_name(x.dtype)!r}, or use one of the arrays' library"
     )
 
 

@@ -96,7 +96,7 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
     if len(arguments) < 2 or not all(isinstance(x, (list, tuple)) for x in (*arguments[1::2], arguments[-1])):
         raise TypeError(
             f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(arguments[0])}; or pass arrays "
-            "and lists of labels by turns"
+            "and lists of labels alternately"
         )
     try:
         symbols = sorted({label for labels in arguments[1::2] for label in labels if label is not Ellipsis})
@@ -163,7 +163,7 @@ def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
         if rank < 0 or (rank > 0 and "..." not in term):
             raise ValueError(
                 f"einsum: operand {position} has {len(shape)} axes, of shape {shape}, but subscripts {term!r}; write "
-                "one letter an axis, and '...' for the rest"
+                "one letter for each axis, and '...' for the rest"
             )
     broadcast = _fresh(used, max([rank for term, rank in zip(terms, ranks) if "..." in term], default=0))
     if arrow and broadcast and "..." not in right:
@@ -198,7 +198,7 @@ def _check_output(subscripts: str, terms: Sequence[str], output: str) -> None:
         if label not in known:
             raise ValueError(f"einsum: the output of {subscripts!r} has {label!r}, which no operand has")
         if number > 1:
-            raise ValueError(f"einsum: the output of {subscripts!r} has {label!r} twice; it may stand there once")
+            raise ValueError(f"einsum: the output of {subscripts!r} has {label!r} twice; write it once")
 
 
 def _plan(terms: Sequence[str], output: str, shapes: Sequence[Shape], optimize: bool | str) -> Plan:

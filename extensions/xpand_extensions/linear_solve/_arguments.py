@@ -133,7 +133,9 @@ def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
         return (10 * max(size, 1),)
     if isinstance(max_steps, (list, tuple, range)):
         if not max_steps:
-            raise ValueError("solve: max_steps must be a number of steps or a sequence of them, got an empty sequence")
+            raise ValueError(
+                "solve: max_steps must be a number of steps or a sequence of numbers, got an empty sequence"
+            )
         return tuple([checks.integer("solve", "max_steps", each, minimum=0) for each in max_steps])
     return (checks.integer("solve", "max_steps", max_steps, minimum=0),)
 

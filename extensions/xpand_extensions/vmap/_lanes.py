@@ -24,7 +24,7 @@ def on_leaves(
             return of_array(array_namespace(leaf), leaf)
         if of_number is not None and isinstance(leaf, (bool, int, float, complex)):
             return of_number(leaf)
-        raise TypeError(f"{function}: takes arrays, numbers, and trees of such, got {describe(leaf)}")
+        raise TypeError(f"{function}: takes arrays, numbers, and trees of these, got {describe(leaf)}")
 
     return trees.map(each, tree)
 
@@ -41,7 +41,7 @@ def count_of(axes: dict[names.Name, names.Axis]) -> int:
 
 
 def position_of(axes: dict[names.Name, names.Axis]) -> Array:
-    """Return the position of the lane along several axes, of which the last varies fastest."""
+    """Return the position of the lane along several axes; the last axis varies fastest."""
     first, *others = axes.values()
     position = first.position()
     for axis in others:

@@ -90,7 +90,7 @@ def _batch_axis(name: str, axis: int, x: Container, count: int) -> int:
     where = axis + x.ndim + (name == "out_axes") if axis < 0 else axis
     if not 0 <= where < count:
         raise ValueError(
-            f"vmap: {name} has {axis} for {x!r}, of which only batch axes can be mapped, and these come first: takes "
+            f"vmap: {name} has {axis} for {x!r}; only batch axes can be mapped, here "
             f"{f'0 to {count - 1}' if count else 'None'}"
         )
     return where

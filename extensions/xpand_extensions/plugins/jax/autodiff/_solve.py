@@ -33,7 +33,7 @@ def custom_linear_solve(
         return form.packed(outs[: len(columns)]), outs[len(columns) :]
 
     def of_transposed(_: Any, x: Any) -> Any:
-        # JAX assumes that the auxiliary data has the shapes and data types of that of `solve`, without a check.
+        # JAX assumes that the auxiliary data has the same shapes and data types as for `solve`, without a check.
         zeros = tuple(jnp.zeros(each.shape, each.dtype) for each in aux_types)
         assert transpose_solve is not None, "it is asked for where there is one"
         return rows.packed(transpose_solve(form.arrays(x), *args)[0]), zeros

@@ -135,7 +135,7 @@ def _by_columns(multiply: Any, x: Array) -> Array:
 def _by_rows(
     values: Array, x: Array, indices: Array, indptr: Array, rows: Array | None, slots: int, shape: Shape, wide: bool
 ) -> Array:
-    def ours(values: Array, x: Array, indices: Array, indptr: Array) -> Array:
+    def by_xpand(values: Array, x: Array, indices: Array, indptr: Array) -> Array:
         if slots:
             in_step = partial(_in_step, slots=slots, wide=wide)
             return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(apart, in_step), default=in_step)
@@ -146,8 +146,8 @@ def _by_rows(
 
     is_one = values.ndim == 1 and x.ndim == 1 + wide
     if is_one and values.dtype in _OF_BCSR and (wide or not (slots or rows is not None)):
-        return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(_of_bcsr, shape), default=ours)
-    return ours(values, x, indices, indptr)
+        return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(_of_bcsr, shape), default=by_xpand)
+    return by_xpand(values, x, indices, indptr)
 
 
 def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Array) -> Array:
