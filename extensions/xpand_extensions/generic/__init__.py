@@ -1,1 +1,1 @@
-"""Implementations in terms of the standard alone, for any library."""
+"""Implementations that use only the standard, for any library."""

@@ -1,6 +1,6 @@
-"""Elementwise functions of many steps on large arrays: a block at a time, small enough for the processor's caches.
+"""Elementwise functions of many steps compute large arrays in blocks that fit into the processor's caches.
 
-Otherwise a function of eighty steps on ten million numbers spends most of its time on temporary arrays of 80 MB.
+Without blocks, a function of eighty steps on ten million numbers spends most of its time on 80 MB temporary arrays.
 """
 
 import math
@@ -18,7 +18,7 @@ LEAST: Final = 4 * BLOCK
 
 
 def in_blocks(function: Callable[..., Array], suits: Callable[[Array], bool] = is_concrete) -> Callable[..., Array]:
-    """Make the version of an elementwise function that computes large arrays in blocks."""
+    """Make an elementwise function compute large arrays in blocks."""
 
     @wraps(function)
     def blocked(*args: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Axes moved to the end and back."""
+"""Move axes to the end and back."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def from_last(xp: Namespace, x: Array, axis: int) -> Array:
 
 
 def as_last(xp: Namespace, x: Array, axes: Sequence[int]) -> Array:
-    """Make one last axis of several, in their order."""
+    """Merge several axes, in their order, into one last axis."""
     if len(axes) == 1:
         return to_last(xp, x, axes[0])
     rest = [i for i in range(x.ndim) if i not in axes]

@@ -1,4 +1,4 @@
-"""The k largest or smallest values, given the last of them. Only these are sorted."""
+"""Select the k largest or smallest values, given the last one. Only the selected values are sorted."""
 
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, checks
@@ -6,23 +6,23 @@ from xpand_extensions._bounds import index_dtype
 
 
 def select(x: Array, threshold: Array, k: int, *, largest: bool) -> Array:
-    """Find the positions of the `k` first values along the last axis, in ascending order of positions.
+    """Return the positions of the `k` largest or smallest values along the last axis, in ascending order.
 
     Args:
         x: Concrete values of shape `(..., n)`.
-        threshold: The last of the values sought, of shape `(..., 1)`: not NaN.
-        k: How many there are.
-        largest: Whether the largest are sought, NaN before all others, or the smallest.
+        threshold: The k-th value, of shape `(..., 1)`. It must not be NaN.
+        k: The number of values.
+        largest: Whether to select the largest values, with NaN as the largest, or the smallest.
 
     Returns:
-        Integers of shape `(..., k)`. Of the values equal to the threshold, those with the lowest indices are taken.
+        Integers of shape `(..., k)`. Among values equal to the threshold, the lowest indices win.
     """
     xp = array_namespace(x)
     ahead = ~(x <= threshold) if largest else x < threshold
     equal = x == threshold
     dtype = index_dtype(xp, checks.device_of(x))
     if x.ndim == 1:
-        # The usual case: few values are equal, and counting all would take longer than the rest.
+        # Usually few values are equal. Counting all of them would take longer than the rest.
         (beyond,) = xp.nonzero(ahead)
         (first,) = xp.nonzero(equal)
         return xp.sort(xp.concat([beyond, first[: k - beyond.shape[0]]]))

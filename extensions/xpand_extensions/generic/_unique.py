@@ -1,4 +1,4 @@
-"""Unique values and slices with the standard alone: a stable sort brings equal ones together."""
+"""Unique values and slices with the standard alone: a stable sort moves equal values next to each other."""
 
 import math
 from typing import Any
@@ -33,7 +33,7 @@ def unique(
     dtype = index_dtype(xp, device)
     number = slices.shape[0]
     order, new = _sorted(xp, slices)
-    # The number of the group that each of the sorted slices is in, from 1.
+    # Number the groups of equal slices from 1.
     group = xp.cumulative_sum(xp.astype(new, dtype), axis=0, dtype=dtype)
     if size is None:
         (start,) = xp.nonzero(new)
@@ -65,7 +65,7 @@ def unique(
 
 
 def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
-    """Sort slices along the first axis; return their order and which differ from the one before."""
+    """Sort slices along the first axis; return their order, and which of them differ from the previous one."""
     number = slices.shape[0]
     device = checks.device_of(slices)
     order = xp.arange(number, dtype=index_dtype(xp, device), device=device)
@@ -85,7 +85,7 @@ def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
 
 
 def _columns(xp: Namespace, table: Array) -> list[Array]:
-    """List the keys that compare rows: sequences of real numbers, the most significant first."""
+    """List the sort keys of rows: arrays of real numbers, the most significant first."""
     columns = [table[:, i] for i in range(table.shape[1])]
     kind = checks.kind(xp, table.dtype)
     if kind == "bool":
@@ -96,7 +96,7 @@ def _columns(xp: Namespace, table: Array) -> list[Array]:
 
 
 def _first(xp: Namespace, order: Array, start: Array, present: Array) -> Array:
-    """Find where each of the unique slices occurs first; missing ones count as the first of them."""
+    """Find the first position of each unique slice; missing slices get that of the first slice."""
     if not order.shape[0]:
         return xp.zeros_like(start)
     none = xp.zeros_like(start)

@@ -30,7 +30,7 @@ def truncated_remainder(x: Array, y: Array, /) -> Array:
 
 
 def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:
-    """Divide integers. Divisors 0 and -1 are handled separately: libraries warn, raise or crash for them."""
+    """Divide integers. Divisors 0 and -1 are handled separately, since libraries warn, raise or crash for them."""
     zero = xp.equal(y, xp.zeros_like(y))
     if checks.kind(xp, x.dtype) == "unsigned":
         divisor = xp.where(zero, xp.ones_like(y), y)
@@ -42,7 +42,7 @@ def _truncated(xp: Namespace, x: Array, y: Array) -> tuple[Array, Array]:
         rounded_down = (rest != 0) & ((x < 0) != (divisor < 0))
         whole = whole + xp.astype(rounded_down, whole.dtype)
         rest = xp.where(rounded_down, rest - divisor, rest)
-        # The smallest number stays: its negative overflows.
+        # The negative of the smallest number overflows to itself.
         smallest = checks.integer_range(xp, x.dtype)[0]
         negated = -xp.where(x == smallest, xp.zeros_like(x), x)
         whole = xp.where(minus_one, xp.where(x == smallest, x, negated), whole)

@@ -49,7 +49,7 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
 
 
 def _name(function: Callable[..., Any], default: str) -> str:
-    """Return the name of the transformation that the user called, such as `grad` or `hessian`."""
+    """Return the name of the transformation that the user called, e.g. `hessian`."""
     return getattr(function, "name", default)
 
 
@@ -154,11 +154,11 @@ class _Custom:
         self.rules: dict[str, Any] = {}
 
     def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool) -> None:
-        """Take the rule for forward mode, whose tangents are None where they are zero."""
+        """Register the rule of forward mode. Its tangents are None where they are zero."""
         self.rules = {"rule": rule}
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any], symbolic_zeros: bool) -> None:
-        """Take the rule for reverse mode, whose cotangents are None where they are zero."""
+        """Register the rule of reverse mode. Its cotangents are None where they are zero."""
         self.rules = {"forward": forward, "backward": backward}
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
@@ -211,14 +211,14 @@ def custom_root(
 def _solved(
     equation: Callable[..., Equation], functions: tuple[Any, Any, Any], first: Arrays, args: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Solve an equation with its second function, the solver."""
+    """Solve an equation. The second function is the solver."""
     arrays = (*first, *args)
     outer = captured(_is_traced, *functions)
     found = solved_directly(_is_traced, functions, first, args, outer)
     if found is not None:
         return found
-    made = equation(*map(with_own_cells, functions))  # derivatives call them again
-    has_closures = bool(outer) or not any(map(_is_traced, arrays))  # including those that were not found
+    made = equation(*map(with_own_cells, functions))  # derivatives call the functions again
+    has_closures = bool(outer) or not any(map(_is_traced, arrays))  # the search may have missed captured arrays
     outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)
     return tuple(outs[: made.size[0]]), tuple(outs[made.size[0] :])
 

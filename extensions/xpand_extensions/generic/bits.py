@@ -1,4 +1,4 @@
-"""The bits of integers with the standard alone, which has no way to see an array as another data type."""
+"""The bits of integers with the standard alone, which cannot view an array as another data type."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ def population_count(x: Array, /) -> Array:
     bits = integer_width(xp, x.dtype)
     shift = 1
     while shift < bits:
-        # Add neighbouring fields. The masks omit the highest bit, so that signs don't matter.
+        # Add neighbouring fields. The masks omit the highest bit, so signs don't matter.
         mask = _constant(xp, x, _mask(bits, shift))
         x = xp.add(xp.bitwise_and(x, mask), xp.bitwise_and(xp.bitwise_right_shift(x, _constant(xp, x, shift)), mask))
         shift *= 2
@@ -23,7 +23,7 @@ def population_count(x: Array, /) -> Array:
 
 
 def _mask(bits: int, shift: int) -> int:
-    """Make the number whose bits alternate: `shift` ones after `shift` zeros, with zeros as the highest bits."""
+    """Return the number with alternating bits: `shift` zeros, the highest bits, then `shift` ones, and so on."""
     return sum((2**shift - 1) << start for start in range(0, bits, 2 * shift))
 
 
@@ -36,7 +36,7 @@ def count_leading_zeros(x: Array, /) -> Array:
     bits = integer_width(xp, x.dtype)
     shift = 1
     while shift < bits:
-        # Every bit below the highest one becomes one too.
+        # Set every bit below the highest 1.
         x = xp.bitwise_or(x, xp.bitwise_right_shift(x, _constant(xp, x, shift)))
         shift *= 2
     return population_count(xp.bitwise_invert(x))
@@ -64,7 +64,7 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
     if checks.kind(xp, x.dtype) == "unsigned":
         return shift_right(x, n)
     inside, positions = _positions(xp, x, n)
-    # Shift by one first and clear the sign; the rest is as for positive numbers.
+    # Shift by one, clear the sign, and shift the rest like a positive number.
     largest = _constant(xp, x, checks.integer_range(xp, x.dtype)[1])
     once = xp.bitwise_and(xp.bitwise_right_shift(x, xp.ones_like(x)), largest)
     more = xp.bitwise_right_shift(once, xp.where(positions > 0, positions - 1, positions))
@@ -73,7 +73,7 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
 
 
 def _positions(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
-    """Return which shifts are within the width of the type, and the shifts with others replaced by 0."""
+    """Return a mask of the shifts smaller than the width of the type, and the shifts with all others replaced by 0."""
     inside = xp.less(n, _constant(xp, n, integer_width(xp, n.dtype)))
     if checks.kind(xp, n.dtype) == "signed":
         inside = inside & (n >= 0)
@@ -108,6 +108,6 @@ def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None
 
 
 def _order(xp: Namespace, x: Array, bitorder: str) -> Array:
-    """Return by how many positions the first to the eighth bit of a byte are shifted."""
+    """Return the positions of the eight bits of a byte."""
     positions = xp.arange(8, dtype=xp.uint8, device=checks.device_of(x))
     return positions if bitorder == "little" else xp.flip(positions)

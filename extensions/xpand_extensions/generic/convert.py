@@ -1,4 +1,4 @@
-"""Conversion to and from any conforming library, by DLPack or by way of NumPy."""
+"""Conversion to and from any conforming library, by DLPack or through NumPy."""
 
 from dataclasses import replace
 from typing import Any

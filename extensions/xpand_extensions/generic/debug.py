@@ -1,4 +1,4 @@
-"""Values for functions of the host, on any library."""
+"""Pass values to functions of the host, on any library."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""Devices as the standard has them: a namespace lists them, and arrays move between them. New ones lie on the first."""
+"""Devices by the standard: a namespace lists them, arrays move between them, and new arrays lie on the first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +12,8 @@ from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
     """List the namespace's devices.
 
-    The standard does not define their kinds: they are assumed to be CPUs. Facts about the processor are given for the
-    CPU only.
+    The standard does not define kinds of devices: a device is a CPU, unless its name is that of a GPU. Facts about the
+    processor are given for CPUs only.
     """
     namespace = namespace_or_default(xp, "devices")
     found: list[DeviceInfo] = []
@@ -65,7 +65,7 @@ def _check(function: str, device: Device, xp: Namespace | str | None) -> None:
 
 
 def wait(x: Array, /) -> None:
-    """Do nothing: the library computes immediately."""
+    """Do nothing, since the library computes immediately."""
 
 
 def free(x: Array, /) -> bool:

@@ -1,4 +1,4 @@
-"""Order among values with the standard alone: stable sorts, and bisection of all values at once."""
+"""Order among values with the standard alone: stable sorts, and bisection for all values together."""
 
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Namespace, checks
@@ -27,7 +27,7 @@ def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
 
 
 def _argsort(xp: Namespace, x: Array, axis: int, *, descending: bool = False) -> Array:
-    """Sort stably with NaN as the largest, which the standard leaves open."""
+    """Sort stably, with NaN as the largest value. The standard leaves the order of NaN open."""
     order = xp.argsort(x, axis=axis, descending=descending, stable=True)
     if checks.kind(xp, x.dtype) != "real":
         return order
@@ -36,7 +36,7 @@ def _argsort(xp: Namespace, x: Array, axis: int, *, descending: bool = False) ->
 
 
 def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
-    """Halve the interval of every value at once: the steps depend on nothing but the size."""
+    """Halve the intervals of all values together. The number of steps depends only on the size."""
     xp = array_namespace(x1, x2)
     if sorter is not None:
         x1 = xp.take_along_axis(x1, xp.astype(sorter, index_dtype(xp, checks.device_of(x1)), copy=False), axis=-1)
@@ -51,22 +51,21 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
 def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array:
     device = checks.device_of(x2)
     dtype = index_dtype(xp, device)
-    # All positions up to `low` are known to be before the value, and those from `low + length` on not to be.
+    # Elements up to `low` are before the value; elements from `low + length` on are not.
     low = xp.zeros_like(x2, dtype=dtype)
     length = size
     while length > 0:
         half = length // 2
         middle = low + half
         before = _before(xp, xp.take_along_axis(x1, middle, axis=-1), x2, side)
-        # The remaining ranges may differ by one. Searching the longer length on both sides costs nothing, and is a
-        # fixed length.
+        # The two halves may differ by one element. The longer length for both costs nothing, and is fixed.
         low = xp.where(before, low + (length - half), low)
         length = half
     return low
 
 
 def _before(xp: Namespace, element: Array, value: Array, side: Side) -> Array:
-    """Return whether an element of the sorted values lies before the position of a value."""
+    """Return whether an element of the sorted array lies before the position of a value."""
     if checks.kind(xp, value.dtype) != "real":
         return element < value if side == "left" else element <= value
     if side == "left":

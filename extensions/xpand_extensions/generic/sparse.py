@@ -63,7 +63,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
 
 
 def _rows_of(x: Array, index: Array) -> Array:
-    """Take rows of matrices; rows out of bounds are arbitrary."""
+    """Take rows of matrices. Rows out of bounds are arbitrary."""
     xp = array_namespace(x, index)
     index = xp.astype(index, index_dtype(xp, checks.device_of(index)))
     return xp.take(x, xp.where(index < x.shape[-2], index, xp.zeros_like(index)), axis=-2)
@@ -77,7 +77,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     if 0 in ends.shape or not nse:
         return xp.zeros((*batch, nse), dtype=indptr.dtype, device=device)
     dtype = index_dtype(xp, device)
-    # The number of rows that end at or before each position.
+    # Count the rows that end at or before each position.
     first = xp.reshape(xp.arange(ends.shape[0], dtype=dtype, device=device) * (nse + 1), (-1, 1))
     positions = xp.reshape(xp.astype(ends, dtype) + first, (-1,))
     ended = scatter.segment_sum(
@@ -133,7 +133,7 @@ def csr_assembly(
         size = size or 0
         nothing = [xp.zeros(count, dtype=dtype, device=device) for count in (size, m + 1, 0, size + 1)]
         return CSRAssembly(*nothing)
-    # Padding gets a row after all others, so that it comes last.
+    # Padding gets the row after all others, so it comes last.
     rows = xp.where((rows < m) & (columns < n), rows, xp.full_like(rows, m))
     order = xp.astype(sorting(xp, [rows, columns], (m + 1, n + 1)), dtype)
     rows, columns = xp.take(rows, order), xp.take(columns, order)
@@ -141,7 +141,7 @@ def csr_assembly(
     if sum_duplicates:
         start = xp.ones((1,), dtype=xp.bool, device=device)
         is_first = is_first & xp.concat([start, ~equal_neighbours(xp, [rows, columns])])
-    # The number of distinct entries up to each entry.
+    # Count the distinct entries up to each entry.
     number = xp.cumulative_sum(xp.astype(is_first, dtype), dtype=dtype)
     size = int(number[-1]) if size is None else size
     each = xp.arange(size, dtype=dtype, device=device)
@@ -156,9 +156,9 @@ def csr_assembly(
 
 
 def _up_to(x: Array, size: int) -> Array:
-    """Count for each of 0, …, size - 1 the numbers that are at most that.
+    """For each i in 0, …, size - 1, count the numbers up to i.
 
-    They must be sorted and nonnegative. `searchsorted` is avoided: PyTorch warns for batches.
+    The numbers must be sorted and nonnegative. `searchsorted` is avoided: PyTorch warns for batches.
     """
     xp = array_namespace(x)
     ones = xp.ones_like(x)

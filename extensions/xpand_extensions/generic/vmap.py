@@ -60,7 +60,7 @@ class _CustomVmap:
         self.function = function
 
     def def_vmap(self, rule: Callable[..., Any]) -> None:
-        """Take the rule."""
+        """Register the rule."""
         self.rule = rule
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
@@ -74,7 +74,7 @@ def custom_vmap(function: Callable[..., Any], /) -> _CustomVmap:
 
 
 def _spread(x: Array, size: int) -> Array:
-    xp = array_namespace(x)  # not that of the arguments: unmapped ones may be of an outer transformation
+    xp = array_namespace(x)  # unmapped arguments may belong to an outer transformation
     return xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
 
 
@@ -144,7 +144,7 @@ def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, til
 
 def all_to_all(x: Array, /, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Array:
     position = names.axis_of("all_to_all", axis_name).position()
-    # Senders are along the first axis, receivers along the second. All lanes share the one array.
+    # The first axis has the senders, the second one the receivers. All lanes share one array.
     everything = gathered("all_to_all", x, (axis_name,), 0, False)
     xp = array_namespace(everything, position)
     return own_entry(xp, xp.moveaxis(everything, 1, 0), position)

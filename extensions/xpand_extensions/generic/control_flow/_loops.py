@@ -1,4 +1,4 @@
-"""Loops, scans and branches for any library: those of Python, a step at a time."""
+"""Loops, scans and branches for any library: Python runs one step at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -15,7 +15,7 @@ from ..._captures import captured
 from ...tracing._core import TracedArray, bare
 
 INDICES: Final = 1024
-"""The indices of a loop that are made at a time."""
+"""The number of loop indices that are created together."""
 
 
 def is_traced(x: Array) -> bool:
@@ -23,7 +23,7 @@ def is_traced(x: Array) -> bool:
 
 
 def traced_among(arrays: Iterable[Array], *functions: Callable[..., Any]) -> Array | None:
-    """Return an array that a transformation traces: of those given, or that functions capture; None without."""
+    """Return a traced array among the given arrays and those that the functions capture, or None."""
     found = next(filter(is_traced, arrays), None)
     return next(iter(captured(is_traced, *functions)), None) if found is None else found
 
@@ -57,11 +57,11 @@ def while_loop(
 
     last = looped(cond_fun, body_fun, init_val, max_iter, decide)
     if masks and traced is None:
-        # Captured arrays that were not found appear in the results.
+        # The search may miss a captured array. Then a result is traced.
         traced = traced_among(last)
     if traced is None:
         return last
-    # Start again with the transformation that traces captured arrays; none of the carried arrays showed it.
+    # Start again with the transformation that traces the captured array, now that it is known.
     wrap = array_namespace(traced).asarray
     native = facade.while_loop.native(traced)
     found: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
@@ -96,7 +96,7 @@ def counted(
     is_known: Callable[[Array], bool],
     while_loop: Callable[..., Arrays],
 ) -> Arrays:
-    """Run a loop over a range; if its bounds are unknown, as a loop with a condition."""
+    """Run a loop over a range, or a `while_loop` if the bounds of the range are unknown."""
     like = init_val[0]
     xp = array_namespace(like)
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
@@ -119,7 +119,7 @@ def counted(
             for i in range(first + 1, end):
                 carry = body_fun(as_index(i), *carry)
             return carry
-        for start in range(first + 1, end, INDICES):  # a slice takes less time than a new array
+        for start in range(first + 1, end, INDICES):  # a slice is faster than a new array
             indices = xp.arange(start, min(start + INDICES, end), dtype=dtype, device=device)
             for i in range(min(INDICES, end - start)):
                 carry = body_fun(indices[i, ...], *carry)
@@ -173,9 +173,9 @@ def scan(
 
 
 def _staged(found: Arrays, given: Arrays) -> Array | None:
-    """Return a result of a step that is traced by compilation although no argument is: through a captured array.
+    """Return a result that compilation traces because of a captured array, if no argument is traced.
 
-    The loop then becomes one operation of the program, from the start.
+    The whole loop then becomes one operation of the program.
     """
     traced = next((x for x in found if is_traced(x) and not is_concrete(x)), None)
     return None if traced is None or any(is_traced(x) for x in given) else traced
@@ -202,7 +202,7 @@ def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = Fals
 
 def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
     """Cut arrays along their first axis, in the order of a scan."""
-    # All rows at once: the derivative of a single row taken by index costs the size of the whole array.
+    # Take all rows together: the derivative of reading one row costs as much as the whole array.
     columns = [array_namespace(x).unstack(x) for x in xs]
     return [tuple([column[i] for column in columns]) for i in (range(length)[::-1] if reverse else range(length))]
 
@@ -222,7 +222,7 @@ def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
 
 
 def _combined(fn: Callable[..., Any], elems: Arrays) -> Arrays:
-    """Combine pairs and scan them, which gives every second position; then compute the positions in between."""
+    """Combine pairs and scan them, which gives every second result; then compute the results in between."""
     size = elems[0].shape[0]
     if size < 2:
         return elems
@@ -295,6 +295,6 @@ def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Arra
     traced = traced_among(operands, *branches)
     if traced is None:
         found = [tuple(branch(*operands)) for branch in branches]
-        # Captured arrays that were not found appear in the results.
+        # The search may miss a captured array. Then a result is traced.
         traced = traced_among([x for result in found for x in result])
     return found if traced is None else traced

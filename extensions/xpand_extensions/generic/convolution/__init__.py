@@ -1,4 +1,4 @@
-"""Convolutions with the standard alone: a sum over the kernel's taps of slices of the input."""
+"""Convolutions with the standard alone: for each tap of the kernel, add a slice of the input."""
 
 import math
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def _reversed(kernel: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _by_fft(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:
-    """Multiply the Fourier transforms of both, padded so that the ends don't overlap."""
+    """Multiply the Fourier transforms of both arrays, padded so that the ends don't overlap."""
     lengths = [fast_length(x.shape[axis] + kernel.shape[axis] - 1) for axis in axes]
     if xp.isdtype(x.dtype, "complex floating"):
         forward, back = xp.fft.fftn, xp.fft.ifftn
@@ -48,7 +48,7 @@ def _by_fft(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: 
 
 
 def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:
-    """Convolve the larger array with the smaller one as kernel; axes that broadcast are a batch, channels or groups."""
+    """Convolve with the smaller array as the kernel; axes that broadcast are a batch, channels or groups."""
     if math.prod([kernel.shape[axis] for axis in axes]) > math.prod([x.shape[axis] for axis in axes]):
         x, kernel = kernel, x
     n = len(axes)

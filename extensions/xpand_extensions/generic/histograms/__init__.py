@@ -1,4 +1,4 @@
-"""Counts and histograms with the standard alone: the bin of each value by arithmetic or bisection, then a scatter."""
+"""Counts and histograms with the standard alone: find bins by arithmetic or bisection, then scatter."""
 
 import math
 from functools import partial

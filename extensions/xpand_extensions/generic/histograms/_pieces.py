@@ -13,11 +13,11 @@ from xpand_extensions._bounds import index_dtype
 from xpand_extensions.histograms import Histogram, HistogramDD
 
 Find: TypeAlias = Callable[[Array, Array, bool], Array]
-"""Finds the bins of values of shape `(..., n)` between edges; the number of bins means that a value is in no bin."""
+"""Finds the bins of values of shape `(..., n)` between edges. Values in no bin get the number of bins."""
 
 
 def extremes(x: Array) -> tuple[int, int]:
-    """Return the smallest and largest of concrete integers; for an empty array, numbers that are always in bounds."""
+    """Return the smallest and largest of concrete integers, or 0 and -1 for an empty array."""
     return (0, -1) if 0 in x.shape else GenericAt.bounds(x)
 
 
@@ -39,7 +39,7 @@ def checked_length(x: Array, minlength: int, length: int | None, low: int, high:
 
 
 def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
-    """Number the bins of all rows consecutively; bins beyond those of a row become the end."""
+    """Number the bins of all rows consecutively. Bins beyond the last one of a row get the total number of bins."""
     if ids.ndim == 1:
         return ids
     rows = math.prod(ids.shape[:-1])
@@ -58,14 +58,14 @@ def histogram_by(
     weights: Array | None = None,
     density: bool = False,
 ) -> Histogram:
-    """Make a histogram with a library's own way to find bins, which its `histogram` adds."""
+    """Make a histogram with the function with which a library finds bins."""
     uniform = isinstance(bins, int)
     edges = facade.histogram_bin_edges.native(x)(x, bins, range=range) if uniform else bins
     return counted(find(x, edges, uniform), edges, weights, density)
 
 
 def counted(ids: Array, edges: Array, weights: Array | None, density: bool) -> Histogram:
-    """Make a histogram of the bins that values are in."""
+    """Make a histogram from the bins of the values."""
     xp = array_namespace(ids, weights)
     hist = facade.bincount.native(ids, weights)(ids, weights=weights, length=edges.shape[-1] - 1, mode="drop")
     if density:
@@ -80,7 +80,7 @@ def widths(xp: Namespace, edges: Array) -> Array:
 
 
 def normalized(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array:
-    """Divide by a total and by bins' volumes. The result is NaN if the total is zero, without a warning."""
+    """Divide by the total and by the volumes of the bins. If the total is zero, return NaN without a warning."""
     kind = checks.kind(xp, hist.dtype)
     dtype = xp.result_type(hist, volume) if kind in ("real", "complex") else volume.dtype
     hist, total = xp.astype(hist, dtype, copy=False), xp.astype(total, dtype, copy=False)
@@ -88,14 +88,14 @@ def normalized(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array
 
 
 def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
-    """Divide. Division by zero gives NaN for zero and NaN, and infinity for the rest."""
+    """Divide without a warning: zero by zero is NaN, other numbers by zero are infinite."""
     safe = divisor != 0
     otherwise = xp.where((x == 0) | xp.isnan(x), math.nan, xp.full_like(x, math.inf))
     return xp.where(safe, x / xp.where(safe, divisor, 1), otherwise)
 
 
 def edges_of_range(xp: Namespace, x: Array, bins: int, range: tuple[float, float], dtype: DType) -> Array:
-    """Place edges between two numbers: in double precision, so that they are those of NumPy on every library."""
+    """Place edges between two numbers, in double precision, so that every library gets NumPy's edges."""
     low, high = range
     step = (high - low) / bins
     edges = [i * step + low for i in builtins.range(bins)] + [high]
@@ -118,7 +118,7 @@ def edges_of_values(xp: Namespace, x: Array, bins: int, dtype: DType) -> Array:
 
 
 def no_edges(xp: Namespace, edges: Array, bins: int) -> ValueError:
-    """Make the error for values between which there are no bins of equal width."""
+    """Make the error for a range that cannot be divided into bins of equal width."""
     if not bool(xp.all(xp.isfinite(edges))):
         return ValueError(
             "histogram: the smallest and the largest value of x, or their difference, is not finite; give a range"
@@ -127,7 +127,7 @@ def no_edges(xp: Namespace, edges: Array, bins: int) -> ValueError:
 
 
 def real_dtype(xp: Namespace, x: Array) -> DType:
-    """Return the data type of edges for values: that of the values, or for integers the widest float up to float64."""
+    """Return the data type of the edges: that of the values, or for integers the widest float up to float64."""
     if checks.kind(xp, x.dtype) == "real":
         return x.dtype
     info = xp.__array_namespace_info__()
@@ -148,17 +148,17 @@ def find(x: Array, edges: Array, uniform: bool) -> Array:
         found = _calculated(xp, xp.where(inside, x, first), edges, bins, dtype)
     else:
         found = sorting.searchsorted.native(edges, x)(edges, x, side="right") - 1
-    # The right edge of the last bin is in it.
+    # The last bin includes its right edge.
     found = xp.minimum(found, xp.full((), bins - 1, dtype=dtype, device=device))
     return xp.where(inside, found, xp.full((), bins, dtype=dtype, device=device))
 
 
 def _calculated(xp: Namespace, x: Array, edges: Array, bins: int, dtype: DType) -> Array:
-    """Find the bins of values between the edges; for the very last edge the number is too large by one."""
+    """Find the bins of values between the edges by arithmetic. Values on the very last edge get the number of bins."""
     first, last = edges[..., :1], edges[..., -1:]
     guess = xp.astype((x - first) / (last - first) * bins, dtype)
     guess = xp.clip(guess, 0, bins - 1)
-    # Rounding makes it wrong by one at most: compare with the edges.
+    # The guess is wrong by at most one, from rounding. Compare with the edges.
     below = x < _at(xp, edges, guess)
     above = x >= _at(xp, edges, guess + 1)
     return guess - xp.astype(below, dtype) + xp.astype(above, dtype)
@@ -180,7 +180,7 @@ def histogramdd_by(
     weights: Array | None = None,
     density: bool = False,
 ) -> HistogramDD:
-    """Make a histogram of points with a library's own way to find bins, which its `histogramdd` adds."""
+    """Make a histogram of points with the function with which a library finds bins."""
     xp = array_namespace(sample, weights, *bins)
     all_edges, shape = [], []
     flat: Any = None
@@ -208,7 +208,7 @@ def histogramdd_by(
 
 
 def _volumes(xp: Namespace, all_edges: list[Array]) -> Array:
-    """Multiply the widths of bins along each dimension, which are last axes of the result."""
+    """Multiply the widths of bins along each dimension. The dimensions are the last axes of the result."""
     volume: Any = None
     for axis, edges in enumerate(all_edges):
         width = widths(xp, edges)

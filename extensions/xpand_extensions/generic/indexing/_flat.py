@@ -48,7 +48,7 @@ def ravel_multi_index(
 
 
 def _resolve(function: str, index: Array, size: int, mode: Mode | None, where: str) -> tuple[Array, bool]:
-    """Bring indices within bounds; negative ones are out of bounds, since an offset has no end to count from."""
+    """Bring indices within bounds. Negative ones are out of bounds, since an offset has no end to count from."""
     bounds = row_kernels(index).bounds
     if mode in (None, "raise") and is_concrete(index):
         if math.prod(index.shape):

@@ -32,7 +32,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 Positions: TypeAlias = Callable[[Array, int], Array]
-"""Finds the first true positions of a mask with one axis; its length stands for missing positions."""
+"""Finds the first true positions of a mask with one axis. The length of the mask stands for missing positions."""
 
 
 def masked(positions: Positions, x: Array, mask: Array, axis: int, size: int, fill_value: ArrayLike | None) -> Array:
@@ -58,7 +58,7 @@ def nonzero_padded(positions: Positions, x: Array, size: int, fill_value: int) -
     count = math.prod(x.shape)
     if not size or not count:
         return tuple([xp.full((size,), fill_value, dtype=dtype, device=device) for _ in x.shape])
-    # The standard casts no complex number to a boolean, and compares no boolean with a number.
+    # The standard cannot cast complex numbers to booleans, or compare booleans with numbers.
     mask = x if xp.isdtype(x.dtype, "bool") else x != xp.zeros((), dtype=x.dtype, device=device)
     index = positions(xp.reshape(mask, (count,)), size)
     inside = index < count

@@ -79,6 +79,6 @@ def repeat(
     number = xp.maximum(xp.astype(repeats, dtype, copy=False), xp.zeros((), dtype=dtype, device=device))
     if number.ndim == 0 or number.shape[0] != size:
         number = xp.broadcast_to(number, (size,))
-    # The copies of element i start at the sum of the repeats before it: these are offsets of segments.
+    # The copies of element i are a segment that starts at the sum of the repeats before it.
     index = segment_ids(xp.reshape(xp.cumulative_sum(number, include_initial=True), (1, size + 1)), total_repeat_length)
     return xp.take(x, xp.clip(xp.reshape(index, (total_repeat_length,)), 0, size - 1), axis=axis)

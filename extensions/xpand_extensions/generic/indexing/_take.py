@@ -80,7 +80,7 @@ def along(
     mode: Mode | None,
     fill_value: ArrayLike | None,
 ) -> Array:
-    """Take along an axis, the same indices everywhere: libraries do this without a flat index.
+    """Take the same indices everywhere along an axis, which libraries do without a flat index.
 
     `function` is the name for messages, `read` the library's `take`, which gets one axis of indices, all within bounds.
     """

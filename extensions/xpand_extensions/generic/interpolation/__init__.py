@@ -1,4 +1,4 @@
-"""Interpolation with the standard alone: neighbours by index, and their weights."""
+"""Interpolation with the standard alone: a weighted sum of neighbours, which are read by index."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def interp(
 def _one_period(
     xp: Namespace, position: Array, points: Array, values: Array, period: float
 ) -> tuple[Array, Array, Array]:
-    """Map positions and points into one period; sort the points and add one at each end."""
+    """Map positions and points into one period, sort the points, and add a point at each end."""
     position = remainder(xp, position, period)
     points = points % float(period)
     order = xp.argsort(points)
@@ -44,7 +44,7 @@ def _one_period(
 
 
 def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) -> Array:
-    """Interpolate values of shape `(*batch, n)` at positions of shape `(m,)`; those outside have the nearest value."""
+    """Interpolate values of shape `(*batch, n)` at positions of shape `(m,)`; use the nearest value outside."""
     before, behind = position < points[0], position >= points[-1]
     position = xp.where(before, points[0], position)
     position = xp.where(position > points[-1], points[-1], position)
@@ -54,13 +54,13 @@ def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) 
     above = below + 1 if last else below
     start, width = xp.take(points, below), xp.take(points, above) - xp.take(points, below)
     low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
-    # Both may be equal at the ends, where the outer one counts outside; NaN propagates.
+    # Two points at an end may be equal. Positions outside get the value of the outer one. NaN propagates.
     weight = (position - start) / xp.where(width > 0.0, width, xp.ones_like(width))
     weight = weight + xp.astype((width == 0.0) & behind, weight.dtype)
     if checks.kind(xp, values.dtype) == "complex":
-        # A complex infinity times a weight is NaN in one part: these are left as they are.
+        # A complex infinity times a weight is NaN in one part. This is not corrected.
         return low * (1.0 - weight) + high * weight
-    # At a point itself, the next one must not contribute, even if it is infinite.
+    # At a point, the other neighbour must not contribute, even if it is infinite.
     high = xp.where((weight == 0.0) & ~xp.isfinite(high), low, high)
     low = xp.where((weight == 1.0) & ~xp.isfinite(low), high, low)
     return low * (1.0 - weight) + high * weight

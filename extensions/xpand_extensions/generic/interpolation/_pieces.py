@@ -16,16 +16,16 @@ class Neighbours(NamedTuple):
     second: Array
     weight: Array
     has_first: Array | None = None
-    """Whether the first lies within the grid; None: all do."""
+    """Whether the first point lies within the grid; None if all do."""
     has_second: Array | None = None
 
 
 Take: TypeAlias = Callable[[Array, Array, int], Array]
-"""Takes from an array, along an axis, at a 1-dimensional index that is within bounds."""
+"""Takes elements of an array along an axis, at a 1-dimensional index within bounds."""
 
 
 def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> Array:
-    """Sample with a library's own way to take elements."""
+    """Sample with the function with which a library takes elements."""
     xp = array_namespace(grid, coordinates)
     batch, *spatial, channels = grid.shape
     *points, d = coordinates.shape[1:]
@@ -58,7 +58,7 @@ def _rows(xp: Namespace, table: Array, index: Array, take: Take) -> Array:
 def _sampled(
     xp: Namespace, axes: Sequence[Neighbours], sizes: Sequence[int], index: Array, look_up: Callable[[Array], Array]
 ) -> Array:
-    """Interpolate along the first axis the results of interpolation along the rest."""
+    """Interpolate along the other axes, then interpolate the results along the first axis."""
     if not axes:
         return look_up(index)
     (first, second, weight, has_first, has_second), *rest = axes
@@ -72,10 +72,10 @@ def _sampled(
 
 
 def neighbours(xp: Namespace, position: Array, size: int, extrapolation: str) -> Neighbours:
-    """Find the points next to each position along an axis of some size."""
+    """Find the two points next to each position, along an axis of the given size."""
     if extrapolation == "periodic":
         position = remainder(xp, position, size)
-        below = _at_most(xp, xp.floor(position), size - 1)  # rounding may have made the remainder the size itself
+        below = _at_most(xp, xp.floor(position), size - 1)  # rounding may make the remainder equal to the size
         first = _as_index(xp, below, size)
         return Neighbours(first, xp.where(first == size - 1, xp.zeros_like(first), first + 1), position - below)
     if extrapolation == "zeros":
@@ -96,7 +96,7 @@ def neighbours(xp: Namespace, position: Array, size: int, extrapolation: str) ->
 
 
 def turned(xp: Namespace, position: Array, size: int, extrapolation: str) -> Array:
-    """Bring positions outside into the grid, to which they are mirrored about its last points or half a step beyond."""
+    """Mirror positions into the grid, about its end points, or for "symmetric" half a step beyond them."""
     if extrapolation == "symmetric":
         return (size - 0.5) - xp.abs(remainder(xp, position + 0.5, 2 * size) - size)
     if size == 1:
@@ -105,12 +105,12 @@ def turned(xp: Namespace, position: Array, size: int, extrapolation: str) -> Arr
 
 
 def remainder(xp: Namespace, position: Array, period: float) -> Array:
-    """Divide by the period; NaN for infinite positions, of which NumPy would warn."""
+    """Return the remainder by the period, or NaN for infinite positions without NumPy's warning."""
     return xp.where(xp.abs(position) < math.inf, position, _full(xp, position, math.nan)) % float(period)
 
 
 def _clipped(xp: Namespace, position: Array, low: int, high: int) -> Array:
-    """Bring positions between two bounds, at which the derivative is that within; NaN stays."""
+    """Clip positions; at the bounds the derivative is that inside. NaN stays NaN."""
     position = xp.where(position < low, _full(xp, position, low), position)
     return xp.where(position > high, _full(xp, position, high), position)
 
@@ -120,7 +120,7 @@ def _at_most(xp: Namespace, position: Array, high: int) -> Array:
 
 
 def _as_index(xp: Namespace, below: Array, size: int) -> Array:
-    """Convert whole numbers to indices; those outside to the nearest, NaN to 0."""
+    """Convert whole numbers to indices: numbers outside to the nearest index, NaN to 0."""
     inside = xp.where(below > 0.0, below, _full(xp, below, 0.0))
     return xp.astype(_at_most(xp, inside, size - 1), _index_dtype(xp, below))
 

@@ -42,7 +42,7 @@ def triangular_solve(
 
 
 def _substitute(xp: Namespace, a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
-    """Solve by halves: first the rows that depend on no others. Most of the work is products of matrices."""
+    """Solve in halves, first the rows that depend on no others. Most of the work is in products of matrices."""
     size = a.shape[-1]
     if size == 1:
         return b if unit_diagonal else b / a
@@ -59,7 +59,7 @@ def _substitute(xp: Namespace, a: Array, b: Array, lower: bool, unit_diagonal: b
 def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     solve = linalg.triangular_solve.native(c)
     inner = solve(c, b, lower=lower, transpose=not lower, conjugate=not lower)
-    # A vector with a stack of factors has become a stack of vectors.
+    # One vector with a stack of factors becomes a stack of vectors.
     vectors = b.ndim == 1 and inner.ndim > 1
     x = solve(c, inner[..., None] if vectors else inner, lower=lower, transpose=lower, conjugate=lower)
     return x[..., 0] if vectors else x
@@ -72,13 +72,13 @@ def lu_factor(x: Array, /) -> LUFactors:
     number = xp.arange(rows, dtype=index_dtype(xp, device), device=device)
     permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
     for step in range(min(rows, columns)):
-        # The exchange of two rows, as a permutation of all rows.
+        # Write the exchange of two rows as a permutation of all rows.
         pivot = xp.argmax(_size(xp, x[..., step:, step]), axis=-1, keepdims=True) + step
         order = xp.where(number == step, pivot, xp.where(number == pivot, step, number))
         x, permutation = _rows(xp, x, order), xp.take_along_axis(permutation, order, axis=-1)
         top = x[..., step : step + 1, step:]
         pivots = top[..., :1]
-        # Below a pivot of zero there are only zeros, which stay.
+        # Below a zero pivot all elements are zero, and stay zero.
         safe = xp.where(pivots == 0, xp.ones_like(pivots), pivots)
         factor = x[..., step + 1 :, step : step + 1] / safe
         rest = x[..., step + 1 :, step + 1 :] - factor * top[..., 1:]
@@ -88,14 +88,14 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 
 def _size(xp: Namespace, x: Array) -> Array:
-    """Measure the size of numbers as LAPACK does, so that the same rows are exchanged."""
+    """Compute the size of numbers that LAPACK uses, so that the same rows are exchanged."""
     if xp.isdtype(x.dtype, "complex floating"):
         return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
     return xp.abs(x)
 
 
 def _rows(xp: Namespace, x: Array, order: Array) -> Array:
-    """Take the rows of matrices in an order."""
+    """Reorder the rows of matrices."""
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], tuple(x.shape)), axis=-2)
 
 

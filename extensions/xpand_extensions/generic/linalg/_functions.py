@@ -7,10 +7,10 @@ from typing import Any, Final, TypeAlias
 from xpand import array_namespace, is_concrete
 from xpand.extend import LibraryArray as Array, Namespace, checks
 
-MAX_SQUARINGS: Final = 64  # norms of such powers of two have no digits left
-"""How often an exponential is squared at most."""
+MAX_SQUARINGS: Final = 64  # at norms above 2**64 no digit of the result is right
+"""The largest number of times that an exponential is squared."""
 
-# Coefficients of the numerators of Padé approximants to the exponential, and the norms up to which each is exact.
+# Coefficients of the numerators of Padé approximants to the exponential, and the norm up to which each is exact.
 _PADE: Final[dict[int, tuple[float, ...]]] = {
     3: (120.0, 60.0, 12.0, 1.0),
     5: (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0),
@@ -63,7 +63,7 @@ def expm(x: Array, /) -> Array:
 
 
 def exponential(xp: Namespace, x: Array, squared: Callable[[Array, Array], Array]) -> Array:
-    """Take the exponential; `squared` squares each matrix a given number of times."""
+    """Compute the exponential. `squared` squares each matrix a given number of times."""
     if 0 in x.shape:
         return xp.zeros_like(x)
     norm = _norm(xp, x)
@@ -88,7 +88,7 @@ def _squared(x: Array, squarings: Array) -> Array:
             x = xp.matmul(x, x)
         else:
             more = squarings > step
-            base = xp.where(more, x, xp.zeros_like(x))  # squares of other matrices may overflow
+            base = xp.where(more, x, xp.zeros_like(x))  # squares of unselected matrices may overflow
             x = xp.where(more, xp.matmul(base, base), x)
     return x
 
@@ -117,7 +117,7 @@ def _combination(coefficients: tuple[float, ...], matrices: list[Array]) -> Arra
 
 
 def identity(xp: Namespace, x: Array) -> Array:
-    """Return the identity of the size of square matrices."""
+    """Return the identity matrix, as large as the given square matrices."""
     return xp.eye(x.shape[-1], dtype=x.dtype, device=checks.device_of(x))
 
 
@@ -142,7 +142,7 @@ def _loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: An
 
 
 def principal_logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
-    """Take the logarithm; `loop` repeats steps until a condition on values fails."""
+    """Compute the logarithm. `loop` repeats steps until a condition on values fails."""
     if 0 in x.shape:
         return xp.zeros_like(x)
     one = identity(xp, x)
@@ -152,8 +152,8 @@ def principal_logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
     on_the_cut = (imaginary == 0) & (real < 0)
     is_real = not xp.isdtype(x.dtype, "complex floating")
     defined = finite & ~xp.any((size == 0) | (on_the_cut & is_real), axis=-1)[..., None, None]
-    # Scaled, and rotated away from the negative axis, the matrix has roots that need few steps. The logarithm of the
-    # factor is added at the end.
+    # Scale the matrix, and rotate it away from the negative axis, so that its roots need few steps. Add the logarithm
+    # of the factor at the end.
     mean = xp.mean(xp.log2(xp.where(size == 0, xp.ones_like(size), size)), axis=-1)[..., None, None]
     exponent = xp.round(mean)
     factor, shift = 2.0**-exponent, exponent * _LOG_2
@@ -167,7 +167,7 @@ def principal_logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
 
 
 def _logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
-    """Take square roots until a matrix is near the identity, then the approximant, then undo the roots."""
+    """Take square roots until the matrix is near the identity, evaluate the approximant, and undo the roots."""
     one = identity(xp, x)
 
     def far(x: Array) -> Array:
@@ -192,11 +192,11 @@ def _logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
 
 
 def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
-    """Take the principal square root by the Denman-Beavers iteration, scaled by determinants.
+    """Compute the principal square root by the Denman-Beavers iteration, scaled by determinants.
 
     (Its product form needs fewer inversions, but loses twice as many digits to eigenvalues near the negative axis.)
     """
-    # Each step squares the error: below the root of eps one more step is enough.
+    # Each step squares the error, so below the root of eps one more step is enough.
     enough = float(xp.finfo(x.dtype).eps) ** 0.5
 
     def is_running(state: tuple[Array, ...]) -> Array:
@@ -220,5 +220,5 @@ def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
 
 
 def _norm(xp: Namespace, x: Array) -> Array:
-    """Take the largest sum of absolute values of a column: shape `(..., 1, 1)`."""
+    """Return the largest sum of absolute values of a column, of shape `(..., 1, 1)`."""
     return xp.max(xp.sum(xp.abs(x), axis=-2, keepdims=True), axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Sums of products with the standard alone: every product is one of matrices, or of broadcast arrays."""
+"""Sums of products with the standard alone: each is a product of matrices or of broadcast arrays."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,7 +23,7 @@ def execute(
     pair: Callable[[Pair, Array, Array], Array],
     single: Callable[[Single, Array], Array] | None = None,
 ) -> Array:
-    """Run the steps of an einsum, with a library's function for pairs, and maybe one for single operands."""
+    """Run the steps of an einsum, with a library's function for pairs, and optionally one for single operands."""
     single = single or _single
     if plan.is_pair:
         return pair(plan.pairs[0], *operands)
@@ -35,7 +35,7 @@ def execute(
 
 
 def _single(step: Single, x: Array) -> Array:
-    """Take diagonals of one operand, sum over the axes that are not kept, and order the others."""
+    """Take diagonals of one operand, sum over the axes that the result lacks, and order the others."""
     xp = array_namespace(x)
     if step.shape is not None:
         x = xp.reshape(x, step.shape)
@@ -99,7 +99,7 @@ def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) 
     x = xp.moveaxis(x, (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
     size = min(rows + min(offset, 0), columns - max(offset, 0))
-    # In the flat array, diagonal elements are one row and one column apart.
+    # In the flat array, one row plus one element separates diagonal elements.
     x = xp.reshape(x, (*x.shape[:-2], rows * columns))
     start = offset if offset >= 0 else -offset * columns
     return x[..., start : start + (size - 1) * (columns + 1) + 1 : columns + 1] if size > 0 else x[..., :0]

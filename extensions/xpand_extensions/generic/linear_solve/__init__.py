@@ -21,7 +21,7 @@ from ._direct import (
 from ._krylov_run import run
 
 _MOST_LAZY: Final = 500
-"""Each step makes some tens of tasks for every block."""
+"""Each step makes dozens of tasks for every block."""
 
 
 @forwards_to(facade.krylov)

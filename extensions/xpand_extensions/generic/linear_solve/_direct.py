@@ -31,10 +31,10 @@ def factor_cholesky(a: Array, /) -> Factors:
 
 
 def judged_cholesky(xp: Namespace, a: Array, finite: Array, factor: Array, definite: Array) -> Factors:
-    """Determine the status of factors, given which matrices are positive definite."""
+    """Determine the status of factors, given a mask of the positive definite matrices."""
     factor, one = instead(xp, definite, factor, identity(xp, a)), identity(xp, a)
     both = instead(xp, finite & definite, a, one)
-    # The sums of the whole matrix, without reading its upper triangle.
+    # Sum the rows of the whole matrix without reading its upper triangle.
     sums = row_sums(xp, xp.tril(both)) + row_sums(xp, xp.matrix_transpose(xp.tril(both, k=-1)))
     native = linalg.cho_solve.native(a)
 
@@ -71,13 +71,13 @@ def judged(
     factored: Array,
     failure: Status = Status.SINGULAR,
 ) -> Factors:
-    """Estimate condition numbers by the factors of matrices, from the sums of their rows; determine the statuses."""
+    """Estimate condition numbers from factors and sums of rows, and determine the statuses."""
     condition = estimate(xp, sums, parts[0].dtype, partial(solve, *parts), partial(solve, *parts, transpose=True))
     return *parts, *verdict(xp, condition, finite, factored, failure)
 
 
 def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
-    """Factor by halves; return also which matrices had only positive pivots. The standard's function may raise."""
+    """Factor in halves; return also which matrices have only positive pivots. The standard's function may raise."""
     size = a.shape[-1]
     if size == 1:
         pivot = xp.real(a) if xp.isdtype(a.dtype, "complex floating") else a
@@ -96,7 +96,7 @@ def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
 
 
 def finite_or_identity(xp: Namespace, a: Array) -> tuple[Array, Array]:
-    """Return which matrices have only finite values; replace others by the identity."""
+    """Return which matrices have only finite values, and the matrices with all others replaced by the identity."""
     finite = xp.all(xp.isfinite(a), axis=(-2, -1))
     return finite, instead(xp, finite, a, identity(xp, a))
 
@@ -106,7 +106,7 @@ def identity(xp: Namespace, a: Array) -> Array:
 
 
 def instead(xp: Namespace, condition: Array, a: Array, other: Array) -> Array:
-    """Replace the matrices for which the condition does not hold."""
+    """Replace the matrices where the condition is False."""
     return xp.where(condition[..., None, None], a, other)
 
 
@@ -115,7 +115,7 @@ def row_sums(xp: Namespace, a: Array) -> Array:
 
 
 def no_zeros(xp: Namespace, triangle: Array) -> Array:
-    """Return which triangles have no pivot so small that its inverse is infinite."""
+    """Return which triangles have no pivot with an infinite inverse."""
     least = float(xp.finfo(triangle.dtype).smallest_normal)
     # Avoids `diagonal`, for which PyTorch's compiler warns.
     is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=checks.device_of(triangle))
@@ -156,13 +156,13 @@ def solve_sparse(
         solve = facades.solve_sparse.native(values)
         return solve(values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
 
-    # Each array gets all batch axes, so that the axis of a mapped call comes first.
+    # Give each array all batch axes, so that the axis of a mapped call comes first.
     arrays = [_leading(values, len(batch)), _leading(b, len(batch), 2), *[_leading(x, len(batch)) for x in pattern]]
     return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
 
 
 def _leading(x: Array, count: int, last: int = 1) -> Array:
-    """Give an array so many axes before its last ones."""
+    """Insert axes of length 1 before the last axes."""
     xp = array_namespace(x)
     return xp.reshape(x, (1,) * (count + last - x.ndim) + tuple(x.shape))
 
@@ -196,7 +196,7 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
         return xp.take(x, slots, axis=-1)
 
     def advance(carry: tuple[Array, Array], each: tuple[Array, ...]) -> tuple[tuple[Array, Array], None]:
-        # The current level is carried as a mask, which each step shifts by one.
+        # The carry contains the current level as a mask. Each step shifts it by one.
         x, here = carry
         found = solved(xp.reshape(x, (*batch, steps * width)), *each)
         return (xp.where(here[:, None], found[..., None, :], x), xp.roll(here, 1, axis=0)), None

@@ -1,4 +1,4 @@
-"""Biconjugate gradients, and their stabilised form with minimal residuals of any degree."""
+"""Biconjugate gradients, and the stabilised method with minimal residuals of any degree."""
 
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ def _start_stabilised(system: System, x: Array, r: Array, order: int) -> _Stabil
 def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
     base, change, shadow, r0, u0, rho, alpha, omega = state
     xp = array_namespace(r0)
-    # Below this the residual consists of rounding errors.
+    # Below this bound the residual consists of rounding errors.
     least = norm(r0) * (4 * float(xp.finfo(r0.dtype).eps))
     rho = -omega * rho
     r, u = [r0], [u0]
@@ -89,7 +89,7 @@ def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
 
 
 def _least(r: list[Array], order: int) -> list[Array]:
-    """Return the weights of r[1:] that approximate r[0] best, by an orthogonal basis (Gram-Schmidt)."""
+    """Return the weights of r[1:] that best approximate r[0], by Gram-Schmidt."""
     basis: list[Array] = []
     along: list[Array] = []
     upper: dict[tuple[int, int], Array] = {}

@@ -28,7 +28,7 @@ def _step(system: System, state: _Plain, order: int) -> Step:
 
 
 def _masked_step(system: System, state: _Plain, order: int, select: Select) -> Step:
-    # The preconditioner is at the beginning, so that a compiled loop holds it once.
+    # Apply the preconditioner at the beginning, so that a compiled loop contains it once.
     x, r, p, rz, rr = state
     z = system.precondition(r)
     new = real(inner(r, z)) if system.is_preconditioned else rr

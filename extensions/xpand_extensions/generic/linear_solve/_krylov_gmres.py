@@ -1,4 +1,4 @@
-"""Minimal residuals of any square system, by a stored basis: restarted, or with the vectors of earlier cycles."""
+"""Minimal residuals of any square system by a stored basis, restarted or with vectors of earlier cycles."""
 
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ class Gmres(NamedTuple):
 
     base: Array
     basis: Array
-    """Orthonormal vectors, the rows of (..., order + 1, n); zeros where there are none yet."""
+    """Orthonormal vectors, the rows of (..., order + 1, n). Rows not computed yet are zero."""
     last: Array
     """The last of these vectors."""
     turned: Array
@@ -46,7 +46,7 @@ def _step_gmres(system: System, state: Gmres, order: int) -> Step:
 
 
 def _is_at(x: Array, number: Array) -> Array:
-    """Return a mask of the row of (..., rows, n) with that number."""
+    """Return a mask that selects the row with this number in (..., rows, n)."""
     xp, device = array_namespace(x), checks.device_of(x)
     return xp.arange(x.shape[-2], dtype=xp.int32, device=device) == number[..., None]
 
@@ -54,17 +54,17 @@ def _is_at(x: Array, number: Array) -> Array:
 def _row(x: Array, at: Array) -> Array:
     """Return the row of (..., rows, n) that the mask selects."""
     xp = array_namespace(x)
-    # `where`, not a product: the values of a lane that diverges are infinite.
+    # Use `where`, not a product, since a lane that diverges has infinite values.
     return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
 
 
 def _extended(state: Gmres, w: Array, order: int) -> Step:
-    """Add the image of the last vector of the basis."""
+    """Extend the basis by the image of its last vector."""
     base, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
     at, after = _is_at(basis, number), _is_at(basis, number + 1)
     zero = xp.zeros_like(turned[..., 0, :])
-    # Vectors that are still zero needn't be read.
+    # Vectors that are still zero need not be read.
     count = int(xp.max(number)) + 1 if is_concrete(number) and 0 not in number.shape else order + 1
     vectors, column = basis[..., :count, :], zero[..., :count]
     for _ in range(2):  # twice is enough
@@ -93,7 +93,7 @@ def _extended(state: Gmres, w: Array, order: int) -> Step:
 
 
 def _weights(state: Gmres, order: int) -> Array:
-    """Return the weights of all basis vectors except the last that minimize the residual."""
+    """Return the weights that minimize the residual, for all basis vectors except the last."""
     _, basis, _, turned, upper, beta, number = state
     xp = array_namespace(basis)
     is_there = xp.arange(order, dtype=xp.int32, device=checks.device_of(basis)) < number[..., None]
@@ -108,7 +108,7 @@ def _weights(state: Gmres, order: int) -> Array:
 
 
 def _combined(weights: Array, rows: Array) -> Array:
-    """Return the sum of the rows of (..., rows, n), each by its weight."""
+    """Return the weighted sum of the rows of (..., rows, n)."""
     return array_namespace(rows).matmul(weights[..., None, :], rows)[..., 0, :]
 
 
@@ -117,13 +117,13 @@ def _solution_gmres(system: System, state: Gmres, order: int) -> Array:
 
 
 class _Gcrot(NamedTuple):
-    """A cycle of GMRES, kept orthogonal to the directions that earlier cycles have found."""
+    """A cycle that stays orthogonal to directions of earlier cycles."""
 
     cycle: Gmres
     images: Array
-    """Orthonormal vectors, the rows of (..., order, n), the newest first; zeros where there are none yet."""
+    """Orthonormal vectors, the rows of (..., order, n), the newest first. Missing ones are zero."""
     sources: Array
-    """The vectors that the system maps to `images`."""
+    """Vectors that the system maps to `images`."""
     parts: Array
     """The components along `images` that were subtracted from each vector of this cycle: (..., order, order)."""
 
@@ -146,7 +146,7 @@ def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     found = _extended(cycle, w, order)
     state = state._replace(cycle=found.state, parts=parts)
     ends = found.flag == RESTART
-    # A cycle without progress is not followed by another.
+    # Stop after a cycle without progress.
     is_idle = ends & (found.norm > _IDLE * cycle.beta)
 
     def restart(state: _Gcrot) -> _Gcrot:
@@ -164,7 +164,7 @@ def _change(system: System, state: _Gcrot, order: int) -> Array:
 
 
 def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcrot:
-    """Replace the oldest direction by the change of the solution in cycles that end, and start the next ones."""
+    """Replace the oldest direction by the change of the solution where a cycle ends, and start the next cycle."""
     cycle, images, sources, _ = state
     xp = array_namespace(images)
     change = _change(system, state, order)

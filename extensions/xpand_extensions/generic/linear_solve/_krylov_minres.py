@@ -12,18 +12,18 @@ class _Minres(NamedTuple):
     x: Array
     r: Array
     v: Array
-    """The vectors of Lanczos' recursion, the last and the one before, and the last preconditioned."""
+    """The last two vectors of Lanczos' recursion, and the last one preconditioned."""
     w: Array
     z: Array
     d: Array
-    """Directions, the last and the one before, and A times these."""
+    """The last two directions, and A times these."""
     e: Array
     ad: Array
     ae: Array
     beta: Array
     phi: Array
     c: Array
-    """Cosines and sines of the last rotation and of the one before."""
+    """Cosines and sines of the last two rotations."""
     s: Array
     c_before: Array
     s_before: Array

@@ -8,7 +8,7 @@ from xpand.extend import Array
 
 CONTINUE: Final = 0
 CONVERGED: Final = 1
-"""The criterion is met, by the recursion's residual."""
+"""The recursion's residual meets the criterion."""
 RESTART: Final = 2
 """The method must restart from its current solution."""
 BROKEN: Final = 3
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 Select: TypeAlias = Callable[[Array, Array], Array]
-"""Takes new and earlier values; returns the new ones for systems that continue, and the earlier ones for others."""
+"""Takes new and earlier values. Returns the new ones for systems that continue, else the earlier ones."""
 
 
 class Method(NamedTuple):
@@ -61,7 +61,7 @@ class Method(NamedTuple):
     size: Callable[[Any], Array] | None = None
     """For least squares: takes the state, and returns the current estimate of the norm of the matrix."""
     masked_step: Callable[[System, Any, int, Select], Step] | None = None
-    """A step that itself keeps the state of finished systems, with fewer passes over vectors."""
+    """A step that preserves the state of finished systems itself, with fewer passes over vectors."""
 
 
 def inner(x: Array, y: Array) -> Array:
@@ -70,40 +70,40 @@ def inner(x: Array, y: Array) -> Array:
 
 
 def real(x: Array) -> Array:
-    """Return the real parts of complex arrays; others as they are."""
+    """Return the real part of complex arrays, and other arrays unchanged."""
     xp = array_namespace(x)
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 def squared(x: Array) -> Array:
-    """Return the squares of the norms of vectors, real."""
+    """Return the squared norms of vectors, as real numbers."""
     return real(inner(x, x))
 
 
 def norm(x: Array) -> Array:
-    """Return the norms of vectors, real."""
+    """Return the norms of vectors, as real numbers."""
     return array_namespace(x).sqrt(squared(x))
 
 
 def ratio(x: Array, y: Array) -> Array:
-    """Divide; by zero, to zero."""
+    """Divide; division by zero gives zero."""
     xp = array_namespace(x, y)
     is_zero = y == 0
     return xp.where(is_zero, xp.zeros_like(x), x / xp.where(is_zero, xp.ones_like(y), y))
 
 
 def like(x: Array, y: Array) -> Array:
-    """Bring real numbers to the data type of an array that may be complex."""
+    """Cast real numbers to the data type of an array, which may be complex."""
     return x if x.dtype == y.dtype else array_namespace(x).astype(x, y.dtype)
 
 
 def unit(x: Array, length: Array) -> Array:
-    """Divide vectors by their lengths; by zero, to zero."""
+    """Divide vectors by their lengths. Vectors of length zero become zero."""
     return scaled(like(ratio(array_namespace(length).ones_like(length), length), x), x)
 
 
 def flags(condition: Array, flag: int) -> Array:
-    """Return a flag where a condition holds, and CONTINUE elsewhere."""
+    """Return the flag where the condition is True, and CONTINUE elsewhere."""
     return array_namespace(condition).astype(condition, array_namespace(condition).int32) * flag
 
 

@@ -1,6 +1,6 @@
-"""Systems whose numbers are so large or small that their squares overflow or underflow.
+"""Scaling of systems with numbers so large or small that their squares overflow or underflow.
 
-They are scaled to ordinary size for the methods, and checked by their own residual.
+The methods solve the scaled system. The check uses the residual of the original one.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class Preconditioned:
     """A system with a scaled matrix and a matching preconditioner."""
 
     def __init__(self, system: Any, weight: Array) -> None:
-        """Take the system with its preconditioner, and the factor of that."""
+        """Take the system, its preconditioner, and the factor of the preconditioner."""
         self.system, self.weight = system, weight
         self.operator, self.basis, self.is_transposed = system.operator, system.basis, system.is_transposed
         self.is_preconditioned = True
@@ -38,26 +38,26 @@ class Ranged(NamedTuple):
 
     system: Any
     weight: Array | None
-    """The factor of the preconditioner; None: no factor, or no preconditioner."""
+    """The factor of the preconditioner; None without a factor or a preconditioner."""
     b: Array
     x0: Array
     atol: Array
     back: Array
-    """The solution is to be multiplied by its square."""
+    """The solution is multiplied by the square of this factor."""
     size: Array
     """The divisor of `b`."""
     is_far: Array
-    """The systems that have been scaled."""
+    """A mask of the systems that have been scaled."""
     is_known_finite: Array
-    """The systems that are known to have only finite values."""
+    """A mask of the systems with only finite values."""
 
     def with_preconditioner(self) -> Any:
-        """Return the system as the methods take it."""
+        """Return the system with its preconditioner, in the form for the methods."""
         return self.system if self.weight is None else Preconditioned(self.system, self.weight)
 
 
 def in_range(system: Any, b: Array, x0: Array, atol: Array, order: int) -> Ranged:
-    """Scale a system for a method that takes squares after `order` products."""
+    """Scale a system for a method that computes squares after `order` products."""
     xp = array_namespace(b)
     size, far = _scale(_largest(b, 1), xp.finfo(b.dtype), 1)
     is_finite = xp.zeros_like(far)
@@ -110,11 +110,11 @@ def out_of_range(
 
 
 def _scale(largest: Array, info: Any, order: int) -> tuple[Array, Array]:
-    """Return the divisor for numbers with a given largest one, and whether they are far from one."""
+    """Return the divisor for numbers up to `largest`, and whether they are far from 1."""
     xp = array_namespace(largest)
     low = float(info.smallest_normal) ** (0.25 / order)
     is_far = ((largest < low) | (largest > 1 / low)) & (largest > 0) & xp.isfinite(largest)
-    # Its inverse must have full precision, too.
+    # The inverse of the divisor must have full precision, too.
     least = 4 * float(info.smallest_normal)
     within = xp.minimum(xp.maximum(largest, xp.full_like(largest, least)), xp.full_like(largest, 1 / least))
     return xp.where(is_far, within, xp.ones_like(largest)), is_far
@@ -146,6 +146,6 @@ def _with_matrix(system: Any, matrix: Any) -> System:
 
 
 def _times(x: Array, weights: Array) -> Array:
-    """Multiply vectors by real numbers, one for each vector."""
+    """Multiply each vector by a real number."""
     xp = array_namespace(x)
     return x * xp.astype(weights, x.dtype)[..., None]

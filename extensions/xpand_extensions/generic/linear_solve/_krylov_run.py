@@ -1,7 +1,7 @@
-"""The run of a Krylov method: steps until the recursion converges, then the true residual, then perhaps a restart.
+"""Run a Krylov method: step until the recursion converges, check the true residual, and restart if necessary.
 
-Each system of a batch has its own state. Systems that wait, because they have converged, failed, or used up their
-steps, keep their state.
+Each system of a batch has its own state. A system that has converged, failed or used up its steps waits: its state does
+not change.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,11 +63,11 @@ class Carry(NamedTuple):
     residual: Array
     """The true residual of this solution."""
     measure: Array
-    """The measure that must become small: the norm of the residual, or of the adjoint times it."""
+    """The quantity that must become small: the norm of the residual, or of the adjoint times the residual."""
     size: Any = ()
     """The norm of the recursion's residual, if it is reported or recorded."""
     history: Any = ()
-    """These norms after each step, if they are recorded where values are abstract."""
+    """These norms after each step, if they are recorded and values are abstract."""
 
 
 class Loop:
@@ -76,7 +76,7 @@ class Loop:
     def __init__(
         self, method: Method, system: Any, order: int, b: Array, rtol: Array, atol: Array, bounded: bool = False
     ) -> None:
-        """Take the criterion, and whether loops must have a bound, for arrays whose values are unknown."""
+        """Take the criterion, and whether loops over abstract values must have a bound."""
         self.method, self.system, self.order, self.b, self.is_bounded = method, system, order, b, bounded
         self.xp = array_namespace(b)
         size = norm(b)
@@ -90,11 +90,11 @@ class Loop:
         """Whether systems may have to wait."""
         self.report = progress.current("solve")
         self.record: int | None = None
-        """The number of steps to record; None: no record."""
+        """The number of steps to record, or None."""
         self.scale: Any = 1
-        """The factor of reported and recorded norms."""
+        """Reported and recorded norms are multiplied by this factor."""
         self.rows: list[tuple[Array, Array]] = []
-        """The numbers of steps and the norms recorded so far, where values are concrete."""
+        """The numbers of steps and the norms recorded so far, if values are concrete."""
 
     @property
     def is_watched(self) -> bool:
@@ -143,7 +143,7 @@ class Loop:
         return starts_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
 
     def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
-        """Return whether a residual meets the criterion; return its norm and the measure too."""
+        """Return whether a residual meets the criterion, its norm, and the measure."""
         size = exact_norm(residual)
         met = size <= self.tolerance
         if self.method.size is None:
@@ -154,7 +154,7 @@ class Loop:
         return met, size, normal
 
     def advance(self, carry: Carry, stop: int) -> Carry:
-        """Continue until all systems are finished or have taken so many steps."""
+        """Continue until all systems have finished or have taken this number of steps."""
 
         def waiting(carry: Carry) -> Array:
             return (carry.status == _RUNNING) & (carry.steps < stop)
@@ -166,7 +166,7 @@ class Loop:
         return self.repeat(waiting, cycle, carry, cycles)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
-        """Take steps until all systems need a check, or have taken so many."""
+        """Step until all systems need a check or have taken this number of steps."""
 
         def is_running(carry: Carry) -> Array:
             return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == CONTINUE)
@@ -187,7 +187,7 @@ class Loop:
     def repeat(
         self, is_running: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
     ) -> Carry:
-        """Loop while any system is running: in Python while that is concrete, otherwise as a loop of the library."""
+        """Loop while any system is running: in Python if values are concrete, otherwise with the library's loop."""
 
         def any_running(carry: Carry) -> Array:
             return self.xp.any(is_running(carry))
@@ -227,7 +227,7 @@ class Loop:
         return after._replace(size=size) if self.is_watched else after
 
     def look(self, carry: Carry) -> Carry:
-        """Compute the true residual of systems that need a check; end or restart them."""
+        """Compute the true residual of systems that need a check, and end or restart them."""
         xp, flag = self.xp, carry.flag
         x = self.method.solution(self.system, carry.state, self.order)
         residual = self.b - self.system.product(x)
@@ -258,7 +258,7 @@ class Loop:
         return carry._replace(state=self.merged_tree(again, initial, carry.state))
 
     def finish(self, carry: Carry) -> tuple[Array, Array, Array, Array, Array]:
-        """Return the results so far; of unfinished systems, their current state."""
+        """Return the results so far. Unfinished systems return their current state."""
         xp = self.xp
         running = carry.status == _RUNNING
         if is_concrete(running) and not bool(xp.any(running)):
@@ -288,7 +288,7 @@ class Loop:
         return recorded(empty, steps, sizes)
 
     def merged(self, active: Array, new: Carry, old: Carry) -> Carry:
-        """Take the new states of active systems. Without a batch the system is active."""
+        """Use the new states of active systems. A system without a batch is always active."""
         if not self.is_masked:
             return new
         found: Carry = self.merged_tree(active, new, old)
@@ -322,9 +322,9 @@ def run(
 ) -> tuple[Array, ...]:
     """Solve, and return the state after each requested number of steps.
 
-    `arranged` brings the system into another form for its products. With `bounded`, the maximum number of steps is
-    always taken, and a method restarts only once. With `record`, for one number of steps, the norm of the residual
-    after each step comes last.
+    `arranged` converts the system into a form with faster products. If `bounded`, the maximum number of steps is always
+    taken, and a method restarts only once. If `record`, for one number of steps, the last result contains the norm of
+    the residual after each step.
     """
     xp = array_namespace(b)
     ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)

@@ -1,4 +1,4 @@
-"""Biconjugate gradients: squared (without the transpose), and smoothed (with quasi-minimal residuals)."""
+"""Biconjugate gradients: squared (without the transpose) and smoothed (with quasi-minimal residuals)."""
 
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ class _QMR(NamedTuple):
     p: Array
     q: Array
     d: Array
-    """The last change of `x`, and its image."""
+    """The last change of `x`, and A times it."""
     s: Array
     rho: Array
     xi: Array

@@ -1,4 +1,4 @@
-"""Iterations for any library, and the equations of their derivatives."""
+"""Iterations for any library, and the equations for their derivatives."""
 
 from ._drivers import driver_of
 from ._implicit import tangent_of

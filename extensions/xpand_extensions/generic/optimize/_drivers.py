@@ -1,4 +1,4 @@
-"""For libraries without drivers: `optimize` takes its own steps."""
+"""Libraries without drivers: `optimize` takes its own steps."""
 
 from typing import Any
 

@@ -14,18 +14,18 @@ from ...linear_solve._solve import solve
 from ...optimize._residuals import matrix_of
 
 _LARGE: Final = 1000
-"""From this number of variables on no matrix is made: it would take 8 MB, and more time than an iteration."""
+"""From this number of variables on, iterate: a matrix would take 8 MB and more time than an iteration."""
 
 _RESTART: Final = 50
 
 
 def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
-    """Solve by the matrix of each problem; NaN for singular ones only."""
+    """Solve with the matrix of each problem. The solution of a singular problem is NaN."""
     factors = factorize(matrix_of(linear, y), method="lu")
     x = factors.solve(y, axis=-1)
     xp = array_namespace(x)
     one = xp.ones_like(x[..., :1])
-    # A factor, because the result must be linear in y.
+    # Multiply by NaN, since the result must be linear in y.
     regular = factors.status == int(Status.CONVERGED)
     return x * xp.where(regular[..., None], one, xp.full_like(one, float("nan")))
 
@@ -34,14 +34,14 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
     if y.shape[-1] < _LARGE:
         return by_matrix(linear, y)
     eps = float(array_namespace(y).finfo(y.dtype).eps)
-    # Other methods for nonsymmetric systems may break down, and do for sparse right-hand sides: gmres doesn't.
+    # Unlike gmres, other methods for nonsymmetric systems break down for some sparse right-hand sides.
     method = "minres" if is_symmetric else f"gmres({_RESTART})"
 
     def solved(linear: Callable[[Array], Array], y: Array) -> Array:
         options: dict[str, Any] = {"method": method, "symmetric": is_symmetric, "batch_ndim": y.ndim - 1}
         found = solve(linear, y, rtol=max(1e-10, 100 * eps), throw=False, **options)
         xp = array_namespace(y)
-        # About half of the digits are required. Less is not a derivative, and nothing would check a status.
+        # Require about half of the digits. A less exact solution is no derivative, and the user would see no status.
         failed = found.residual_norm > eps**0.375 * xp.linalg.vector_norm(y, axis=-1)
         nan = xp.full_like(found.x, float("nan"))
         x: Array = xp.where(failed[..., None], nan, found.x)

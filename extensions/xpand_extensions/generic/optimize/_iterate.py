@@ -1,4 +1,4 @@
-"""The loop of `optimize` for any library: Python's where the values are known, else `while_loop`."""
+"""The loop of `optimize` for any library: Python's for concrete values, else `while_loop`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Padding with the standard alone: pieces put together, one axis after the other."""
+"""Padding with the standard alone: concatenate pieces, one axis after the other."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from xpand_extensions._bounds import index_dtype
 from ._pieces import ends, period_of, runs
 
 _MOST_PIECES = 16
-"""If an axis is repeated more often, elements are taken by index."""
+"""If an axis is repeated more often, read its elements by index."""
 
 
 def pad(
@@ -36,7 +36,7 @@ def pad(
             out = _odd(xp, out, axis, low, high, include_edge=mode == "symmetric")
         else:
             out = _repeated(xp, out, axis, low, high, mode)
-    # If elements are only removed, slices may share memory with the array.
+    # If elements are only removed, the result may share memory with the array.
     shared = all(low <= 0 and high <= 0 for low, high in pad_width) and not any(interior)
     return xp.asarray(out, copy=True) if shared else out
 
@@ -48,7 +48,7 @@ def _slice(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
 
 
 def _full(xp: Namespace, x: Array, axis: int, length: int, value: Any) -> Array:
-    """Make an array of the shape of another one, except for the length of an axis."""
+    """Make a constant array like another one, except for the length of an axis."""
     shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
     if isinstance(value, (bool, int, float, complex)):
         return xp.full(shape, value, dtype=x.dtype, device=checks.device_of(x))
@@ -60,7 +60,7 @@ def _joined(xp: Namespace, pieces: list[Array], axis: int) -> Array:
 
 
 def _cropped(x: Array, axis: int, low: int, high: int) -> Array:
-    """Remove elements for negative widths."""
+    """Remove elements where widths are negative."""
     if low >= 0 and high >= 0:
         return x
     return _slice(x, axis, max(-low, 0), max(x.shape[axis] + min(high, 0), 0))
@@ -69,7 +69,7 @@ def _cropped(x: Array, axis: int, low: int, high: int) -> Array:
 def _constant(xp: Namespace, x: Array, axis: int, low: int, high: int, values: tuple[Any, Any], interior: int) -> Array:
     length = x.shape[axis]
     if interior and length > 1:
-        # Add an axis with each element and the constants after it; those after the last element are cut off.
+        # Add an axis with each element and the constants after it. Cut off the constants after the last element.
         new = xp.expand_dims(x, axis=axis + 1)
         new = xp.concat([new, _full(xp, new, axis + 1, interior, values[0])], axis=axis + 1)
         length = length * (interior + 1)
@@ -123,7 +123,7 @@ def _odd(xp: Namespace, x: Array, axis: int, low: int, high: int, *, include_edg
 
 
 def _odd_end(xp: Namespace, x: Array, axis: int, width: int, include_edge: bool) -> Array:
-    """Make the elements after the last one: mirror the array at its last element, the result at its last, and so on."""
+    """Make the elements after the last one: mirror the array at its last element, then again at the new one."""
     size = x.shape[axis]
     skip = 0 if include_edge or size == 1 else 1
     pieces, made = [], 0
@@ -148,12 +148,12 @@ def _linear_ramp(xp: Namespace, x: Array, axis: int, low: int, high: int, values
 
 
 def _ramp(xp: Namespace, x: Array, axis: int, width: int, value: Any, edge: Array) -> Array:
-    """Go from a value to the edge of the array, which is excluded, in `width` steps."""
+    """Interpolate from a value to the edge of the array, excluded, in `width` steps."""
     end = _full(xp, edge, axis, 1, value)
     kind = checks.kind(xp, x.dtype)
     integers = kind in checks.INTEGERS
     dtype = _wide(xp, x) if integers else xp.real(edge).dtype if kind == "complex" else x.dtype
-    # The value itself comes first: zero steps times infinity would be NaN.
+    # Start with the value itself, since zero steps times infinity would be NaN.
     step = xp.arange(1, width, dtype=dtype, device=checks.device_of(x))
     step = xp.reshape(step, tuple([-1 if k == axis else 1 for k in range(x.ndim)]))
     if integers:
@@ -166,14 +166,14 @@ def _ramp(xp: Namespace, x: Array, axis: int, width: int, value: Any, edge: Arra
 
 
 def _wide(xp: Namespace, x: Array) -> DType:
-    """Choose a type for the numbers of steps and the integers of `x`: the default one if it holds both."""
+    """Choose a type that holds the numbers of steps and the integers of `x`, preferably the default one."""
     default = index_dtype(xp, checks.device_of(x))
     ranges = [checks.integer_range(xp, dtype)[1] for dtype in (x.dtype, default)]
     return x.dtype if ranges[0] > ranges[1] else default
 
 
 def _between(xp: Namespace, end: Array, edge: Array, step: Array, width: int) -> Array:
-    """Interpolate integers, rounded down: exactly, and without a difference or a product that could overflow."""
+    """Interpolate integers exactly, rounded down. No difference or product can overflow."""
     number = xp.full((), width, dtype=end.dtype, device=checks.device_of(end))
     back = number - step
     quotients = end // number * back + edge // number * step

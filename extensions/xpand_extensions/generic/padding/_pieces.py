@@ -18,7 +18,7 @@ class Run(NamedTuple):
 
 
 def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
-    """Yield the elements from `start` to `end` of an axis that the mode extends without end."""
+    """Yield the elements from `start` to `end` of the axis that the mode extends infinitely."""
     period, mirror = period_of(mode, size)
     while start < end:
         position = start % period
@@ -32,7 +32,7 @@ def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
 
 
 def period_of(mode: str, size: int) -> tuple[int, int]:
-    """Return the period of the extended axis, and the sum of position and element in its mirrored part."""
+    """Return the period of the extended axis, and the sum of position and index in its mirrored part."""
     if mode == "wrap" or size == 1:
         return size, 0
     return (2 * size, 2 * size - 1) if mode == "symmetric" else (2 * size - 2, 2 * size - 2)

@@ -1,4 +1,4 @@
-"""Random numbers for any library: the parts, gathered."""
+"""Random numbers for any library."""
 
 from ._choice import choice, permutation
 from ._continuous import (

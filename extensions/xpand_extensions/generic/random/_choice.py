@@ -27,7 +27,7 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
 
 def _shuffled(key: Array, x: Array, axis: int) -> Array:
     xp = array_namespace(key, x)
-    # So many rounds that hardly any two elements get equal bits in all of them.
+    # With this number of rounds, hardly any two elements get equal bits in all rounds.
     rounds = math.ceil(3 * math.log(max(1, math.prod(x.shape))) / math.log(2**32 - 1))
     for _ in range(rounds):
         keys = split(key)
@@ -59,7 +59,7 @@ def choice(
         r = sums[-1] * (1 - uniform(key, shape, p.dtype))
         positions = xp.astype(xp.searchsorted(sums, xp.reshape(r, (-1,))), integers)
     else:
-        # Avoids the logarithm of zero, for which NumPy warns.
+        # Avoid NumPy's warning for the logarithm of zero.
         logarithm = xp.where(p == 0.0, -math.inf, xp.log(xp.where(p == 0.0, 1.0, p)))
         g = gumbel(key, (number,), p.dtype, mode) + logarithm
         positions = xp.astype(sorting.top_k(g, drawn)[1], integers)

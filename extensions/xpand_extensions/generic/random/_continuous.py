@@ -1,9 +1,9 @@
-"""Continuous distributions for any library, in terms of uniform and normal numbers.
+"""Continuous distributions for any library, computed from uniform and normal numbers.
 
-Uniform numbers between bounds: u (high - low) + low, rounded once, as by an instruction that multiplies and adds.
+Uniform numbers between bounds are u (high - low) + low, rounded once, because JAX's compiler uses a fused multiply-add.
 
-That is what JAX's compiler makes of it on processors, in float32 and float64, and so what its samples are. Here the
-sum is computed exactly, as a rounded one and its rounding error, and corrected where that makes a difference.
+To get the same samples on processors, in float32 and float64, the sum is computed exactly, as a rounded sum and its
+rounding error, and corrected where the error makes a difference.
 """
 
 import math
@@ -42,21 +42,21 @@ def gumbel(key: Array, /, shape: Any = (), dtype: DType | None = None, mode: Any
 
 
 def _gumbel_of_integers(xp: Namespace, key: Array, shape: tuple[int, ...]) -> Array:
-    """Use 64 bits for a sample: the first 24 significant bits of them, or of 1 minus them."""
+    """Make a sample from 64 bits as a fraction: use its first 24 significant bits, or those of 1 minus the fraction."""
     words = bits(key, (2, *shape), dtype=xp.uint32)
     words = xp.astype(words, xp.int64)
     high, low = words[0, ...], words[1, ...]
     is_low = high < 2**31
     borrow = xp.where(low == 0, xp.zeros_like(low), xp.ones_like(low))
     x = _truncated(xp, xp.where(is_low, high, 2**32 - high - borrow), xp.where(is_low, low, borrow * 2**32 - low))
-    # Each logarithm gets numbers below 1/2, where it is exact.
+    # Each logarithm gets numbers below 1/2, at which it is exact.
     low_ = -xp.log(-xp.log1p(-xp.where(is_low, x, 0.25 * xp.ones_like(x))))
     return xp.where(is_low, low_, -xp.log(-xp.log(xp.where(is_low, 0.25 * xp.ones_like(x), x))))
 
 
 def _truncated(xp: Namespace, high: Array, low: Array) -> Array:
-    """Make float32 of (2³² high + low) / 2⁶⁴, rounded towards 0; 2⁻⁶⁵ of 0."""
-    # Exact in float64: bits beyond the 53rd are not among the 24 that are used.
+    """Convert (2³² high + low) / 2⁶⁴ to float32, rounded towards 0; return 2⁻⁶⁵ for 0."""
+    # float64 is enough: bits beyond the 53rd are not among the first 24.
     low = xp.where(high < 2**21, low, low // 2**11 * 2**11)
     wide = xp.astype(high, xp.float64) * 2.0**-32 + xp.astype(low, xp.float64) * 2.0**-64
     narrow = xp.astype(wide, xp.float32)
@@ -91,7 +91,7 @@ def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array
 
 
 def correction(u: Array, span: Array, low: Array) -> Array:
-    """Return the difference of u · span + low rounded once and rounded twice; 0 if it is not finite."""
+    """Return the difference of u · span + low between rounding once and twice, or 0 if it is not finite."""
     xp = array_namespace(u, span, low)
     fused = _fused_64 if u.dtype == xp.float64 else _fused_32
     twice = xp.add(xp.multiply(u, span), low)
@@ -109,19 +109,19 @@ def scaled(
     *,
     correction: Callable[[Array, Array, Array], Array] = correction,
 ) -> Array:
-    """Scale numbers from 0 to below 1 to an interval. Their bits are one fewer than their data type has."""
+    """Scale numbers from 0 to below 1 to an interval. They use one bit less than their data type has."""
     known = not checks.is_array(minval) and not checks.is_array(maxval)
     if known and (minval, maxval) == (0.0, 1.0):
         return u
     xp = array_namespace(u)
-    # With at least one axis: NumPy warns if scalars overflow.
+    # Use at least one axis, since NumPy warns if scalars overflow.
     low, high = (_with_an_axis(in_device(xp, key, x, u.dtype)) for x in (minval, maxval))
     u, shape = _with_an_axis(u), u.shape
     xp = array_namespace(u, low, high)
     span = xp.subtract(high, low)
     found = xp.add(xp.multiply(u, span), low)
     if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
-        # A constant is added, so that the derivatives are those of the number rounded twice.
+        # The correction is a constant, so it does not change the derivatives.
         found = xp.add(found, correction(*(autodiff.stop_gradient(x) for x in (u, span, low))))
     return xp.reshape(xp.maximum(low, found), shape)
 
@@ -131,12 +131,12 @@ def _with_an_axis(x: Array) -> Array:
 
 
 def _is_exact(span: float) -> bool:
-    """Return whether products with a number are exact: those with powers of two."""
+    """Return whether products with a number are exact, because it is a power of two."""
     return math.isfinite(span) and math.frexp(span)[0] in (0.5, -0.5, 0.0)
 
 
 def _fused_32(u: Array, span: Array, low: Array) -> Array:
-    """Multiply and add in float64, where the product is exact, and round to float32 as if once."""
+    """Multiply and add in float64, where the product is exact, and round to float32 as if only once."""
     xp = array_namespace(u)
     u, span, low = (xp.astype(x, xp.float64) for x in (u, span, low))
     total, left = _sum(u * span, low)
@@ -156,23 +156,23 @@ def _fused_64(u: Array, span: Array, low: Array) -> Array:
     total, left = _sum(product, low)
     left, least = _sum(left, error)
     found, rest = _sum(total, left)
-    # By its first two parts the value is halfway between two numbers, but the exact value is nearer to the other one.
+    # The first two parts are halfway between two numbers, but the exact value is nearer to the other one.
     other = found + 2.0 * rest
     beyond = ((least > 0.0) & (rest > 0.0)) | ((least < 0.0) & (rest < 0.0))
     return xp.where(beyond & (other - found == 2.0 * rest), other, found)
 
 
 def _sum(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return a sum, and its rounding error (Knuth's)."""
+    """Return a sum and its rounding error (Knuth's method)."""
     total = x + y
     of_y = total - x
     return total, (x - (total - of_y)) + (y - of_y)
 
 
 def _product(u: Array, span: Array) -> tuple[Array, Array]:
-    """Return a product, and its rounding error, by halves of both factors (Dekker's)."""
+    """Return a product and its rounding error, by splitting both factors (Dekker's method)."""
     xp = array_namespace(u)
-    # Splitting too large factors overflows.
+    # Splitting overflows if factors are too large.
     scale = xp.where(xp.abs(span) > 1e290, xp.full_like(span, 2.0**-40), xp.ones_like(span))
     small = span * scale
     bits = small * 134217729.0
@@ -197,7 +197,7 @@ def truncated_normal(key: Array, /, lower: Array, upper: Array, shape: Any = Non
 
 
 def _inside(xp: Namespace, bound: Array, towards: float) -> Array:
-    """Return the next number to a bound, a constant."""
+    """Return the number next to a bound, as a constant."""
     bound = autodiff.stop_gradient(bound)
     return xp.nextafter(bound, xp.full_like(bound, towards))
 
@@ -240,10 +240,10 @@ def triangular(
 ) -> Array:
     xp = array_namespace(key, left, mode, right)
     u = uniform(key, shape, dtype=dtype)
-    # Functions, because only one of the parameters may be traced by a transformation.
+    # Functions, because a transformation may trace only one of the parameters.
     width, below, above = xp.subtract(right, left), xp.subtract(mode, left), xp.subtract(right, mode)
     rises = xp.less(u, xp.divide(below, width))
-    # The root of 0 where it isn't taken has no derivative.
+    # Avoid the infinite derivative of the root of 0 where the root is not used.
     products = xp.multiply(xp.multiply(width, u), below), xp.multiply(xp.multiply(width, 1.0 - u), above)
     root = xp.sqrt(xp.where(rises, *products))
     return xp.where(rises, xp.add(left, root), xp.subtract(right, root))
@@ -273,7 +273,7 @@ def _factor(cov: Array, method: str) -> Array:
         vectors, values, _ = xp.linalg.svd(cov)
     else:
         values, vectors = xp.linalg.eigh(cov)
-        # Rounding may make those of a singular matrix negative.
+        # Rounding may make eigenvalues of a singular matrix negative.
         values = xp.maximum(values, xp.zeros_like(values))
     return vectors * xp.expand_dims(xp.sqrt(values), axis=-2)
 

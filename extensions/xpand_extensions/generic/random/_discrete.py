@@ -1,7 +1,7 @@
-"""Counts and choices for any library. All elements take part in each trial until none needs another.
+"""Counts and choices for any library. Trials run for all elements until no element needs another trial.
 
-The implementations of `poisson_elements` and `binomial_elements` take several keys, an array of shape (…, 2), each for
-the numbers along the last axis of the parameters.
+The implementations of `poisson_elements` and `binomial_elements` take keys of shape (…, 2). Each key makes the numbers
+along the last axis of the parameters.
 """
 
 import math
@@ -34,7 +34,7 @@ _LANCZOS: Final = (
     9.984369578019572e-06,
     1.5056327351493116e-07,
 )
-# log(k!) less the formula of Stirling, for k from 0 to 9
+# log(k!) minus Stirling's formula, for k from 0 to 9
 _TAILS: Final = (
     0.0810614667953272,
     0.0413406959554092,
@@ -109,7 +109,7 @@ def _counted(xp: Namespace, keys: Array, lam: Array) -> Array:
         u = elements.uniforms(both[..., 1, :], lam.dtype, lam.shape[-1])
         above = state["log"] > -lam
         count = xp.where(above, state["count"] + 1.0, state["count"])
-        # The smallest number's logarithm is below -10, as that of 0.
+        # The logarithm of the smallest number is below -10, so it can replace the logarithm of 0.
         return {"keys": both[..., 0, :], "count": count, "log": state["log"] + log_or_least(xp, u)}
 
     start = {"keys": keys, "count": nothing, "log": nothing}
@@ -148,7 +148,7 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
         u = elements.uniforms(both[..., 0, :], p.dtype, p.shape[-1])
         within = state["trials"] <= n
         count = xp.where(within, state["count"] + 1.0, state["count"])
-        # The trial of 0 is beyond the last one, as an infinite number's would be.
+        # If p is 0, the first trial is already beyond the last one.
         trials = xp.where(never, n + 1.0, xp.ceil(log_or_least(xp, u) / log_failure))
         return {"keys": both[..., 1, :], "count": count, "trials": state["trials"] + trials}
 
@@ -158,10 +158,10 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
 
 
 def _by_rejection(keys: Array, target: "PoissonTrial | BinomialTrial") -> Array:
-    """Try numbers until one is accepted for each element.
+    """Try numbers until each element has accepted one.
 
-    As long as one element of a key needs another trial, the key's other elements also take their new number if it is
-    accepted.
+    While any element of a key needs another trial, the other elements of the key also replace their numbers by new
+    accepted ones.
     """
     xp, like = target.xp, target.like
     size = like.shape[-1]
@@ -183,7 +183,7 @@ def _by_rejection(keys: Array, target: "PoissonTrial | BinomialTrial") -> Array:
 
 
 class PoissonTrial:
-    """Trials of Poisson numbers of a mean of 10 or above."""
+    """Trials for Poisson numbers with a mean of at least 10."""
 
     def __init__(self, xp: Namespace, lam: Array) -> None:
         """Compute the constants of all trials."""
@@ -208,7 +208,7 @@ class PoissonTrial:
 
 
 class BinomialTrial:
-    """Trials of binomial numbers of a mean of 10 or above."""
+    """Trials for binomial numbers with a mean of at least 10."""
 
     def __init__(self, xp: Namespace, n: Array, p: Array) -> None:
         """Compute the constants of all trials."""
@@ -245,14 +245,14 @@ class BinomialTrial:
 
 
 def log_or_least(xp: Namespace, x: Array) -> Array:
-    """Compute logarithms; of 0 that of the smallest number."""
+    """Compute logarithms; replace 0 by the smallest number."""
     return xp.log(xp.maximum(x, xp.full_like(x, float(xp.finfo(x.dtype).smallest_normal))))
 
 
 def log_factorial(xp: Namespace, k: Array) -> Array:
-    """Compute log(k!) for k of 0 or above, by the approximation of Lanczos.
+    """Compute log(k!) for k >= 0 by Lanczos' approximation.
 
-    In float32 its rounding decides whether large numbers are taken; this is the one that JAX takes.
+    JAX uses the same one. In float32, its rounding decides whether large numbers are accepted.
     """
     series = xp.full_like(k, _LANCZOS[0])
     for i, coefficient in enumerate(_LANCZOS[1:]):

@@ -1,13 +1,13 @@
-"""The gamma distribution for any library, all elements together, and those made of it.
+"""The gamma distribution, and distributions derived from it, for any library.
 
-As in all implementations, functions take several keys, an array of shape (…, 2): one for each element.
+Functions take keys of shape (…, 2), one for each element, and run all elements together.
 
-How a sample of the gamma distribution moves with its parameter, elementwise, in terms of the standard alone.
+`log_gamma_slope` is the derivative of a sample in the parameter of the distribution.
 
 A sample x at a fixed probability P(a, x) has the derivative -(dP/da) / (dP/dx). Both parts are integrals over the tail
-on one side of x; their quotient is one over s = log(t / x), whose integrand is exp(h(s)) with a concave h that is 0 at
-0. As in `special._incomplete`, it is cut off where h is -38, and summed at 32 nodes. All terms of the result have one
-sign, so nothing cancels; and there is no loop, so that it has derivatives of any order itself.
+on one side of x. Their quotient is an integral over s = log(t / x) of exp(h(s)), where h is concave and h(0) = 0. As in
+`special._incomplete`, the integral is cut off where h is -38, and summed at 32 nodes. All terms have the same sign, so
+nothing cancels. There is no loop, so the result has derivatives of any order.
 """
 
 import math
@@ -35,15 +35,15 @@ from . import _keys as elements
 
 @widened
 def log_gamma_slope(a: Array, x: Array, log_x: Array, /) -> Array:
-    """Compute the derivative in `a` of log(x), for a sample x of the gamma distribution, also given as its logarithm.
+    """Compute the derivative in `a` of log(x), for a sample x of the gamma distribution.
 
-    NaN where `a` is not positive and finite, or x is not.
+    The result is NaN where `a` or x is not positive and finite.
     """
     xp = array_namespace(a, x, log_x)
     one, nothing = xp.ones_like(x), xp.zeros_like(x)
     ordinary = (a > 0.0) & (a < math.inf) & (x < math.inf) & (log_x > -math.inf)
     a, x, log_x = xp.where(ordinary, a, one), xp.where(ordinary, x, one), xp.where(ordinary, log_x, nothing)
-    # By the tail above x; otherwise by the tail below x, for a + 1 since a may be small.
+    # Integrate the tail above x, or the tail below x for a + 1, since a may be small.
     is_upper = (x > a) & (x > 1.0)
     shape = xp.where(is_upper, a, a + 1.0)
     zeroth, first = _moments(xp, is_upper, xp.where(is_upper, x - a, (a - x) + 1.0), x)
@@ -82,7 +82,7 @@ def _moments(xp: Namespace, is_upper: Array, rate: Array, x: Array) -> tuple[Arr
 
 
 def _log_excess(xp: Namespace, a: Array, x: Array, log_x: Array) -> Array:
-    """Compute log(x) - digamma(a); where both are large, from the difference of x and a."""
+    """Compute log(x) - digamma(a). Where both are large, use the difference of x and a."""
     one = xp.ones_like(x)
     large = a >= 2.0
     a_ = xp.where(large, a, 2.0 * one)
@@ -113,10 +113,10 @@ def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | No
     log_a = loggamma_(keys[0, ...], a, shape, dtype)
     log_b = loggamma_(keys[1, ...], b, shape, dtype)
     largest = xp.maximum(log_a, log_b)
-    # Both samples are 0 where both parameters are.
+    # Both samples are 0 where both parameters are 0.
     none = largest == -math.inf
     largest = xp.where(none, xp.zeros_like(largest), largest)
-    # Functions, because only one of the logarithms may be traced by a transformation.
+    # Functions, because a transformation may trace only one of the logarithms.
     scaled_a, scaled_b = xp.exp(xp.subtract(log_a, largest)), xp.exp(xp.subtract(log_b, largest))
     return scaled_a / xp.where(none, math.nan + largest, scaled_a + scaled_b)
 
@@ -139,7 +139,7 @@ def t(key: Array, /, df: Array, shape: Any = None, dtype: DType | None = None) -
 
 
 def _divided(xp: Namespace, x: Array, y: Array) -> Array:
-    """Divide positive numbers by numbers that may be 0, where the quotient is infinite."""
+    """Divide positive numbers; division by 0 gives infinity."""
     zero = y == 0.0
     return xp.where(zero, xp.full_like(y, math.inf), xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
 
@@ -167,16 +167,16 @@ def _elements(log_space: bool, keys: Array, a: Array) -> Array:
 @_elements.defjvp
 def _pushed(log_space: bool, primals: Any, tangents: Any) -> tuple[Array, Array]:
     (keys, a), (_, change) = primals, tangents
-    out = _elements(log_space, keys, a)  # with its derivative, for those of higher order
+    out = _elements(log_space, keys, a)  # has a derivative itself, for higher orders
     return out, gamma_slope(a, out, log_space=log_space) * change
 
 
 def gamma_slope(a: Array, out: Array, *, log_space: bool) -> Array:
-    """Compute the derivative of samples, or of their logarithms, in the parameter."""
+    """Compute the derivative of samples, or of their logarithms, in `a`."""
     xp = array_namespace(a, out)
     if log_space:
         return log_gamma_slope(a, xp.exp(out), out)
-    # A sample of 0 stays there.
+    # The derivative of a sample of 0 is 0.
     zero = out == 0.0
     x = xp.where(zero, xp.ones_like(out), out)
     return xp.where(zero, xp.zeros_like(out), x * log_gamma_slope(a, x, xp.log(x)))
@@ -185,7 +185,7 @@ def gamma_slope(a: Array, out: Array, *, log_space: bool) -> Array:
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
     xp = array_namespace(keys, a)
     one = xp.ones_like(a)
-    # Parameters below 1 are handled through parameters above 1.
+    # Derive samples for parameters below 1 from samples for a + 1.
     small, zero = ~(a >= 1.0), a == 0.0
     d = xp.where(small, a + 1.0, a) - 1.0 / 3.0
     both = split_each(keys, num=2)
@@ -200,9 +200,9 @@ def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
 
 
 def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
-    """Try cubes of normal numbers about 1 until one is accepted for each element, with one trial per step for all.
+    """Try cubes of normal numbers about 1 until each element has accepted one. Each step is one trial for all elements.
 
-    A number without a cube above 0 takes a step but is no trial, so that an element's samples do not depend on other
+    A cube that is not positive takes a step but is no trial, so the samples of an element do not depend on other
     elements.
     """
     nothing = xp.zeros_like(d)
@@ -224,7 +224,7 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
         above = v > 0.0
         square, cube = x * x, v * v * v
         u = elements.uniform(uniforms, d.dtype)
-        # 0 has no logarithm; that of 1/2⁶⁵ is below any bound as well.
+        # Replace 0, which has no logarithm, by 1/2⁶⁵, whose logarithm is below any bound.
         log_u = xp.log(xp.maximum(u, 2.0**-65 + nothing))
         bound = 0.5 * square + d * ((1.0 - cube) + xp.log(xp.where(above, cube, 1.0 + nothing)))
         taken = above & ~((u >= 1.0 - 0.0331 * (square * square)) & (log_u >= bound))

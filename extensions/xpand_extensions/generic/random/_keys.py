@@ -1,6 +1,6 @@
 """Threefry-2x32 and keys for any library, with the standard's operations on uint32.
 
-There may be several keys, an array of shape (…, 2): each makes a row of the result, so that `vmap` is one call.
+Functions take keys of shape (…, 2), and each key makes a row of the result. So `vmap` is one call.
 """
 
 import math
@@ -26,7 +26,7 @@ def key_of_seed(seed: Array, /) -> Array:
 
 
 def lowest_word(xp: Namespace, x: Array) -> Array:
-    """Return the lowest 32 bits of integers, those of negative ones in two's complement."""
+    """Return the lowest 32 bits of integers, in two's complement."""
     if integer_width(xp, x.dtype) < 64:
         x = xp.astype(x, xp.int64)
     return xp.astype(xp.bitwise_and(x, 0xFFFFFFFF), xp.uint32)
@@ -66,7 +66,7 @@ def _rotated(xp: Namespace, x: Array, positions: int) -> Array:
 
 
 def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array | None, Array]:
-    """Make the counters of a range: their upper words, None where they are all 0, and their lower words."""
+    """Make the counters of a range: their upper words, or None if all are 0, and their lower words."""
     device = checks.device_of(keys)
     if stop <= 2**32:
         return None, xp.astype(xp.arange(start, stop, dtype=xp.int64, device=device), xp.uint32)
@@ -77,7 +77,7 @@ def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array |
 
 
 def words(xp: Namespace, keys: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the two words of each position in an array of a shape, of shape (…, *shape)."""
+    """Return the two words of each position, both of shape (…, *shape)."""
     x, y = hashed(xp, keys, *counters(xp, keys, 0, math.prod(shape)))
     full = (*keys.shape[:-1], *shape)
     return xp.reshape(x, full), xp.reshape(y, full)
@@ -113,16 +113,16 @@ def split_each(keys: Array, /, *, num: int) -> Array:
 
 
 def uniform(keys: Array, dtype: DType) -> Array:
-    """Make a number from 0 to below 1 of each key."""
+    """Make one number from 0 to below 1 from each key."""
     return uniforms(keys, dtype, 1)[..., 0]
 
 
 def uniforms(keys: Array, dtype: DType, count: int) -> Array:
-    """Make several numbers of each key, along a last axis."""
+    """Make several numbers from each key, along a last axis."""
     xp = array_namespace(keys)
     info = xp.finfo(dtype)
     mantissa = -round(math.log2(float(info.eps)))
-    # As signed integers, for which all libraries have all functions.
+    # Convert to signed integers, for which all libraries have all functions.
     words = xp.astype(split_each_(keys, num=count), xp.int64)
     first, second = words[..., 0], words[..., 1]
     if info.bits == 64:
@@ -135,7 +135,7 @@ def uniforms(keys: Array, dtype: DType, count: int) -> Array:
 
 
 def normal(keys: Array, dtype: DType) -> Array:
-    """Make a normal number of each key."""
+    """Make one normal number from each key."""
     xp = array_namespace(keys)
     least = lowest(float(xp.finfo(dtype).eps))
     return normal_of(xp, uniform(keys, dtype) * (1.0 - least) + least, dtype)

@@ -1,7 +1,7 @@
-"""Normal numbers of uniform ones: √2 times the inverse error function, by polynomials.
+"""Normal numbers from uniform ones: √2 times the inverse error function, by polynomials.
 
-`special.erfinv` is right to the last digits. Here it matters more to agree with `jax.random.normal`, which takes the
-logarithm of what 1 - u² is rounded to, and to be quick.
+`special.erfinv` is right to the last digits. This version is faster, and agrees with `jax.random.normal`, which takes
+the logarithm of the rounded 1 - u².
 
 Source: Giles (2012), "Approximating the erfinv function", in GPU Computing Gems, Jade edition.
 """
@@ -17,11 +17,11 @@ class Piece(NamedTuple):
     """A polynomial in the remainder of w = -log(1 - u²), or of its root."""
 
     below: float
-    """Where it holds: for w up to this."""
+    """The upper limit of w for this piece."""
     root: bool
     middle: float
     coefficients: Sequence[float]
-    """The highest power first."""
+    """The coefficients, from the highest power on."""
 
 
 PIECES: Final[dict[int, tuple[Piece, ...]]] = {
@@ -142,16 +142,16 @@ PIECES: Final[dict[int, tuple[Piece, ...]]] = {
         ),
     ),
 }
-"""By the width of the data type."""
+"""The pieces, by the width of the data type."""
 
 
 def lowest(epsilon: float) -> float:
-    """Return the number next above -1, where uniform numbers begin that become normal ones."""
+    """Return the number next above -1: the lower bound of the uniform numbers that become normal ones."""
     return -1.0 + epsilon / 2
 
 
 def normal_of(xp: Namespace, u: Array, dtype: DType) -> Array:
-    """Return the normal numbers at which the distribution function is (1 + u) / 2."""
+    """Return the normal numbers x with the cumulative probability (1 + u) / 2."""
     half = dtype not in (xp.float32, xp.float64)
     if half:
         u = xp.astype(u, xp.float32)
@@ -165,7 +165,7 @@ def normal_of(xp: Namespace, u: Array, dtype: DType) -> Array:
 
 
 def evaluated(xp: Namespace, piece: Piece, w: Array) -> Array:
-    """Evaluate a piece, also where it doesn't hold."""
+    """Evaluate a piece, also outside of its range."""
     x = (xp.sqrt(w) if piece.root else w) - piece.middle
     found: Any = x * piece.coefficients[0] + piece.coefficients[1]
     for coefficient in piece.coefficients[2:]:

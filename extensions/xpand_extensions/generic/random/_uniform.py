@@ -1,6 +1,6 @@
-"""Uniform and normal numbers, integers and booleans for any library, of the bits that a key makes.
+"""Uniform and normal numbers, integers and booleans for any library, from the bits that a key makes.
 
-Unsigned integers are added and compared by functions, since PyTorch has no such operators for the larger ones.
+Unsigned integers are added and compared by functions, since PyTorch has no operators for the larger ones.
 """
 
 import math
@@ -18,12 +18,12 @@ from ._normal import lowest, normal_of
 
 
 def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Make multiples of the distance of 1 to the next larger number, from 0 to below 1."""
+    """Make multiples of epsilon from 0 to below 1."""
     info = xp.finfo(dtype)
     mantissa = -round(math.log2(float(info.eps)))
     width = 8 if mantissa < 8 else info.bits
     words = bits.native(key)(key, shape, plain_dtype(xp, getattr(xp, f"uint{width}")))
-    # Exact: at most as many bits as the mantissa has.
+    # This is exact: there are at most as many bits as in the mantissa.
     return xp.astype(xp.bitwise_right_shift(words, width - mantissa), dtype) * 2.0**-mantissa
 
 
@@ -49,10 +49,10 @@ def _two(key: Array) -> tuple[Array, Array]:
 
 def randint(key: Array, /, shape: Any, minval: Any, maxval: Any, dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
-    # For narrower types a remainder would favour small numbers.
+    # In narrower types, a remainder would favour small numbers.
     width = max(32, integer_width(xp, dtype))
     unsigned = plain_dtype(xp, xp.uint32 if width == 32 else xp.uint64)
-    full = shape or (1,)  # NumPy warns where numbers that aren't arrays wrap
+    full = shape or (1,)  # NumPy warns if scalars wrap
     higher, lower = (bits.native(each)(each, full, unsigned) for each in _two(key))
     limits = checks.integer_range(xp, dtype)
     if arrays_of(minval, maxval):
@@ -66,7 +66,7 @@ def randint(key: Array, /, shape: Any, minval: Any, maxval: Any, dtype: DType | 
 
 
 def known_span(minval: int, maxval: int, limits: tuple[int, int], width: int) -> tuple[int, int]:
-    """Return the first integer, modulo 2 to the width, and how many there are."""
+    """Return the first integer, modulo 2**width, and the number of integers."""
     low, high = limits
     first = min(max(minval, low), high)
     last = min(max(maxval, low), high + 1)
@@ -74,7 +74,7 @@ def known_span(minval: int, maxval: int, limits: tuple[int, int], width: int) ->
 
 
 def offsets_of_known(xp: Namespace, higher: Array, lower: Array, span: int, width: int) -> Array:
-    """Compute numbers of twice the width modulo a number, as far as the width goes."""
+    """Compute numbers of twice the width modulo a number, with all steps in the single width."""
     if span == 2**width:
         return lower
     multiplier = (2 ** (width // 2) % span) ** 2 % 2**width % span
@@ -86,9 +86,9 @@ def offsets_of_known(xp: Namespace, higher: Array, lower: Array, span: int, widt
 def spans(
     xp: Namespace, key: Array, minval: Array | int, maxval: Array | int, limits: tuple[int, int], sampled: DType
 ) -> tuple[Array, Array]:
-    """Return the first integers, and how many there are, modulo 2 to the width; both of the data type of the bounds."""
+    """Return the first integers and the numbers of integers, modulo 2**width, in the data type of the bounds."""
     low, high = limits
-    # One above the largest integer, where the bounds have a wider type.
+    # If the bounds have a wider type, the upper bound may be one above the largest integer.
     most = min(high + 1, checks.integer_range(xp, sampled)[1])
     first = _clipped(xp, key, minval, low, high, sampled)
     last = _clipped(xp, key, maxval, low, most, sampled)
@@ -102,7 +102,7 @@ def _clipped(xp: Namespace, key: Array, x: Any, low: int, high: int, dtype: DTyp
     if not checks.is_array(x):
         return xp.asarray([min(max(x, low), high)], dtype=dtype, device=checks.device_of(key))
     least, most = checks.integer_range(xp, x.dtype)
-    # NumPy warns where numbers that aren't arrays wrap.
+    # Make an array, since NumPy warns if a scalar wraps.
     return xp.astype(xp.clip(xp.reshape(x, x.shape or (1,)), max(low, least), min(high, most)), dtype)
 
 
@@ -114,7 +114,7 @@ def _exceeds(xp: Namespace, key: Array, x: Any, high: int) -> Array:
 
 
 def offsets(xp: Namespace, higher: Array, lower: Array, span: Array, width: int) -> Array:
-    """Compute numbers of twice the width modulo others, as far as the width goes."""
+    """Compute numbers of twice the width modulo others, with all steps in the single width."""
     one = xp.ones_like(span)
     none = xp.equal(span, 0)
     divisor = xp.where(none, one, span)

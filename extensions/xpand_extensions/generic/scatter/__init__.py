@@ -26,7 +26,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     if 0 in values.shape or not what.num_segments:
         return empty
     table = xp.reshape(values, (values.shape[0], math.prod(values.shape[1:])))
-    # Wrapped ids need not be sorted, nor negative ids that are moved past the end.
+    # Wrapped ids, and negative ids that are moved past the end, need not be sorted.
     runs = Runs.of(xp, ids, what.num_segments, is_sorted=what.is_sorted and what.mode in ("raise", "clip"))
     total = runs.reduce(table, binary(xp, what.combination, values.dtype), identity(xp, values.dtype, what.combination))
     present = xp.reshape(runs.present, (-1, *(1 for _ in values.shape[1:])))

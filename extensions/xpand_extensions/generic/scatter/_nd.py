@@ -1,4 +1,4 @@
-"""Writing at integer indices, by each library's row kernels."""
+"""Write at integer indices with the library's row kernels."""
 
 import math
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def scatter_nd(
 
 
 def write(x: Array, chosen: Rows, values: Array | Scalar, after: tuple[int, ...], operation: ScatterOperation) -> Array:
-    """Update rows of an array with values that broadcast to them, each of shape `after`."""
+    """Update rows, each of shape `after`, with values that broadcast to them."""
     xp = array_namespace(x)
     library = row_kernels(x)
     if 0 in chosen.shape or 0 in x.shape:
@@ -79,10 +79,10 @@ def _mean(table: Array, chosen: Rows, values: Array) -> Array:
     device = checks.device_of(table)
     nothing = xp.zeros_like(table)
     total = row_kernels(nothing)._write_rows(nothing, chosen, values, "add")
-    # Counted in integers: a float16 can't count beyond 2048.
+    # Count with integers, since float16 cannot count beyond 2048.
     none = xp.zeros((chosen.count, 1), dtype=index_dtype(xp, device), device=device)
     ones = xp.ones((chosen.index.shape[0], 1), dtype=none.dtype, device=device)
     number = row_kernels(none)._write_rows(none, replace(chosen, width=1), ones, "add")
-    # Divide elements without values by one: 0 / 0 would warn, and make their gradient NaN.
+    # Divide elements without values by one, since 0 / 0 would warn and make their gradient NaN.
     divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), table.dtype)
     return xp.where(number > 0, total / divisor, table)

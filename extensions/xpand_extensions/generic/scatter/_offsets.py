@@ -1,4 +1,4 @@
-"""Segments given by offsets, as segments given by ids."""
+"""Convert segments given by offsets to segments given by ids."""
 
 import math
 from typing import Final
@@ -28,7 +28,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     if not batch:
         ids = xp.reshape(ids, (size,))
         return reduce(values, ids, num_segments=number, axis=axis, indices_are_sorted=True, mode="drop")
-    # Batch elements follow each other, each with its own segments.
+    # Give each batch element its own segments, one after the other.
     before, after = tuple(values.shape[len(batch) : axis]), tuple(values.shape[axis + 1 :])
     inner = (math.prod(before), math.prod(after))
     values = xp.permute_dims(xp.reshape(values, (lanes, inner[0], size, inner[1])), (0, 2, 1, 3))
@@ -48,7 +48,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
 
 def offset_facts(offsets: Array, /) -> tuple[Array, Array, Array]:
     xp = array_namespace(offsets)
-    # Converted to the index type: PyTorch cannot compare most unsigned integers.
+    # Convert to the index type, since PyTorch cannot compare most unsigned integers.
     ends = xp.astype(offsets, index_dtype(xp, checks.device_of(offsets)), copy=False)
     return xp.min(offsets), xp.max(offsets), xp.any(ends[..., 1:] < ends[..., :-1])
 
@@ -60,7 +60,7 @@ def segment_ids(offsets: Array, size: int) -> Array:
     lanes = offsets.shape[0]
     if not lanes * size:
         return xp.zeros((lanes, size), dtype=index_dtype(xp, device), device=device)
-    # Count the offsets at each position, then up to it: faster than a search, and possible on every library.
+    # Count the offsets at each position, then accumulate. This is faster than a search and works on every library.
     index, _ = resolve(
         "segment_reduce", xp, offsets, size + 1, "clip", row_kernels(offsets).bounds, axis=None, from_end=False
     )

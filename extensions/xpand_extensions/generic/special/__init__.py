@@ -1,4 +1,4 @@
-"""Special functions in terms of the standard alone."""
+"""Special functions with the standard alone."""
 
 from ._bessel import i0, i0e, i1, i1e
 from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri

@@ -1,4 +1,4 @@
-"""Modified Bessel functions of the first kind in terms of the standard alone."""
+"""Modified Bessel functions of the first kind with the standard alone."""
 
 import math
 from typing import Final
@@ -99,9 +99,9 @@ _I1_LARGE: Final = (
 )
 
 _SMALL: Final = (_I0_SMALL, _I1_SMALL)
-# Four times these values are above 1, which keeps derivatives finite wherever the functions are.
+# Four times these values are above 1. This keeps derivatives finite wherever the functions are finite.
 _LARGE: Final = tuple(tuple(4.0 * c for c in coefficients) for coefficients in (_I0_LARGE, _I1_LARGE))
-# Beyond these the functions overflow, in float64 and float32.
+# The functions overflow beyond these arguments, in float64 and float32.
 _LIMITS: Final = ((713.9869085439682, 91.90076461166422), (713.9876098185423, 91.90626484024901))
 
 
@@ -129,9 +129,9 @@ def _unscaled(xp: Namespace, x: Array, order: int) -> Array:
     near, inner, outer, factor, divisor = _parts(xp, x, order)
     limit = _LIMITS[order][0 if x.dtype == xp.float64 else 1]
     over = xp.abs(x) > limit
-    # In two steps, since exp(x) overflows before the function does.
+    # Multiply in two steps, since exp(x) overflows before the function does.
     root = xp.exp(0.5 * xp.where(over, xp.ones_like(outer), outer))
-    # Not a constant: the derivative is infinite, too.
+    # Not a constant, since the derivative is infinite, too.
     infinite = math.inf * xp.where(over, xp.abs(x), xp.ones_like(x))
     far = xp.where(over, infinite, (root * factor) * (root / divisor))
     return xp.where(near, _small(inner, order), _signed(xp, x, far, order))
@@ -140,7 +140,7 @@ def _unscaled(xp: Namespace, x: Array, order: int) -> Array:
 def _scaled(xp: Namespace, x: Array, order: int) -> Array:
     near, inner, _, factor, divisor = _parts(xp, x, order)
     far = _signed(xp, x, factor / divisor, order)
-    # The sign is constant, so that the derivative of the absolute value is 0 at 0, on every library.
+    # Use a constant sign, so that the derivative of |x| at 0 is 0 on every library.
     return xp.where(near, xp.exp(-inner * xp.sign(inner)) * _small(inner, order), far)
 
 

@@ -1,8 +1,8 @@
-"""The error function's family in terms of the standard: rational functions on two ranges, selected by `where`.
+"""The error function and its relatives with the standard alone: rational functions on ranges, selected by `where`.
 
-The rational functions interpolate the true values, computed to 45 digits, at Chebyshev points, with relative errors up
-to 6e-17. Outside of an element's own range its argument is replaced by a harmless one, so that nothing overflows and
-derivatives stay finite.
+The rational functions interpolate true values, computed to 45 digits, at Chebyshev points. Relative errors are up to
+6e-17. Each function replaces arguments outside of its range by safe values, so nothing overflows and derivatives stay
+finite.
 """
 
 import math
@@ -120,7 +120,7 @@ _ROOT_TWO: Final = math.sqrt(2.0)
 def erf(x: Array, /) -> Array:
     xp = array_namespace(x)
     a = xp.abs(x)
-    # A tail that is subtracted from 1 needn't be exact to its own last place.
+    # A tail that is subtracted from 1 need not be exact to its last digit.
     b = xp.where((a >= 1.0) & (a <= 30.0), a, 30.0)
     tail = xp.exp(-(b * b)) * erfcx(b)
     return xp.where(a >= 1.0, xp.sign(x) * (1.0 - tail), _center(xp.where(a >= 1.0, 0.0, x)))
@@ -153,8 +153,7 @@ def log_ndtr(x: Array, /) -> Array:
     near = xp.log(0.5 + 0.5 * _center(xp.where(far, 0.0, x) * _ROOT_HALF))
     above = xp.log1p(-_upper_tail(xp, xp.where((x >= 0.75) & (x <= 40.0), x, 40.0)))
     upper = xp.where(far, above, near)
-    # Below, the logarithm of the tail is the sum of those of its factors. Beyond the root of the largest number x²
-    # overflows.
+    # Below, add the logarithms of the factors of the tail. x² overflows beyond the root of the largest number.
     finite = (x <= -0.75) & (a < math.sqrt(float(xp.finfo(x.dtype).max)))
     b = xp.where(finite, a, 1.0)
     lower = xp.log(0.5 * erfcx(b * _ROOT_HALF)) - 0.5 * b * b
@@ -206,7 +205,7 @@ def _upper_tail(xp: Namespace, x: Array) -> Array:
 
 
 def _inverse(xp: Namespace, x: Array, c: Array) -> Array:
-    """Compute erf⁻¹(x), given also c = 1 - |x|, which is exact even if |x| is near 1."""
+    """Compute erf⁻¹(x). The argument c = 1 - |x| is exact even if |x| is near 1."""
     inside = c > 0.0
     c_inside = xp.where(inside, c, 1.0)
     w = -xp.log(c_inside * (2.0 - c_inside))

@@ -1,4 +1,4 @@
-"""The gamma function's logarithm, its derivatives, factorials and zeta, in terms of the standard alone."""
+"""The logarithm of the gamma function, its derivatives, factorials and zeta, with the standard alone."""
 
 import math
 from typing import Final
@@ -9,7 +9,7 @@ from xpand_extensions._dtypes import widened
 
 from ._pieces import HALF_LOG_2PI, log_gamma_1p, polynomial, rational, stirling
 
-# The positive zero of the digamma function minus one, in two parts; the first is a number of the data type.
+# The positive zero of the digamma function minus one, in two parts. The first part is exact in the data type.
 ROOT: Final = (0.46163214496836236, -1.5522348162858677e-17)
 ROOT_SINGLE: Final = (0.4616321325302124, 1.2438149938918909e-08)
 # digamma(1 + d) / (d - zero) for 0 <= d <= 2, and z² (log z - 1/(2z) - digamma(z)) in 1/z² for z >= 2.
@@ -63,7 +63,7 @@ _EULER_MACLAURIN: Final = (
     43867 / 5109094217170944000,
 )
 _DIRECT: Final = 10
-"""The number of terms of a zeta series that are added one by one."""
+"""The number of terms of a zeta series that are summed directly."""
 
 
 @widened
@@ -82,7 +82,7 @@ def gammaln(x: Array, /) -> Array:
     # Γ(x) = Γ(1 + x) / x, and Γ(-z) = -π / (sin(πz) Γ(1 + z)).
     factor = xp.where(negative, xp.sin(math.pi * xp.abs(rest)), xp.where(below_one, size, one))
     value = xp.where(negative, math.log(math.pi) - value, value) - xp.log(factor)
-    # `_reflected` would treat a point next to 0 as a pole, which it isn't here.
+    # `_reflected` would treat points next to 0 as poles, which is wrong here.
     tiny = pole & (x != 0.0) & (xp.abs(x) < 1.0)
     value = xp.where(tiny, -xp.log(xp.where(tiny, xp.abs(x), one)), value)
     return xp.where((pole & ~tiny) | over, math.inf * one, value)
@@ -99,7 +99,7 @@ def digamma(x: Array, /) -> Array:
     d = xp.where(small, d, nothing)
     ratio = rational(d, _DIGAMMA_P, _DIGAMMA_Q)
     root = ROOT if x.dtype == xp.float64 else ROOT_SINGLE
-    # Not (d - root[0]) - root[1], which compilers turn into one subtraction of the sum.
+    # Compilers would turn (d - root[0]) - root[1] into one subtraction of the sum.
     near = (d - root[0]) * ratio - root[1] * ratio
     z = xp.where(small, 3.0 * one, size)
     w = 1.0 / z
@@ -114,10 +114,10 @@ def digamma(x: Array, /) -> Array:
 
 
 def _reflected(xp: Namespace, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Return where x is on the negative axis, |x|, x minus the nearest integer there, and where a pole is.
+    """Return a mask of negative x, |x|, x minus the nearest integer for negative x, and a mask of poles.
 
-    Poles are 0, the negative integers, -∞, and numbers so near 0 that 1/x overflows. At poles the size is 3, and off
-    the negative axis the rest is 1/2, so that results are finite.
+    Poles are 0, the negative integers, -∞, and numbers so near 0 that 1/x overflows. To keep results finite, |x| is
+    replaced by 3 at poles, and the difference by 1/2 off the negative axis.
     """
     size = xp.abs(x)
     one = xp.ones_like(x)
@@ -137,7 +137,7 @@ def _polygamma(n: int, x: Array, /) -> Array:
     xp = array_namespace(x)
     negative, _, rest, _ = _reflected(xp, x)
     one = xp.ones_like(x)
-    # Nearer to a pole than this the value overflows.
+    # Closer to a pole, the value overflows.
     scale = float(math.factorial(n))
     nearest = (scale / float(xp.finfo(x.dtype).max)) ** (1 / (n + 1))
     infinite = (xp.abs(rest) <= nearest) | (xp.abs(x) <= nearest) | ((x < 0.0) & ~negative)
@@ -145,7 +145,7 @@ def _polygamma(n: int, x: Array, /) -> Array:
     sign = 1.0 if n % 2 else -1.0
     z = xp.where(infinite, one, xp.where(negative, 1.0 - x, x))
     value = sign * scale * zeta(xp.full_like(x, float(n + 1)), z)
-    # The n-th derivative of π cot(πx) is a polynomial of the cotangent.
+    # The n-th derivative of π cot(πx) is a polynomial in the cotangent.
     cotangent = xp.cos(math.pi * rest) / xp.sin(math.pi * rest)
     derivative = math.pi ** (n + 1) * polynomial(cotangent, _cotangent_derivative(n))
     value = xp.where(negative, -derivative - sign * value, value)
@@ -154,7 +154,7 @@ def _polygamma(n: int, x: Array, /) -> Array:
 
 
 def _cotangent_derivative(n: int) -> tuple[float, ...]:
-    """Compute the coefficients of the polynomial of cot(x) that is its n-th derivative: p becomes -(1 + c²) p'."""
+    """Return the coefficients of the n-th derivative of c = cot(x) as a polynomial in c: p becomes -(1 + c²) p'."""
     coefficients = [0, 1]
     for _ in range(n):
         slope = [k * c for k, c in enumerate(coefficients)][1:]
@@ -164,7 +164,7 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
 
 @widened
 def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
-    """Add terms one by one, and the rest by the Euler-Maclaurin formula."""
+    """Sum the first terms directly, and the rest by the Euler-Maclaurin formula."""
     xp = array_namespace(s, q)
     s, q = xp.broadcast_arrays(s, q)
     one = xp.ones_like(s)
@@ -177,7 +177,7 @@ def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
     for k in range(1, _DIRECT):
         total = total + (q_ + float(k)) ** -s_
     w = q_ + float(_DIRECT)
-    # If s is far greater than w, the rest is negligible compared with the first term, and the formula would overflow.
+    # If s is far greater than w, omit the rest: it is negligible, and the formula would overflow.
     r = xp.minimum(s_, 20.0 * w)
     v = 1.0 / w
     rest = 0.0 * one
@@ -200,7 +200,7 @@ def factorial(x: Array, /) -> Array:
 
 
 def factorials(largest: int) -> list[int]:
-    """List 0!, 1!, … up to `largest`, which replaces all larger ones."""
+    """List 0!, 1!, …, with `largest` in place of all larger factorials."""
     table = [1]
     while table[-1] * len(table) <= largest:
         table.append(table[-1] * len(table))
@@ -217,14 +217,14 @@ def _of_integers(xp: Namespace, x: Array) -> Array:
 
 @widened
 def _of_real(x: Array, /) -> Array:
-    """Compute Γ(1 + x) from x itself: where Γ is steep, the rounding of 1 + x would matter."""
+    """Compute Γ(1 + x) from x, since the rounding of 1 + x would matter where Γ is steep."""
     xp = array_namespace(x)
     one = xp.ones_like(x)
     small = x < 2.0
     over = x > (170.62437695630272 if x.dtype == xp.float64 else 34.040098403112818)
     d = xp.where(small & (x >= 0.0), x, 0.0 * one)
     z = xp.where(small | over, 2.0 * one, x)
-    # z^z exp(-z) as a square: it overflows long before the factorial does, which is smaller by exp(z).
+    # Compute z^z exp(-z) as a square, since z^z overflows long before the factorial does.
     root = z ** (0.5 * z) * xp.exp(-0.5 * z)
     large = root * (root * (xp.sqrt(z) * (math.sqrt(2 * math.pi) * xp.exp(stirling(z)))))
     value = xp.where(small, xp.exp(log_gamma_1p(d)), large)

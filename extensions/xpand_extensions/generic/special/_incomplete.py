@@ -1,8 +1,8 @@
-"""The beta function's logarithm and the incomplete gamma and beta functions in terms of the standard alone.
+"""The logarithm of the beta function, and the incomplete gamma and beta functions, with the standard alone.
 
-Continued fractions and series need more terms for larger parameters; an integral does not. With the integrand
-exp(h(s)), with a concave h that is 0 at 0, cut off where h is -38, Gauss-Legendre sums of 32 terms give the tails of
-both distributions within 1e-15 for all parameters.
+Continued fractions and series need more terms for larger parameters. Integrals do not: the tails of both distributions
+are integrals of exp(h(s)), where h is concave and h(0) = 0. Cut off where h is -38, Gauss-Legendre sums of 32 terms are
+exact within 1e-15 for all parameters.
 """
 
 import math
@@ -17,7 +17,7 @@ from ._gamma import gammaln
 from ._pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling
 
 DEPTH: Final = 38.0
-"""The exponent at which integrands are cut off: the rest is negligible compared with the integral."""
+"""The exponent at which integrals are cut off. The rest is negligible."""
 
 
 def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
@@ -36,16 +36,16 @@ def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 
 _STEPS: Final = 5
-"""The number of applications of the incomplete beta function's recurrence."""
+"""How often the recurrence of the incomplete beta function is applied."""
 NODES: Final = _gauss_legendre(32)
 BLOCK_SIZE: Final = 2**13
-"""The number of elements of the integrand computed at once: more would not stay in the cache."""
+"""The size of a block of the integrand. Larger blocks would not stay in the cache."""
 
 
 def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) -> Array:
-    """Integrate a function of arrays elementwise from 0 to `end`: at several nodes at once, along a first axis."""
+    """Integrate a function elementwise from 0 to `end`. A new first axis holds the nodes of a block."""
     size = math.prod(end.shape)
-    # A compiler fuses it into one loop, in less time for fewer operations.
+    # A compiler fuses all nodes into one loop, and compiles fewer operations faster.
     count = max(1, min(len(NODES), BLOCK_SIZE // max(size, 1))) if is_concrete(end) else len(NODES)
     options = {"dtype": end.dtype, "device": device_of(end)}
     total = xp.zeros_like(end)
@@ -91,7 +91,7 @@ def _incomplete_gamma(a: Array, x: Array, *, upper: bool) -> Array:
 def rise_from_zero(
     xp: Namespace, order: Array, x: Array, of_one: Array | float, change: Array | float, of_two: Array | float
 ) -> Array:
-    """Return zeros with the first and second derivatives that a function like `x**order` has where x is 0.
+    """Return zeros with the first and second derivatives of a function like `x**order` at 0.
 
     Args:
         xp: The namespace.
@@ -109,17 +109,17 @@ def rise_from_zero(
 
 
 def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
-    """Compute the incomplete gamma function from x to infinity where x > a, and from 0 to x elsewhere; return also
-    where x > a. With t = x exp(s), the upper one is x^a exp(-x) / Γ(a) times the integral of exp(a s - x (exp(s) - 1))
-    over s > 0. The lower one is that over s < 0, after P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1) is applied twice,
-    so that a may be small.
+    """Compute the incomplete gamma function, above x where x > a, else below x; return also the mask x > a. With t = x
+    exp(s), the upper one is x^a exp(-x) / Γ(a) times the integral of exp(a s - x (exp(s) - 1)) over s > 0. The lower
+    one is the integral over s < 0. P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1) is applied twice before, so a may be
+    small.
     """
     one = xp.ones_like(x)
     is_upper = x > a
     sign = xp.where(is_upper, one, -one)
     rate = xp.where(is_upper, x - a, (a - x) + 2.0)
     end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * x)))
-    # The first guess is above the end: exp(s) - 1 - s is at least s²/2.
+    # The first guess is above the end, because exp(s) - 1 - s is at least s²/2.
     reach = xp.log1p(end + DEPTH / x)
     end = xp.where(is_upper, xp.minimum(end, reach), end)
 
@@ -139,9 +139,9 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _gamma_complement(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
-    """Return where the upper function is the smaller one although x may be below a, and compute it there by a series.
+    """Return where the upper function is the smaller one although x may be below a, and its values by a series.
 
-    There x < 1, the integrand is flat over a long range, and subtracting the lower function from 1 would cancel.
+    In this region x < 1, the integrand is flat over a long range, and 1 minus the lower function would cancel.
     """
     one = xp.ones_like(x)
     small = (x < 1.0) & (a < 1.0)
@@ -170,7 +170,7 @@ def _log_minus(xp: Namespace, ratio: Array, change: Array) -> Array:
     """Compute log(ratio) - change without cancellation, given the exact change = ratio - 1."""
     near = (change > -0.5) & (change < 1.0)
     tiny = float(xp.finfo(ratio.dtype).smallest_normal)
-    # 1 where it isn't used: the logarithm's second derivative overflows at the smallest number.
+    # Use 1 for unselected elements: the second derivative of the logarithm overflows at the smallest number.
     ratio = xp.where(near, xp.ones_like(ratio), xp.where(ratio < tiny, xp.full_like(ratio, tiny), ratio))
     return xp.where(near, log1p_minus(xp, xp.where(near, change, xp.zeros_like(change))), xp.log(ratio) - change)
 
@@ -189,9 +189,9 @@ def betaln(a: Array, b: Array, /) -> Array:
 
 
 def _betaln(xp: Namespace, a: Array, b: Array, *, times_low: bool = False) -> Array:
-    """Compute log B for positive numbers; if gamma functions are large, by the differences of their logarithms.
+    """Compute log B for positive numbers, without cancellation of large gamma functions.
 
-    If the smaller parameter is below 2, compute log(parameter * B) instead, which is near 0 for a small parameter.
+    If the smaller parameter is below 2, return log(parameter * B), which is near 0 for a small parameter.
     """
     low, high = xp.minimum(a, b), xp.maximum(a, b)
     two = xp.full_like(low, 2.0)
@@ -229,7 +229,7 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
     to_zero, to_one = (a == 0.0) | (b == math.inf), (b == 0.0) | (a == math.inf)
     valid = valid & ~(to_zero & to_one)
     edge = xp.where((x == 1.0) | (to_zero & (x > 0.0)), one, nothing)
-    # At 0 and 1 the value has derivatives, too.
+    # The value has derivatives at 0 and 1, too.
     inside = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
     at_zero, at_one = inside & (x == 0.0), inside & (x == 1.0)
     edge = xp.where(at_zero, _beta_rise(xp, a, b, x, at_zero), edge)
@@ -238,7 +238,7 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
 
 
 def _beta_rise(xp: Namespace, a: Array, b: Array, x: Array, where: Array) -> Array:
-    """Return zeros that have the derivatives in x of the incomplete beta function at 0, where a condition holds."""
+    """Return zeros with the derivatives in x of the incomplete beta function at 0, where a condition is True."""
     b, x = xp.where(where, b, xp.ones_like(b)), xp.where(where, x, xp.zeros_like(x))
     return rise_from_zero(xp, a, x, b, -0.5 * b * (b - 1.0), 0.5 * b * (b + 1.0))
 
@@ -246,17 +246,17 @@ def _beta_rise(xp: Namespace, a: Array, b: Array, x: Array, where: Array) -> Arr
 def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
     """Compute the incomplete beta function from 0 to x, where x is below the mean and y is 1 - x.
 
-    With t = x / (x + y exp(s)) it is x^a y^b / B(a, b) times the integral of exp(b s) / (x + y exp(s))^(a+b) over s >
-    0. First I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)) is applied five times: for a small a the integrand would
-    decay slowly, with poles at a distance of π.
+    With t = x / (x + y exp(s)), the function is x^a y^b / B(a, b) times the integral of exp(b s) / (x + y exp(s))^(a+b)
+    over s > 0. I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)) is applied five times before, because for a small a the
+    integrand decays slowly, with poles at a distance of π.
     """
     one = xp.ones_like(x)
     n = a + b + float(_STEPS)
     excess = xp.where(x < 0.5, a - (a + b) * x, (a + b) * y - b)
     rate = excess + float(_STEPS) * y
-    # The integrand is written in the smaller of x and y, which avoids cancellation.
+    # Write the integrand in the smaller of x and y to avoid cancellation.
     sign = xp.where(y <= x, one, -one)
-    c = xp.where(y <= x, y, x)  # not `minimum`, whose gradient is halved if both are 1/2
+    c = xp.where(y <= x, y, x)  # `minimum` would halve the gradient if both are 1/2
 
     def exponent(s: Array) -> Array:
         s_ = sign * s
@@ -282,7 +282,7 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
 
 
 def beta_density(xp: Namespace, a: Array, b: Array, x: Array, y: Array, excess: Array) -> Array:
-    """Compute x^a y^b / (a B(a, b)); the excess is a - (a + b) x."""
+    """Compute x^a y^b / (a B(a, b)). The excess is a - (a + b) x."""
     one = xp.ones_like(x)
     large = (a >= 2.0) & (b >= 2.0)
     a_, b_ = xp.where(large, a, 2.0 * one), xp.where(large, b, 2.0 * one)
@@ -302,9 +302,7 @@ def _log(xp: Namespace, x: Array, y: Array) -> Array:
 
 
 def _beta_complement(xp: Namespace, a: Array, b: Array, y: Array) -> tuple[Array, Array]:
-    """Return where the integrand is flat over a long range, since (a + b) y is small, and compute 1 - I(b, a) at y by a
-    series.
-    """
+    """Return where the integrand is flat, since (a + b) y is small, and 1 - I(b, a) at y by a series."""
     one = xp.ones_like(y)
     small = ((a + b) * y < 1.0) & (y < 0.2)
     a, b, y = xp.where(small, a, one), xp.where(small, b, 0.5 * one), xp.where(small, y, 0.1 * one)

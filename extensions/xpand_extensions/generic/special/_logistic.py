@@ -1,7 +1,7 @@
-"""The logistic function and related functions in terms of the standard.
+"""The logistic function and related functions with the standard alone.
 
-Elements outside of a formula's domain are replaced by harmless ones whose results are not used: nothing overflows, and
-derivatives stay finite.
+Elements outside of a formula's domain are replaced by safe values, and their results are not used. So nothing
+overflows, and derivatives stay finite.
 """
 
 import math
@@ -41,7 +41,7 @@ def softplus(x: Array, /) -> Array:
 def logit(x: Array, /) -> Array:
     xp = array_namespace(x)
     inside = (x > 0.0) & (x < 1.0)
-    # Near the zero at 1/2, without cancellation.
+    # Avoid cancellation near the zero at 1/2.
     near = (x > 0.25) & (x < 0.75)
     y = xp.where(inside & ~near, x, 0.5)
     middle = 2.0 * xp.atanh(2.0 * xp.where(near, x, 0.5) - 1.0)
@@ -64,7 +64,7 @@ def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array
     if b is not None:
         terms = terms * b
     total = xp.sum(terms, axis=axis, keepdims=True) if axis else terms
-    # If nothing is left, the maximum may be -infinite, or the finite one of terms that cancel.
+    # If the sum is 0, the maximum is -infinity, or the finite maximum of terms that cancel.
     logs = xp.log(xp.where(total > 0.0, total, 1.0)) + xp.where(largest == -xp.inf, 0.0, largest)
     nan = xp.full_like(total, xp.nan)
     result = xp.where(total > 0.0, logs, xp.where((total == 0.0) & ~infinite, -xp.inf, nan))
@@ -122,15 +122,15 @@ def _shifted(xp: Namespace, x: Array, axis: int) -> tuple[Array, Array]:
 
 
 def _product(x: Array, y: Array, least: float, logarithm: Callable[[Namespace, Array], Array]) -> Array:
-    """Compute x logarithm(y), 0 where x is 0. The logarithm is -infinite at `least` and NaN below."""
+    """Compute x logarithm(y), or 0 where x is 0. The logarithm is -infinity at `least` and NaN below."""
     xp = array_namespace(x, y)
     finite = (y > least) & (y < xp.inf)
-    # -infinite, with the logarithm's derivative there: the square root's is infinite, too.
+    # Return -infinity. The square root adds the infinite derivative of the logarithm.
     bottom = (y == least) & (x != 0.0)
     lowest = xp.sqrt(xp.where(bottom, y - least, 1.0)) - xp.inf
     end = xp.where(y == least, lowest, xp.where(y > least, xp.inf, xp.full_like(y, xp.nan)))
     logs = xp.where(finite, logarithm(xp, xp.where(finite, y, 1.0)), end)
-    # If x is 0 and y finite, the product is 0 anyway, and its derivative is right.
+    # If x is 0 and y is finite, the product is 0 already, with the right derivative.
     zero = (x == 0.0) & ~finite
     return xp.where(zero & ~xp.isnan(y), 0.0, x * xp.where(zero & ~xp.isnan(y), 0.0, logs))
 
@@ -144,7 +144,7 @@ def sinc(x: Array, /) -> Array:
     xp = array_namespace(x)
     near = xp.abs(x) < 0.25
     series = polynomial(xp.where(near, x, 0.0) ** 2, _SINC)
-    # sin(πx) of the fraction of x, whose sign is all that matters: exact for large x.
+    # Compute sin(πx) from the fraction of x, exactly for large x. Only its sign matters.
     y = xp.where(near | xp.isinf(x), 1.0, x)
     whole = xp.round(y)
     sign = 1.0 - 2.0 * (whole - 2.0 * xp.floor(0.5 * whole))
@@ -159,9 +159,9 @@ def cbrt(x: Array, /) -> Array:
     ordinary = (a > 0.0) & (a < xp.inf)
     a = xp.where(ordinary, a, 1.0)
     y = a ** (1.0 / 3.0)
-    y = y - (y - a / (y * y)) / 3.0  # a Newton step: the rounding of 1/3 matters for large exponents
+    y = y - (y - a / (y * y)) / 3.0  # a Newton step, since the rounding of 1/3 matters for large exponents
     y = xp.where(x < 0.0, -y, y)
-    # The square root's derivative at 0 is infinite, too.
+    # The square root has an infinite derivative at 0, too.
     zero = xp.sqrt(xp.where(x == 0.0, x, 1.0))
     infinite = xp.where(x > 0.0, xp.inf, xp.where(x < 0.0, -xp.inf, xp.full_like(x, xp.nan)))
     end = xp.where(x == 0.0, zero, infinite)

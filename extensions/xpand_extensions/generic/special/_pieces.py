@@ -1,4 +1,4 @@
-"""Building blocks of the gamma family: smooth functions, evaluated for all their arguments.
+"""Building blocks of the gamma family: smooth functions that are evaluated for all arguments.
 
 The rational functions were fitted with mpmath: they equal the function at the Chebyshev points of the interval, and are
 within 1e-16 of it in between.
@@ -105,9 +105,9 @@ def exp_minus(xp: Namespace, s: Array, expm1: Array) -> Array:
 
 
 def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
-    """Evaluate a polynomial, coefficients from the constant on, by Horner's rule.
+    """Evaluate a polynomial by Horner's rule, with coefficients from the constant on.
 
-    Recursive, not a loop: without names for intermediate results, NumPy computes all steps in place.
+    Recursion leaves intermediate results without names, so NumPy computes all steps in place.
     """
     if len(coefficients) == 2:
         return coefficients[1] * x + coefficients[0]
@@ -115,5 +115,5 @@ def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
 
 
 def rational(x: Array, numerator: Sequence[float], denominator: Sequence[float]) -> Array:
-    """Evaluate the quotient of two polynomials, coefficients from the constant on."""
+    """Evaluate the quotient of two polynomials, with coefficients from the constant on."""
     return polynomial(x, numerator) / polynomial(x, denominator)

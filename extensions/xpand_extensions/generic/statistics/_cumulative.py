@@ -1,4 +1,4 @@
-"""Cumulative operations with the standard alone: each pass doubles the length of partial results."""
+"""Cumulative operations with the standard alone. Each pass doubles the length of partial results."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = Fal
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
     xp = array_namespace(x)
-    # NaN is excluded from the sums, where NumPy would warn, and inserted again from the first NaN on.
+    # Exclude NaN from the sums, where NumPy would warn, and insert it again from the first NaN on.
     nan = xp.isnan(x)
     total = _accumulated(xp, xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
     seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, checks.device_of(x))), axis=axis) > 0
@@ -60,7 +60,7 @@ def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Ar
     left = (rows[..., 1:2] - rows[..., :1]) / first
     right = (rows[..., -1:] - rows[..., -2:-1]) / last
     if edge_order == 2:
-        # The slope of the parabola through three samples, at an outer one.
+        # Compute the slope of the parabola through three samples at an outer one.
         second, before = (step, step) if steps is None else (steps[1:2], steps[-2:-1])
         left = left + (left - (rows[..., 2:3] - rows[..., 1:2]) / second) * (first / (first + second))
         right = right + (right - (rows[..., -2:-1] - rows[..., -3:-2]) / before) * (last / (last + before))
@@ -72,9 +72,7 @@ def _real(xp: Namespace, f: Array) -> Any:
 
 
 def _uneven(rows: Array, steps: Array) -> Array:
-    """Compute the slopes of parabolas at their middle samples: the slopes of both sides, each weighted by the other's
-    distance.
-    """
+    """Compute the slopes of parabolas at middle samples: the slope of each side, weighted by the other's distance."""
     slopes = (rows[..., 1:] - rows[..., :-1]) / steps
     before, after = steps[:-1], steps[1:]
     return (slopes[..., :-1] * after + slopes[..., 1:] * before) / (before + after)

@@ -21,8 +21,7 @@ _PLOTTING: Final[dict[str, tuple[float, float]]] = {
     "median_unbiased": (1 / 3, 1 / 3),
     "normal_unbiased": (3 / 8, 3 / 8),
 }
-"""The parameters alpha and beta of Hyndman and Fan: the k-th of n elements is the quantile (k - alpha) / (n + 1 - alpha
-- beta)."""
+"""Parameters alpha and beta of Hyndman and Fan: element k of n is the quantile (k - alpha) / (n + 1 - alpha - beta)."""
 
 
 def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
@@ -56,7 +55,7 @@ def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear"
 
 
 def as_array(xp: Namespace, x: Array, q: Any) -> Array:
-    """Make an array of the quantiles, precise enough to count many elements."""
+    """Make an array of quantiles with a data type that is precise enough for positions."""
     device = checks.device_of(x)
     dtype = _position_dtype(xp, x, device)
     if isinstance(q, (float, tuple)):
@@ -65,12 +64,12 @@ def as_array(xp: Namespace, x: Array, q: Any) -> Array:
 
 
 def _position_dtype(xp: Namespace, x: Array, device: Any) -> DType:
-    # JAX has a float64 where it has an int64, which is then its default.
+    # If JAX has float64, its index type is int64.
     return xp.float64 if index_dtype(xp, device) == xp.int64 else xp.float32
 
 
 def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
-    """Replace NaN, whose order the standard leaves open, by infinity."""
+    """Replace NaN by infinity, since the standard leaves the order of NaN open."""
     return xp.where(nan, math.inf, x)
 
 
@@ -79,18 +78,18 @@ def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
 
 
 def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:
-    """Find the sorted elements, of `size`, between which quantiles lie, and their distance from the lower one.
+    """Find the two sorted elements around each quantile, and the distance of the quantile from the lower one.
 
     Returns:
-        The positions of the lower elements; those of the higher ones and the distances, both None where the method
-        takes an element as it is.
+        The positions of the lower elements, the positions of the higher elements, and the distances. The last two are
+        None if the method selects an element.
     """
     q = xp.where((q >= 0) & (q <= 1), q, xp.zeros_like(q))
     if method == "inverted_cdf":
         position = xp.ceil(size * q) - 1
     else:
         alpha, beta = _PLOTTING[method]
-        # For the first five methods this is exact; the terms that cancel would be rounded.
+        # Avoid the rounding of terms that cancel for the first five methods.
         position = (size - 1) * q if alpha == beta == 1 else size * q + (alpha + q * (1 - alpha - beta)) - 1
     zero = xp.zeros_like(position)
     position = xp.minimum(xp.maximum(position, zero), zero + (size - 1))
@@ -108,7 +107,7 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
 
 
 def position(q: float, size: int) -> tuple[int, int, float]:
-    """Compute `positions` by the method "linear", for one known fraction."""
+    """Compute `positions` by the method "linear" for one known fraction."""
     found = q * (size - 1)
     low = math.floor(found)
     return low, math.ceil(found), found - low
@@ -121,10 +120,10 @@ def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -
     part = xp.astype(part, low.dtype, copy=False)
     one = xp.ones_like(part)
     infinite = xp.isinf(low) | xp.isinf(high)
-    # For finite ends. An infinite one is the result, unless its weight is 0 or the other end is its opposite.
+    # Interpolate finite ends. An infinite end is the result, unless its weight is 0 or the ends are opposite.
     zero = xp.zeros_like(low)
     a, b = xp.where(infinite, zero, low), xp.where(infinite, zero, high)
-    # Two equal ends give exactly this value. The difference is only used for equal ends: otherwise it might overflow.
+    # Equal ends give exactly this value. The difference is only used for equal ends, since others may overflow.
     equal = a == b
     finite = xp.where(equal, a + (b - xp.where(equal, a, b)) * part, a * (one - part) + b * part)
     only_low = (part == 0) | (low == high)
@@ -138,20 +137,20 @@ def without(xp: Namespace, result: Array, undefined: Array, q: Array) -> Array:
 
 
 def nothing(xp: Namespace, flat: Array, q: Array) -> Array:
-    """Make the quantiles of no elements."""
+    """Make quantiles of no elements: NaN."""
     shape = (*flat.shape[:-1], math.prod(q.shape))
     return xp.full(shape, math.nan, dtype=flat.dtype, device=checks.device_of(flat))
 
 
 def arranged(xp: Namespace, result: Array, x: Array, q: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Move the last axis, that of the quantiles, to the front, or remove it."""
+    """Move the last axis, of the quantiles, to the front, or remove it."""
     last = result.ndim - 1
     result = xp.permute_dims(result, (last, *range(last)))
     return xp.reshape(result, shape(x, q.shape, axes, keepdims))
 
 
 def shape(x: Array, q: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
-    """Return the shape of quantiles: that of the fractions, then that of the elements without the axes."""
+    """Return the shape of quantiles: the shape of the fractions, then that of `x` without the axes."""
     if keepdims:
         return (*q, *(1 if axis in axes else size for axis, size in enumerate(x.shape)))
     return (*q, *(size for axis, size in enumerate(x.shape) if axis not in axes))

@@ -27,7 +27,7 @@ def reduce(x: Array, /, function: Any, initial: Any, *, axis: Any = None, keepdi
 
 
 def _folded(function: Callable[[Array, Array], Array], rows: Array) -> Array:
-    """Combine neighbours until one is left. If their number is odd, the last is set aside until the end."""
+    """Combine neighbours until one element remains. If the number is odd, set the last one aside until the end."""
     waiting = []
     while rows.shape[-1] > 1:
         if rows.shape[-1] % 2:
@@ -74,7 +74,7 @@ def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keep
 
 
 def quotient_or_nan(xp: Namespace, x: Array, y: Array) -> Array:
-    """Divide; return NaN where the divisor is 0, without a warning, and without NaN in other elements' derivatives."""
+    """Divide; return NaN where the divisor is 0, without a warning or NaN in derivatives of other elements."""
     zero = y == 0
     return xp.where(zero, math.nan, xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
 
@@ -92,7 +92,7 @@ def cov(
     else:
         weights, divisor = _weights(xp, rows, correction, fweights, aweights)
         mass = xp.sum(weights)
-        # Without any weight the divisor isn't positive either.
+        # If all weights are 0, the divisor is not positive either.
         mean = xp.sum(rows * weights, axis=-1, keepdims=True) / xp.where(mass == 0, xp.ones_like(mass), mass)
         distance = rows - mean
         product = xp.matmul(distance * weights, _transposed(xp, distance))
@@ -126,7 +126,7 @@ def _rows(xp: Namespace, x: Array, rowvar: bool) -> Array:
 
 
 def _mean(xp: Namespace, rows: Array) -> Array:
-    # Not `mean`, for which some libraries warn without observations.
+    # Avoid `mean`, since some libraries warn if there are no observations.
     return plain_sum(xp, rows, axis=-1, keepdims=True) / max(rows.shape[-1], 1)
 
 
@@ -204,7 +204,7 @@ def nanvar(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: 
 def nanstd(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
     variance = nanvar(x, axis=axis, correction=correction, keepdims=keepdims)
-    # The derivative of the root is infinite at 0, and would be NaN times that of the variance.
+    # The derivative of the root is infinite at 0; times the derivative of the variance it would be NaN.
     positive = variance > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, variance, xp.ones_like(variance))), variance)
 
@@ -224,13 +224,13 @@ def _filled(xp: Namespace, x: Array, value: float) -> Array:
 
 
 def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
-    """Count the elements that aren't NaN, as integers: a float16 can't count beyond 2048."""
+    """Count the elements that aren't NaN, with integers, since float16 cannot count beyond 2048."""
     return xp.sum(xp.astype(~xp.isnan(x), index_dtype(xp, checks.device_of(x))), axis=axis, keepdims=keepdims)
 
 
 def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0.0) -> Array:
-    """Divide by the corrected number, or give NaN where that isn't positive."""
-    some = number > math.floor(correction)  # equivalent to the correction itself, and an integer like the number
+    """Divide by the corrected number; return NaN where it is not positive."""
+    some = number > math.floor(correction)  # equivalent to the correction, but an integer
     divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
     divisor = xp.where(some, divisor - correction, divisor) if correction else divisor
     return xp.where(some, total / divisor, math.nan)
@@ -246,7 +246,7 @@ def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any,
 
 
 def _first(x: Array, extreme: Any, axis: int | None, keepdims: bool) -> Array:
-    """Find the first element equal to the extreme one: an infinity that replaces NaN might come before a real one."""
+    """Find the first element equal to the extreme. An infinity that replaced NaN might come before a real one."""
     xp = array_namespace(x)
     axes = tuple(range(x.ndim)) if axis is None else (axis,)
     if 0 in x.shape:

@@ -22,7 +22,7 @@ def sliding_window_view(
     none = ((0, 0),) * len(axis)
     for k, each in zip(axis, sorted(passes(window_shape, range(len(axis)), strides, none, window_dilation))):
         count = each.count(x.shape[k])
-        # Concatenate the windows of an axis, then separate them; the new axis goes to the end.
+        # Concatenate the windows of an axis, then separate them. The new axis becomes the last one.
         dtype = index_dtype(xp, device)
         starts = xp.arange(count, dtype=dtype, device=device) * each.stride
         offsets = xp.arange(each.size, dtype=dtype, device=device) * each.dilation
@@ -44,7 +44,7 @@ def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_p
     for each in passes(window_shape, padding=padding, **where):
         number = inside(xp, each, x.shape[each.axis], checks.device_of(x))
         number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(x.ndim)]))
-        # Divide empty windows by one: 0 / 0 would warn, and make the gradient NaN.
+        # Divide empty windows by one, since 0 / 0 would warn and make the gradient NaN.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), x.dtype)
         total = xp.where(number > 0, total / divisor, math.nan)
     return total
