@@ -194,9 +194,9 @@ def test_places_of_mapped_axes(lib: Library) -> None:
     for axis in (1, -1):
         with pytest.raises(ValueError, match="vmap: in_axes has .* only batch axes can be mapped"):
             vmap(lambda a: a.values, in_axes=axis)(a)
-    with pytest.raises(ValueError, match="vmap: in_axes has 0 for .* takes None"):
+    with pytest.raises(ValueError, match="vmap: in_axes has 0 for .* here None"):
         vmap(lambda a: a.values)(made(lib))
-    with pytest.raises(ValueError, match="vmap: out_axes has 2 for .* takes 0 to 1"):
+    with pytest.raises(ValueError, match="vmap: out_axes has 2 for .* here 0 to 1"):
         vmap(lambda t: a.with_values(t * a.values), out_axes=2)(twice)
 
 
