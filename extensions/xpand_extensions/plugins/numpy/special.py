@@ -97,8 +97,8 @@ def _is_above(x: Array, low: float) -> bool:
 
 
 def gammaln(x: Array, /) -> Array:
-    if x.dtype.kind == "f" and _is_above(x, 2.2):  # where SciPy's needs no correction
-        return _gammaln(x)
+    if x.dtype in _OWN and _is_above(x, 2.2):  # where SciPy's needs no correction
+        return scipy.special.gammaln(x)
     result = np.asarray(_gammaln(x))
     size = np.abs(result)
     # Near the zeros at 1 and 2, where the value is at most 0.16, SciPy's error is any number of ulps, except for
