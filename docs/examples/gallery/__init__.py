@@ -105,6 +105,6 @@ def drawn(draw: Callable[[Figure], None], name: str, *, dark: bool) -> str:
         figure = Figure(figsize=(7.2, 2.7), dpi=144, layout="constrained", facecolor="none")
         draw(figure)
         file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.05)
     # Without a size of its own, the picture takes the width that the page has.
     return re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", file.getvalue(), count=1)
