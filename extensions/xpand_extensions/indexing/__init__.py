@@ -1,8 +1,8 @@
-"""Reading parts of arrays: at indices, by a mask, from a start that may be abstract.
+"""Reading parts of arrays: at indices, by a mask, or from a start that may be abstract.
 
-Each function does the same on every library, also under jit, vmap and grad if the shape of its result is known. An
-index out of bounds raises `IndexError` where its value is known; where it isn't (under jit and vmap, in lazy arrays) a
-fill value is read. `mode` chooses otherwise. Functions that write at indices are in `scatter`.
+Each function does the same on every library, and under jit, vmap and grad if the shape of its result is known. An index
+out of bounds raises `IndexError` if its value is known; otherwise (under jit and vmap, in lazy arrays) a fill value is
+returned. `mode` selects another treatment. Functions that write at indices are in `scatter`.
 """
 
 from .._bounds import Mode

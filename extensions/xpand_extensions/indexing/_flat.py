@@ -14,15 +14,14 @@ from ._take import check_indices
 def unravel_index(
     indices: Array, /, shape: Sequence[int], *, mode: Mode | None = None, fill_value: int = -1
 ) -> tuple[Array, ...]:
-    """Turn flat indices into an array of some shape, in row-major order, into an index for each axis.
+    """Convert flat, row-major indices of an array to an index for each axis.
 
     Args:
-        indices: Integers of any shape, from 0 to the number of elements less one.
-        shape: The sizes of the axes.
-        mode: The treatment of indices out of bounds, negative ones among them: "raise" an `IndexError`; "fill" (or
-            "drop") gives `fill_value` for every axis; "clip" moves them to the first or last element; "wrap" around.
-            By default: "raise" where the values of the indices are known, else "fill": under jit, vmap and in lazy
-            arrays.
+        indices: Integers of any shape, from 0 to the number of elements minus one.
+        shape: The shape of the array.
+        mode: The treatment of indices that are negative or out of bounds: "raise" an `IndexError`; "fill" (or "drop")
+            returns `fill_value` for every axis; "clip" to the first or last element; "wrap" around. By default: "raise"
+            if the values of the indices are known, otherwise (under jit and vmap, in lazy arrays) "fill".
         fill_value: The value for "fill", an integer.
 
     Returns:
@@ -33,7 +32,7 @@ def unravel_index(
         ValueError: A negative size, or an unknown mode.
         IndexError: Indices out of bounds.
 
-    Source: `numpy.unravel_index`; the modes are those of `numpy.ravel_multi_index` and one more.
+    Source: `numpy.unravel_index`; the modes are those of `numpy.ravel_multi_index`, and "fill".
 
     >>> import numpy as np
     >>> unravel_index(np.asarray([0, 5]), (2, 3))
@@ -47,27 +46,27 @@ def unravel_index(
 def ravel_multi_index(
     multi_index: Sequence[Array], /, shape: Sequence[int], *, mode: Mode | None = None, fill_value: int = -1
 ) -> Array:
-    """Turn an index for each axis into flat indices into an array of some shape, in row-major order.
+    """Convert an index for each axis of an array to flat, row-major indices.
 
     Args:
-        multi_index: One array of integers for each axis; their shapes broadcast together.
-        shape: The sizes of the axes.
-        mode: The treatment of a multi-index of which an index is out of bounds, as negative ones are: "raise" an
-            `IndexError`; "fill" (or "drop") gives `fill_value`; "clip" moves each index to the first or last of its
-            axis; "wrap" around. By default: "raise" where the values of the indices are known, else "fill": under jit,
-            vmap and in lazy arrays.
+        multi_index: One integer array for each axis; their shapes broadcast together.
+        shape: The shape of the array.
+        mode: The treatment of a multi-index with an index that is negative or out of bounds: "raise" an `IndexError`;
+            "fill" (or "drop") returns `fill_value`; "clip" to the first or last index of the axis; "wrap" around. By
+            default: "raise" if the values of the indices are known, otherwise (under jit and vmap, in lazy arrays)
+            "fill".
         fill_value: The value for "fill", an integer.
 
     Returns:
-        An array of the shape to which the indices broadcast, of the library's data type for indices.
+        An array of the broadcast shape of the indices, of the library's data type for indices.
 
     Raises:
         TypeError: An argument of the wrong type, indices that are not integers, or arrays of two libraries.
-        ValueError: Not as many arrays as sizes, a negative size, an unknown mode, shapes that don't broadcast, or
+        ValueError: More or fewer arrays than sizes, a negative size, an unknown mode, shapes that don't broadcast, or
             arrays on two devices.
         IndexError: Indices out of bounds.
 
-    Source: `numpy.ravel_multi_index`, whose `mode` can't fill.
+    Source: `numpy.ravel_multi_index`, which has no mode "fill".
 
     >>> import numpy as np
     >>> ravel_multi_index((np.asarray([0, 1]), np.asarray([0, 5])), (2, 3), mode="clip")

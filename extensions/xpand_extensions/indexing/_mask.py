@@ -1,4 +1,4 @@
-"""Selections by a mask, whose size depends on the values or is given."""
+"""Selections by a mask. Their size is given, or depends on the values of the mask."""
 
 from typing import Any
 
@@ -13,25 +13,25 @@ from ._take import check_scalar
 def boolean_mask(
     x: Array, mask: Array, /, *, axis: int = 0, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Select the slices where a mask holds.
+    """Select the slices at which a mask is True.
 
     Args:
         x: An array of any data type.
         mask: Booleans of shape `x.shape[axis : axis + mask.ndim]`, for one or more axes of `x`.
         axis: The first axis of `x` that the mask covers.
-        size: The number of slices to return: the first ones, or all and then as many of `fill_value` as are missing.
-            By default: all. Required where the values of the mask aren't known: under jit and vmap.
+        size: The number of slices to return: surplus slices are omitted, missing ones filled with `fill_value`. By
+            default: all. Required if the values of the mask aren't known: under jit and vmap.
         fill_value: A Python scalar or an array of shape `()`. By default: zero.
 
     Returns:
-        An array of shape `(*x.shape[:axis], size, *x.shape[axis + mask.ndim :])`, in the order of the positions where
-        the mask holds. For a lazy array without `size`, that size is unknown.
+        An array of shape `(*x.shape[:axis], size, *x.shape[axis + mask.ndim :])`, in the order of the mask. For a lazy
+        array without `size`, the size is unknown.
 
     Raises:
         TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't
             promote to the data type of `x`.
-        ValueError: A mask that doesn't fit, no such axis, a negative size, one omitted that is needed, or arrays on
-            two devices.
+        ValueError: A mask that doesn't fit, no such axis, a negative size, no size although it is required, or arrays
+            on two devices.
 
     Source: `tf.boolean_mask`; `size` and `fill_value` are those of `jax.numpy.nonzero`.
 
@@ -49,21 +49,21 @@ def boolean_mask(
 
 @pluggable
 def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
-    """Find the elements that are not zero.
+    """Return the indices of the elements that are not zero.
 
     Args:
         x: An array of one or more axes, of any data type. NaN is not zero; False is.
-        size: The number of elements to return: the first ones, or all and then `fill_value` for each that is missing.
-            By default: all. Required where the values of the array aren't known: under jit and vmap.
+        size: The number of elements to return: surplus elements are omitted, missing ones filled with `fill_value`. By
+            default: all. Required if the values of the array aren't known: under jit and vmap.
         fill_value: An integer.
 
     Returns:
         An array for each axis, of shape `(size,)` and of the library's data type for indices: the indices of the
-        elements along that axis, in row-major order. For a lazy array without `size`, that size is unknown.
+        elements along that axis, in row-major order. For a lazy array without `size`, the size is unknown.
 
     Raises:
         TypeError: An argument of the wrong type.
-        ValueError: An array without axes, a negative size, or one omitted that is needed.
+        ValueError: An array without axes, a negative size, or no size although it is required.
 
     Source: `nonzero` of the standard; `size` and `fill_value` are those of `jax.numpy.nonzero`.
 
@@ -79,13 +79,13 @@ def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tup
 
 @pluggable
 def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
-    """Find the elements that are not zero, as multi-indices.
+    """Return the multi-indices of the elements that are not zero.
 
     Arguments and errors are those of `nonzero`.
 
     Returns:
         An array of shape `(size, x.ndim)` and of the library's data type for indices: the multi-index of each element,
-        in row-major order. `gather_nd` and `scatter_nd` take it.
+        in row-major order, as `gather_nd` and `scatter_nd` take them.
 
     Source: `numpy.argwhere`.
 
@@ -131,8 +131,8 @@ def _check_size(function: str, size: Any) -> int | None:
 
 
 def _check_counted(function: str, name: str, x: Array, size: int | None) -> None:
-    """Check that the size of the result is given, or can be found by counting."""
-    # Dask has arrays of unknown size, the only library that does.
+    """Check that the size of the result is given, or can be counted."""
+    # Only Dask has arrays of unknown size.
     if size is None and not is_concrete(x) and library_name(array_namespace(x)) != "dask":
         raise ValueError(
             f"{function}: size must be given where the values of {name} aren't known (under jit or vmap), since it is "

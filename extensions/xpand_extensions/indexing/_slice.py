@@ -27,26 +27,26 @@ def dynamic_slice(
     strides: Sequence[int] | None = None,
     mode: SliceMode | None = None,
 ) -> Array:
-    """Read a slice of a known size that starts anywhere.
+    """Read a slice of known size, whose start may be an array.
 
     Args:
         x: An array of any data type.
-        starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
-            need not be known. Negative ones count from the end.
+        starts: The start of the slice along each axis: Python integers, or integer arrays of shape `()`, whose values
+            need not be known. Negative starts count from the end.
         sizes: The size of the result along each axis.
-        strides: The steps along each axis, one or more. By default: 1.
-        mode: The treatment of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its
-            start until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else
+        strides: The step along each axis, 1 or more. By default: 1.
+        mode: The treatment of a slice that is not within the array: "raise" an `IndexError`; "clip" moves the start so
+            that the slice fits; "wrap" continues at the other end. By default: "raise" if the start is known, else
             "clip".
 
     Returns:
-        An array of the shape `sizes`: the element at `i` is that of `x` at `starts + i * strides`. A copy.
+        A copy, of the shape `sizes`: its element `i` is the element `starts + i * strides` of `x`.
 
     Raises:
         TypeError: An argument of the wrong type, starts that are not integers, or arrays of two libraries.
         ValueError: Not one start, size and stride for each axis, a slice larger than the array (unless it wraps),
-            an unknown mode, "raise" where a start isn't known, or arrays on two devices.
-        IndexError: A slice that doesn't lie within the array.
+            an unknown mode, "raise" for an unknown start, or arrays on two devices.
+        IndexError: A slice that is not within the array.
 
     Source: `jax.lax.dynamic_slice`, and `Nx.slice` for the strides.
 
@@ -59,24 +59,20 @@ def dynamic_slice(
     implementation, sizes, steps, spans = dynamic_slice.planned(_check_read, (x,), sizes, strides, mode)
     resolved = _resolved("dynamic_slice", x, starts, spans, mode)
     unknown = _traced(resolved)
-    if unknown:  # one may be traced, and `x` not
+    if unknown:  # a start may be traced although `x` isn't
         implementation = dynamic_slice.native(x, *unknown)
     return implementation(x, resolved, sizes, strides=steps, mode=mode)
 
 
 @pluggable
 def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode: SliceMode | None = None) -> Array:
-    """Put values in place of a slice that starts anywhere.
+    """Replace a slice, whose start may be an array, by values.
 
     Args:
         x: An array of any data type. It is never changed.
-        values: An array with as many axes as `x`, whose shape is that of the slice. It is cast to the data type of `x`
-            within its kind.
-        starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
-            need not be known. Negative ones count from the end.
-        mode: The treatment of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its
-            start until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else
-            "clip".
+        values: An array of the shape of the slice, with as many axes as `x`. It is cast to the data type of `x`.
+        starts: As in `dynamic_slice`.
+        mode: As in `dynamic_slice`.
 
     Returns:
         An array of the shape and data type of `x`.
@@ -84,9 +80,9 @@ def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode
     Raises:
         TypeError: An argument of the wrong type, starts that are not integers, values of a kind that doesn't promote to
             that of `x`, or arrays of two libraries.
-        ValueError: Not one start for each axis, values of other axes, a slice larger than the array, an unknown mode,
-            "raise" where a start isn't known, or arrays on two devices.
-        IndexError: A slice that doesn't lie within the array.
+        ValueError: Not one start for each axis, values with more or fewer axes, a slice larger than the array, an
+            unknown mode, "raise" for an unknown start, or arrays on two devices.
+        IndexError: A slice that is not within the array.
 
     Source: `Nx.put_slice`, `jax.lax.dynamic_update_slice`.
 
@@ -110,19 +106,20 @@ def repeat(
 
     Args:
         x: An array of any data type.
-        repeats: How often: an integer, or an integer array of shape `()`, `(1,)` or `(x.shape[axis],)`.
+        repeats: The number of repetitions: an integer, or an integer array of shape `()`, `(1,)` or `(x.shape[axis],)`.
         axis: The axis. By default, `x` is flattened first.
-        total_repeat_length: The size of the result along the axis. Excess elements are cut off; missing ones are filled
-            with the last element. By default: the sum of the repeats. Required where their values aren't known: under
-            jit and vmap.
+        total_repeat_length: The size of the result along the axis. Surplus elements are cut off; missing ones are
+            copies of the last element. By default: the sum of the repeats. Required if the values of `repeats` aren't
+            known: under jit and vmap.
 
     Returns:
-        An array of the shape of `x` but for `axis`. For lazy repeats without a total, that size is unknown.
+        An array of the shape of `x`, with another size along `axis`. For lazy repeats without a total, that size is
+        unknown.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: Negative repeats (where they are known; else they count as 0), repeats of another shape, no such
-            axis, a total omitted that is needed, a positive total of nothing, or arrays on two devices.
+        ValueError: Negative repeats (if their values aren't known, they count as 0), repeats of another shape, no such
+            axis, no total although it is required, a positive total for an empty axis, or arrays on two devices.
 
     Source: `repeat` of the standard, and `jax.numpy.repeat` for the total.
 
@@ -147,7 +144,7 @@ def repeat(
 def _check_repeat(
     function: str, x: Array, repeats: Any, axis: Any, total: Any
 ) -> tuple[int, int | None, int, int | None]:
-    """Check the arguments; return the repeats, the size of the only axis if `x` has to be flattened, axis and total."""
+    """Check the arguments; return the repeats, the size of a flattened `x` or None, the axis and the total."""
     checks.namespace_of(function, x=x)
     shape = checks.known_shape(function, "x", x)
     size = math.prod(shape) if axis is None else None
@@ -163,14 +160,14 @@ def _check_repeat(
 
 
 def _traced(starts: Sequence[int | Array]) -> list[Array]:
-    """List the starts whose values aren't known."""
+    """Return the starts whose values aren't known."""
     return [start for start in starts if not isinstance(start, int)]
 
 
 def _check_read(
     function: str, x: Array, sizes: Any, strides: Any, mode: Any
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Check the arguments of a slice that is read, without the starts; return its sizes, steps and spans."""
+    """Check the arguments of a slice to read, except the starts; return its sizes, steps and spans."""
     checks.namespace_of(function, x=x)
     checks.choice(function, "mode", mode, _MODES)
     shape = checks.known_shape(function, "x", x)
@@ -183,7 +180,7 @@ def _check_read(
 
 
 def _check_written(function: str, x: Array, values: Array, mode: Any) -> tuple[tuple[int, ...]]:
-    """Check the arguments of a slice that is written, without the starts; return its spans."""
+    """Check the arguments of a slice to write, except the starts; return its spans."""
     xp = checks.namespace_of(function, x=x, values=values)
     checks.one_device(function, x=x, values=values)
     checks.castable(function, "values", xp, values, x, "x")
@@ -197,7 +194,7 @@ def _check_written(function: str, x: Array, values: Array, mode: Any) -> tuple[t
 
 
 def _resolved(function: str, x: Array, starts: Any, spans: tuple[int, ...], mode: SliceMode | None) -> tuple[Any, ...]:
-    """Check the starts of a slice, and bring them within the array."""
+    """Check the starts of a slice, and move them into the array."""
     _check_starts(function, x, starts, mode)
     each = zip(starts, x.shape, spans)
     return tuple([_resolve_start(function, start, k, size, span, mode) for k, (start, size, span) in enumerate(each)])
@@ -248,7 +245,7 @@ def _check_spans(function: str, shape: tuple[int, ...], spans: tuple[int, ...]) 
 
 
 def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, mode: SliceMode | None) -> int | Array:
-    """Bring the start of a slice within the array, as `mode` says; a number where its value is known."""
+    """Move the start of a slice into the array, as `mode` requires. A known start becomes a number."""
     if hasattr(start, "dtype") and not is_concrete(start):
         return _resolve_unknown_start(start, size, span, mode)
     given = _number(start)
@@ -266,7 +263,7 @@ def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, m
 
 
 def _number(start: Any) -> int:
-    """Read a start, in two halves if PyTorch, which reads only signed numbers, might fail."""
+    """Read a start. Large unsigned integers are read in two halves, because PyTorch reads only signed integers."""
     xp = array_namespace(start) if hasattr(start, "dtype") else None
     if xp is None or checks.integer_range(xp, start.dtype)[1] < 2**63:
         return int(start)
@@ -279,7 +276,7 @@ def _resolve_unknown_start(start: Array, size: int, span: int, mode: SliceMode |
     dtype = index_dtype(xp, checks.device_of(start))
     high = checks.integer_range(xp, start.dtype)[1]
     if high > checks.integer_range(xp, dtype)[1]:
-        # uint64: the conversion would make the largest negative.
+        # uint64: the conversion would make large numbers negative.
         cap = xp.full((), max(size, 1), dtype=start.dtype, device=checks.device_of(start))
         start = xp.remainder(start, cap) if mode == "wrap" else xp.minimum(start, cap)
     start = xp.astype(start, dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Reading an array at integer indices: along one axis, at multi-indices, batched."""
+"""Reading at integer indices: along one axis, at multi-indices, and with batch axes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,13 +23,13 @@ def take(
 
     Args:
         x: An array of one or more axes, of any data type.
-        indices: Integers, of any shape. Negative ones count from the end.
-        axis: The axis that `indices` run along. It may be omitted for an array of one axis.
-        mode: The treatment of indices out of bounds: "raise" an `IndexError`; "fill" (or "drop") gives `fill_value`;
-            "clip" moves them to the nearest element; "wrap" around. By default: "raise" where the values of the indices
-            are known, else "fill": under jit, vmap and in lazy arrays.
+        indices: Integers, of any shape. Negative indices count from the end.
+        axis: The axis to index. It may be omitted for an array of one axis.
+        mode: The treatment of indices out of bounds: "raise" an `IndexError`; "fill" (or "drop") returns `fill_value`;
+            "clip" to the nearest element; "wrap" around. By default: "raise" if the values of the indices are known,
+            otherwise (under jit and vmap, in lazy arrays) "fill".
         fill_value: The value for "fill": a Python scalar or an array of shape `()`. By default: NaN for floating-point
-            types, the smallest number of signed integers, the largest of unsigned ones, True for booleans.
+            types, the smallest signed integer, the largest unsigned integer, True for booleans.
 
     Returns:
         An array of shape `x.shape[:axis] + indices.shape + x.shape[axis + 1:]`, of the data type of `x`.
@@ -37,10 +37,10 @@ def take(
     Raises:
         TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't
             promote to the data type of `x`.
-        ValueError: No such axis, or one omitted that is needed; an unknown mode; arrays on two devices.
+        ValueError: No such axis, or no axis although it is required; an unknown mode; arrays on two devices.
         IndexError: Indices out of bounds.
 
-    Source: `take` of the standard, which has one-dimensional indices and no modes; the modes are those of JAX.
+    Source: `take` of the standard, which takes one-dimensional indices and has no modes; JAX's modes.
 
     >>> import numpy as np
     >>> take(np.asarray([1.0, 2.0, 4.0]), np.asarray([[0, 2], [1, -1]])).tolist()
@@ -56,21 +56,21 @@ def take(
 def take_along_axis(
     x: Array, indices: Array, /, *, axis: int = -1, mode: Mode | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Take elements along an axis, by an index for each element of the result.
+    """Take elements along an axis, with an index for each element of the result.
 
     Args:
         x: An array of one or more axes, of any data type.
-        indices: Integers, with as many axes as `x`; all but `axis` broadcast with those of `x`.
-        axis: The axis that the indices run along.
+        indices: Integers, with as many axes as `x`; all axes except `axis` broadcast with those of `x`.
+        axis: The axis to index.
         mode: As in `take`.
         fill_value: As in `take`.
 
     Returns:
-        An array of the shape to which the two broadcast, but with the size of `indices` along `axis`.
+        An array of the broadcast shape, with the size of `indices` along `axis`.
 
     Raises:
         TypeError, IndexError: As `take`.
-        ValueError: As `take`, and where shapes don't fit.
+        ValueError: As `take`, or shapes that don't fit.
 
     Source: `take_along_axis` of the standard.
 
@@ -96,14 +96,14 @@ def gather(
 ) -> Array:
     """Gather slices at indices along an axis, with separate indices for each batch element.
 
-    Without batch axes it is `take`.
+    Without batch axes, this is `take`.
 
     Args:
         x: An array of shape `(*batch, *before, n, *after)`, of any data type.
-        indices: Integers of shape `(*batch, *positions)`. Batch sizes broadcast: each is that of `x`, or one of the two
-            is 1. Negative indices count from the end.
+        indices: Integers of shape `(*batch, *positions)`. Batch sizes broadcast with those of `x`. Negative indices
+            count from the end.
         axis: The axis of `x` of size `n`. It must not be a batch axis.
-        batch_dims: The number of batch axes, the first ones of both arrays.
+        batch_dims: The number of batch axes, which are the first axes of both arrays.
         mode: As in `take`.
         fill_value: As in `take`.
 
@@ -112,7 +112,7 @@ def gather(
 
     Raises:
         TypeError, IndexError: As `take`.
-        ValueError: As `take`, and where batch sizes don't fit.
+        ValueError: As `take`, or batch sizes that don't fit.
 
     Source: `tf.gather`.
 
@@ -143,10 +143,11 @@ def gather_nd(
     Args:
         x: An array of shape `(*batch, *sizes, *rest)`, of any data type.
         indices: Integers of shape `(*batch, *positions, k)`, an index for each of the `k` axes of `sizes`. Batch sizes
-            broadcast: each is that of `x`, or one of the two is 1. Negative indices count from the end.
-        batch_dims: The number of batch axes, the first ones of both arrays.
-        axes: Which `k` axes of `x` the multi-indices index, in their order. By default: the first after the batch axes.
-        mode: As in `take`. A multi-index is out of bounds where any of its indices is.
+            broadcast with those of `x`. Negative indices count from the end.
+        batch_dims: The number of batch axes, which are the first axes of both arrays.
+        axes: The `k` axes of `x` that the multi-indices index, in this order. By default: the first axes after the
+            batch axes.
+        mode: As in `take`. A multi-index is out of bounds if any of its indices is.
         fill_value: As in `take`.
 
     Returns:
@@ -154,7 +155,7 @@ def gather_nd(
 
     Raises:
         TypeError, IndexError: As `take`.
-        ValueError: As `take`, and where sizes don't fit, or axes are repeated or batch axes.
+        ValueError: As `take`, sizes that don't fit, repeated axes, or batch axes among `axes`.
 
     Source: `tf.gather_nd`, and `Nx.gather` for `axes`.
 
@@ -171,7 +172,7 @@ def gather_nd(
     return implementation(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
 
 
-# Checks, which the functions that write share
+# Checks, also for the functions of `scatter`
 
 
 def check_indices(function: str, x: Array, indices: Array, mode: Any) -> Namespace:
@@ -232,7 +233,7 @@ def _check_gather_nd(
 
 
 def check_scalar(function: str, name: str, xp: Namespace, value: Any, x: Array) -> None:
-    """Check a value that is to be written into an array of the type of `x`: a Python scalar, or an array of one."""
+    """Check a value for an array of the data type of `x`: a Python scalar, or an array of shape ()."""
     if type(value) not in (bool, int, float, complex):
         checks.namespace_of(function, x=x, **{name: value})
         checks.one_device(function, x=x, **{name: value})
@@ -242,7 +243,7 @@ def check_scalar(function: str, name: str, xp: Namespace, value: Any, x: Array) 
 
 
 def check_gather(function: str, x: Array, indices: Array, axis: Any, batch_dims: Any) -> tuple[int, int]:
-    """Check the axis and the number of batch axes; return them, counted from the front."""
+    """Check the axis and the number of batch axes; return both, with the axis counted from the front."""
     axis = checks.axis(function, axis, x.ndim)
     batch_dims = checks.integer(function, "batch_dims", batch_dims, minimum=0)
     if batch_dims > axis or batch_dims > indices.ndim:
@@ -255,7 +256,7 @@ def check_gather(function: str, x: Array, indices: Array, axis: Any, batch_dims:
 def check_multi_index(
     function: str, x: Array, indices: Array, batch_dims: Any, axes: Any
 ) -> tuple[int, tuple[int, ...]]:
-    """Check the number of batch axes and the indexed axes; return them, the latter counted from the front."""
+    """Check the number of batch axes and the indexed axes; return both, with the axes counted from the front."""
     batch_dims = checks.integer(function, "batch_dims", batch_dims, minimum=0)
     if batch_dims > x.ndim or batch_dims > indices.ndim - 1:
         raise ValueError(

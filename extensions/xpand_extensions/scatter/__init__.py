@@ -1,8 +1,8 @@
-"""Updates of an array at an index or at indices, and reductions over segments. Every duplicate index is applied.
+"""Updates of an array at an index or at indices, and reductions over segments. Duplicate indices are all applied.
 
-Indices out of bounds raise `IndexError` where their values are known, and are dropped where they aren't (under jit and
-vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the values of the indices on the host, so
-`mode="drop"` is faster there.
+Indices out of bounds raise `IndexError` if their values are known. Otherwise (under jit and vmap, in lazy arrays) they
+are dropped. `mode` selects another treatment. On a GPU, `mode="drop"` is faster: to raise errors, the host must read
+the indices.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -48,31 +48,31 @@ def segment_sum(
     indices_are_sorted: bool = False,
     mode: Mode | None = None,
 ) -> Array:
-    """Sum the values of each segment: those along `axis` that share an id.
+    """Sum the values of each segment. A segment consists of the values along `axis` with the same id.
 
     Args:
         values: An array of one or more axes, of a numeric data type.
-        segment_ids: One integer for each position along `axis`: shape `(values.shape[axis],)`. For ids of several axes,
-            reshape both so that these become one.
-        num_segments: The number of segments, the size of the result along `axis`. By default: the largest id plus one.
-            Required where the ids' values aren't known: under jit and vmap, and for lazy arrays.
-        axis: The axis along which the segments lie.
-        indices_are_sorted: A promise that `segment_ids` never decrease, which some libraries use. The result for
-            ids that do is undefined.
+        segment_ids: One integer for each position along `axis`: shape `(values.shape[axis],)`. If ids have several
+            axes, first reshape both arrays so that these become one.
+        num_segments: The number of segments: the size of the result along `axis`. By default: the largest id plus one.
+            Required if the values of the ids aren't known: under jit and vmap, and for lazy arrays.
+        axis: The axis of the segments.
+        indices_are_sorted: A promise that `segment_ids` never decrease, which some libraries use. If they do, the
+            result is undefined.
         mode: The treatment of ids below 0 or not below `num_segments`: "raise" an `IndexError`; "drop" (or "fill")
-            their values; "clip" or "wrap" the ids. By default: "raise" where the ids' values are known, else "drop".
+            their values; "clip" or "wrap" the ids. By default: "raise" if the values of the ids are known, else "drop".
 
     Returns:
-        An array of the shape of `values` but for `axis`, which has size `num_segments`; of the data type of `values`,
-        in which the sum is taken. A segment without values has 0.
+        An array of the shape of `values`, with size `num_segments` along `axis`, and of the data type of `values`, in
+        which sums are computed. A segment without values has 0.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
         ValueError: Shapes that don't fit, no such axis, an unknown mode, arrays on two devices, a negative
-            `num_segments`, or one omitted where it is required.
+            `num_segments`, or no `num_segments` although it is required.
         IndexError: Ids out of bounds.
 
-    Takes time in proportion to the number of values; where a library has no scatter, also the time of sorting the ids.
+    The time is proportional to the number of values; a library without scatter also sorts the ids.
 
     Source: `jax.ops.segment_sum`.
 
@@ -96,7 +96,7 @@ def segment_prod(
     indices_are_sorted: bool = False,
     mode: Mode | None = None,
 ) -> Array:
-    """Multiply the values of each segment: those along `axis` that share an id.
+    """Multiply the values of each segment.
 
     Arguments, result and errors are those of `segment_sum`. A segment without values has 1.
 
@@ -120,10 +120,11 @@ def segment_min(
     indices_are_sorted: bool = False,
     mode: Mode | None = None,
 ) -> Array:
-    """Take the minimum of the values of each segment: those along `axis` that share an id.
+    """Compute the minimum of the values of each segment.
 
-    Arguments, result and errors are those of `segment_sum`, except that data types are boolean or real. NaN if a value
-    is. A segment without values has the largest value of the data type: infinity, the largest integer, or True.
+    Arguments, result and errors are those of `segment_sum`, except that data types are boolean or real. The minimum is
+    NaN if a value is. A segment without values has the largest value of the data type: infinity, the largest integer,
+    or True.
 
     >>> import numpy as np
     >>> segment_min(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
@@ -145,10 +146,11 @@ def segment_max(
     indices_are_sorted: bool = False,
     mode: Mode | None = None,
 ) -> Array:
-    """Take the maximum of the values of each segment: those along `axis` that share an id.
+    """Compute the maximum of the values of each segment.
 
-    Arguments, result and errors are those of `segment_sum`, except that data types are boolean or real. NaN if a value
-    is. A segment without values has the smallest value of the data type: -infinity, the smallest integer, or False.
+    Arguments, result and errors are those of `segment_sum`, except that data types are boolean or real. The maximum is
+    NaN if a value is. A segment without values has the smallest value of the data type: -infinity, the smallest
+    integer, or False.
 
     >>> import numpy as np
     >>> segment_max(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
@@ -170,7 +172,7 @@ def segment_mean(
     indices_are_sorted: bool = False,
     mode: Mode | None = None,
 ) -> Array:
-    """Average the values of each segment: those along `axis` that share an id.
+    """Compute the mean of the values of each segment.
 
     Arguments, result and errors are those of `segment_sum`, except that data types are floating-point, real or complex.
     A segment without values has NaN.
@@ -196,7 +198,7 @@ _KINDS: Final = {
 def _check(
     function: str, values: Array, segment_ids: Array, num_segments: Any, axis: Any, indices_are_sorted: Any, mode: Any
 ) -> tuple[dict[str, Any]]:
-    """Check the arguments of a segment reduction that don't depend on values; return the complete options."""
+    """Check the arguments of a segment reduction, except values; return the options."""
     xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)
     checks.one_device(function, values=values, segment_ids=segment_ids)
     checks.dtype(function, "values", xp, values, _KINDS[function])
@@ -218,7 +220,7 @@ def _check(
 
 
 def _known(function: str, segment_ids: Array, options: dict[str, Any]) -> dict[str, Any]:
-    """Complete the options that depend on the values of the ids, and on whether these are known."""
+    """Complete the options that depend on the values of the ids, or on whether the values are known."""
     num_segments, mode = options["num_segments"], options["mode"]
     concrete = (num_segments is not None and mode in ("drop", "clip", "wrap")) or is_concrete(segment_ids)
     size = segment_ids.shape[0]

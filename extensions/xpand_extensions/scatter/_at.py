@@ -1,4 +1,4 @@
-"""The result of `scatter.at`: an array at an index, with the updates that it takes."""
+"""The result of `scatter.at`: an array at an index, with the methods that update it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,19 +31,17 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class At:
-    """An array at an index.
+    """An array `x` at an index. Methods that update return a new array of the shape, data type and device of `x`.
 
-    Every method returns a new array of the shape, data type and device of the array, which itself stays as it is.
+    `values` is an array that broadcasts to the shape of the selection, or a Python scalar. It is cast to the data type
+    of `x`; a kind that doesn't promote to that of `x` (floating-point values into an integer array) raises a
+    `TypeError`. An element that is selected several times gets all of its updates, in the order of the selection; so
+    `set` leaves the last value.
 
-    `values` is an array that broadcasts to the shape of the selection, or a Python scalar. It is cast to the array's
-    data type within its kind; a kind that doesn't promote to the array's (floating-point values into an integer array)
-    is a `TypeError`. An element that is selected several times gets all of its updates, one after the other; of several
-    values to `set` the last one, in the order of the selection, stays.
-
-    `mode` selects the treatment of integer indices out of bounds: "raise" an `IndexError`; "drop" the update ("fill" is
-    the same); "clip" to the nearest element; "wrap" around. By default it is "raise" where the values of the indices
-    are known, and "drop" where they aren't: under jit, vmap and in lazy arrays. As always, -1 is the last element, and
-    slices end with the array.
+    `mode` selects the treatment of integer indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") the
+    update; "clip" to the nearest element; "wrap" around. The default is "raise" if the values of the indices are known,
+    otherwise (under jit and vmap, in lazy arrays) "drop". Negative indices count from the end, and slices end with the
+    array.
     """
 
     x: Any
@@ -60,7 +58,7 @@ class At:
         raise TypeError("at: takes no assignment, since it never writes into x; write `x = at(x)[index].set(values)`")
 
     def set(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
-        """Put `values` in place of the selected elements."""
+        """Replace the selected elements by `values`."""
         return self._update("set", values, mode)
 
     def add(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
@@ -78,34 +76,34 @@ class At:
     def divide(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Divide the selected elements, of a floating-point data type, by `values`.
 
-        Except on NumPy, the divisors of one element are multiplied first.
+        If an element has several divisors, their product is the divisor, except on NumPy.
         """
         return self._update("divide", values, mode)
 
     def power(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Raise the selected elements, of a numeric data type, to the power `values`.
 
-        A negative power of integers is a `ValueError` where it is known, and arbitrary where it isn't.
+        Negative powers of integers raise `ValueError` if the powers are known; otherwise the result is arbitrary.
 
-        Raises `UnsupportedError` where an element might be selected twice and nothing but JAX could tell: integer
-        arrays whose values aren't known.
+        Except on JAX, an index with integer arrays whose values aren't known raises `UnsupportedError`, since it might
+        select an element twice.
         """
         return self._update("power", values, mode)
 
     def min(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
-        """Take the minimum of the selected elements, boolean or real, and `values`; NaN if either is."""
+        """Replace the selected elements, boolean or real, by the minimum of them and `values`; NaN if either is."""
         return self._update("min", values, mode)
 
     def max(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
-        """Take the maximum of the selected elements, boolean or real, and `values`; NaN if either is."""
+        """Replace the selected elements, boolean or real, by the maximum of them and `values`; NaN if either is."""
         return self._update("max", values, mode)
 
     @clean_tracebacks
     def apply(self, function: Callable[[Array], Array], /, *, mode: Mode | None = None) -> Array:
-        """Apply an elementwise function to the selected elements, once for each time that they are selected.
+        """Apply an elementwise function to the selected elements, once for each time that an element is selected.
 
-        The function takes an array and returns one of the same shape; it may be given elements that aren't selected,
-        whose results are discarded. Raises `UnsupportedError` where `power` does.
+        The function takes an array and returns an array of the same shape. It may be called with further elements,
+        whose results are discarded. Raises `UnsupportedError` in the same cases as `power`.
         """
         checks.function("at.apply", function, "function")
         checks.choice("at.apply", "mode", mode, MODES)
@@ -116,9 +114,9 @@ class At:
         """Return the selected elements.
 
         Args:
-            mode: As for the updates, and "fill" (or "drop") gives `fill_value` for indices out of bounds.
+            mode: As for updates, but "fill" (or "drop") returns `fill_value` for indices out of bounds.
             fill_value: A Python scalar or an array of shape `()`. By default: NaN for floating-point types, the
-                smallest number of signed integers, the largest of unsigned ones, True for booleans.
+                smallest signed integer, the largest unsigned integer, True for booleans.
         """
         checks.choice("at.get", "mode", mode, MODES)
         if fill_value is not None:
@@ -150,11 +148,11 @@ class At:
 
     @property
     def _index_alike(self) -> Array | None:
-        """The index where it is one array of the type of the array, a selection along the first axis perhaps."""
+        """The index if it is an array of the type of `x`, else None. It may select along the first axis."""
         return self.index if type(self.index) is type(self.x) else None
 
     def _traced(self, values: Any) -> Array:
-        """Return the array, as a traced constant if the index or the values are traced and it isn't."""
+        """Return `x`, as a traced constant if only the index or the values are traced."""
         parts = self.index if isinstance(self.index, tuple) else (self.index,)
         return in_one_namespace(self.x, values, *parts)[0]
 
@@ -167,7 +165,7 @@ class At:
         _check_value(function, name, self.x, value)
 
     def _check_exponent(self, values: Any) -> None:
-        # Libraries answer with an error, zeros or noise.
+        # For negative exponents, libraries raise errors or return zeros or noise.
         xp = array_namespace(self.x)
         if checks.kind(xp, self.x.dtype) not in checks.INTEGERS:
             return
@@ -184,17 +182,17 @@ class At:
                 "to a floating-point data type with `xp.astype` first"
             )
 
-    # Implemented by libraries. Arguments are checked, except the index and shapes.
+    # Libraries implement these methods. All arguments have been checked, except the index and shapes.
 
     def _write(self, operation: Operation, values: ArrayLike, mode: Mode | None) -> Array:
         raise NotImplementedError
 
     def _write_positions(self, operation: Operation, values: Any, mode: Mode | None) -> Array:
-        """Write a number, or values that need no cast or broadcast, at one array of integers, in the mode "raise"."""
+        """Write a number, or values that need no cast or broadcast, at one integer array, in the mode "raise"."""
         return self._write(operation, values, mode)
 
     def _read_positions(self) -> Array:
-        """Read at an index that is one array of integers, in the mode "raise"."""
+        """Read at an index that is one integer array, in the mode "raise"."""
         return self._read(None, None)
 
     def _apply(self, function: Callable[[Array], Array], mode: Mode | None) -> Array:
@@ -210,9 +208,9 @@ def at(x: Array, index: Index = ..., /) -> At:
 
     Args:
         x: An array of any shape and data type. It is never changed.
-        index: An index as NumPy takes it, except lists: integers, slices, None, `...`, integer arrays of any shape
-            that broadcast together, boolean masks, and tuples of these. `at(x, index)` is `at(x)[index]`; without an
-            index, all elements are selected.
+        index: An index as in NumPy, except lists: integers, slices, None, `...`, integer arrays of any shape that
+            broadcast together, boolean masks, and tuples of these. `at(x, index)` is `at(x)[index]`. By default, all
+            elements are selected.
 
     Returns:
         An object with the methods `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max`, `apply`, which
@@ -221,11 +219,11 @@ def at(x: Array, index: Index = ..., /) -> At:
     Raises:
         TypeError: `x` is not an array. The methods raise it for arrays of two libraries, for data types that don't
             promote to that of `x`, and for objects that are not indices.
-        IndexError: By the methods, where indices are out of bounds, too many, or don't fit together.
-        ValueError: By the methods, for values that don't broadcast to the selection, and for arrays on two devices.
+        IndexError: The methods raise it for indices out of bounds, too many indices, and shapes that don't fit.
+        ValueError: The methods raise it for values that don't broadcast to the selection, and for arrays on two
+            devices.
 
-    An update costs a copy of `x` and a pass over `values`; on libraries that can't write into arrays, a sort of the
-    indices.
+    An update copies `x` and reads `values` once; libraries that can't write into arrays also sort the indices.
 
     Source: the property `at` of JAX's arrays.
 
@@ -251,7 +249,7 @@ def _check_value(function: str, name: str, x: Array, value: Any) -> None:
 def _check_update(_: str, x: Array, index: Any, values: Any, operation: Operation, mode: Any) -> tuple[bool]:
     """Check the arguments of an update.
 
-    Return whether it is at positions along the first axis, with a value for each, or a Python number for all.
+    Return whether it writes at an integer array along the first axis, with a value for each index or one number.
     """
     name = f"at.{operation}"
     checks.choice(name, "mode", mode, MODES)
@@ -274,7 +272,7 @@ def _check_update(_: str, x: Array, index: Any, values: Any, operation: Operatio
 
 
 def _are_positions(_: str, x: Array, index: Any) -> tuple[bool]:
-    """Return whether an index is an array of integers into the first axis, and neither array is empty."""
+    """Return whether an index is an integer array for the first axis, on the device of `x`, and neither is empty."""
     if index is None or not index.ndim or not x.ndim or 0 in (*x.shape, *index.shape):
         return (False,)
     is_integer = checks.kind_of(index) in checks.INTEGERS

@@ -1,4 +1,4 @@
-"""Writing into an array at integer indices: along one axis, at multi-indices, batched."""
+"""Writing at integer indices: along one axis, at multi-indices, and with batch axes."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
@@ -10,7 +10,7 @@ from .._dispatch import pluggable
 from ..indexing._take import check_gather, check_indices, check_multi_index
 
 ScatterOperation: TypeAlias = Literal["set", "add", "subtract", "multiply", "min", "max", "mean"]
-"""The combination of the elements with the values for them."""
+"""The operation that combines elements with values."""
 
 _OPERATIONS: Final[dict[str, frozenset[checks.Kind] | None]] = {
     "set": None,
@@ -43,28 +43,28 @@ def scatter(
         indices: Integers of shape `(*batch, *positions)`; each batch size is that of `x`, or 1. Negative indices count
             from the end.
         values: An array that broadcasts to the shape `(*batch, *before, *positions, *after)`, or a Python scalar. It is
-            cast to the data type of `x` within its kind.
+            cast to the data type of `x`.
         axis: The axis of `x` of size `n`. It must not be a batch axis.
-        batch_dims: The number of batch axes, the first ones of `x` and `indices`.
-        operation: "set" puts values in place of elements, of several the last in the order of the indices; "add",
-            "subtract", "multiply", "min" and "max" combine an element with all values for it; "mean" replaces it by the
-            average of the values for it, without its own.
-        mode: The treatment of indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") leaves their values
-            out; "clip" moves them to the nearest element; "wrap" around. By default: "raise" where the values of the
-            indices are known, else "drop": under jit, vmap and in lazy arrays.
+        batch_dims: The number of batch axes, which are the first axes of `x` and `indices`.
+        operation: "set" replaces elements by values, and by the last value for duplicate indices; "add", "subtract",
+            "multiply", "min" and "max" combine an element with all its values; "mean" replaces an element by the mean
+            of its values.
+        mode: The treatment of indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") their values; "clip"
+            them to the nearest element; "wrap" around. By default: "raise" if the values of the indices are known,
+            otherwise (under jit and vmap, in lazy arrays) "drop".
 
     Returns:
         An array of the shape, data type and device of `x`.
 
     Raises:
-        TypeError: An argument of the wrong type; a data type of `x` that the operation doesn't take (numeric; real or
-            boolean for "min" and "max", floating-point for "mean"); values of a kind that doesn't promote to it; arrays
-            of two libraries.
+        TypeError: An argument of the wrong type; a data type of `x` that the operation doesn't take (it takes numeric
+            ones; real or boolean for "min" and "max", floating-point for "mean"); values of a kind that doesn't promote
+            to that of `x`; arrays of two libraries.
         ValueError: No such axis, batch sizes or values that don't fit, an unknown operation or mode, arrays on two
             devices.
         IndexError: Indices out of bounds.
 
-    Takes a copy of `x` and a pass over the values; where a library has no scatter, a sort of the indices too.
+    Copies `x` and reads the values once; a library without scatter also sorts the indices.
 
     Source: the inverse of `tf.gather`.
 
@@ -99,19 +99,19 @@ def scatter_nd(
         indices: Integers of shape `(*batch, *positions, k)`, an index for each of the `k` axes of `sizes`; each batch
             size is that of `x`, or 1. Negative indices count from the end.
         values: An array that broadcasts to the shape `(*batch, *positions, *rest)`, or a Python scalar. It is cast to
-            the data type of `x` within its kind.
-        batch_dims: The number of batch axes, the first ones of `x` and `indices`.
-        axes: Which `k` axes of `x` the multi-indices index, in their order; `rest` are then the others, in the order of
-            `x`. By default: the first after the batch axes.
+            the data type of `x`.
+        batch_dims: The number of batch axes, which are the first axes of `x` and `indices`.
+        axes: The `k` axes of `x` that the multi-indices index, in this order; `rest` are the other axes, in the order
+            of `x`. By default: the first axes after the batch axes.
         operation: As in `scatter`.
-        mode: As in `scatter`. A multi-index is out of bounds where any of its indices is.
+        mode: As in `scatter`. A multi-index is out of bounds if any of its indices is.
 
     Returns:
         An array of the shape, data type and device of `x`.
 
     Raises:
         TypeError, IndexError: As `scatter`.
-        ValueError: As `scatter`, and where axes are repeated or batch axes.
+        ValueError: As `scatter`, or repeated axes, or batch axes among `axes`.
 
     Takes as long as `scatter`.
 
@@ -167,7 +167,7 @@ def indexed_put(
 def _check(
     function: str, x: Array, indices: Array, values: Any, axis: Any, batch_dims: Any, operation: Any, mode: Any
 ) -> tuple[int, int]:
-    """Check all arguments of a scatter along an axis; return the axis and the number of batch axes."""
+    """Check the arguments of a scatter along an axis; return the axis and the number of batch axes."""
     check_indices(function, x, indices, mode)
     _check_values(function, x, values, operation)
     axis, batch_dims = check_gather(function, x, indices, axis, batch_dims)
@@ -180,7 +180,7 @@ def _check(
 def _check_nd(
     function: str, x: Array, indices: Array, values: Any, batch_dims: Any, axes: Any, operation: Any, mode: Any
 ) -> tuple[int, tuple[int, ...]]:
-    """Check all arguments of a scatter at multi-indices; return the batch axes and the indexed ones."""
+    """Check the arguments of a scatter at multi-indices; return the number of batch axes and the indexed axes."""
     check_indices(function, x, indices, mode)
     _check_values(function, x, values, operation)
     batch_dims, axes = check_multi_index(function, x, indices, batch_dims, axes)

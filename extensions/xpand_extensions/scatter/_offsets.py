@@ -22,13 +22,13 @@ _OPERATIONS: Final = {
 
 @pluggable
 def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
-    """Reduce the values of each segment, the segments lying one after the other along an axis.
+    """Reduce the values of consecutive segments along an axis.
 
     Args:
-        values: An array of shape `(*batch, *before, n, *after)`, of a data type that the operation takes: numeric; real
-            or boolean for "min" and "max", floating-point for "mean".
-        offsets: Integers of shape `(*batch, m + 1)` that don't decrease, from 0 to `n`: segment `i` holds the positions
-            from `offsets[..., i]` up to, but without, `offsets[..., i + 1]`. As in the CSR format of sparse matrices.
+        values: An array of shape `(*batch, *before, n, *after)`, of a numeric data type; real or boolean for "min" and
+            "max", floating-point for "mean".
+        offsets: Integers of shape `(*batch, m + 1)` from 0 to `n` that don't decrease: segment `i` has the positions
+            from `offsets[..., i]` to `offsets[..., i + 1] - 1`, as in the CSR format of sparse matrices.
         operation: "add", "multiply", "min", "max" or "mean".
         axis: The axis of size `n`. It must not be a batch axis.
 
@@ -38,12 +38,12 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: Offsets without an element or that decrease, batch sizes that don't fit, no such axis, an unknown
-            operation, or arrays on two devices.
+        ValueError: Offsets that are empty or decrease, batch sizes that don't fit, no such axis, an unknown operation,
+            or arrays on two devices.
         IndexError: Offsets out of bounds.
 
-    Where the offsets aren't known (under jit and vmap, in lazy arrays) they aren't checked: offsets that decrease give
-    arbitrary results, and parts of segments beyond the ends are ignored.
+    If the values of the offsets aren't known (under jit and vmap, in lazy arrays), they aren't checked: offsets that
+    decrease give arbitrary results, and parts of segments out of bounds are ignored.
 
     Source: `torch.segment_reduce`, `numpy.ufunc.reduceat`.
 
@@ -77,7 +77,7 @@ def _check(function: str, values: Array, offsets: Array, operation: Any, axis: A
 
 
 def _check_offsets(offsets: Array, size: int, axis: int) -> None:
-    """Check the values of offsets, where they are known."""
+    """Check the values of offsets, if they are known."""
     if not is_concrete(offsets) or not math.prod(offsets.shape):
         return
     with eager(array_namespace(offsets)):

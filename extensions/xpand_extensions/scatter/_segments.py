@@ -1,4 +1,4 @@
-"""Shared code of the segment reductions of all libraries: a library only reduces along the first axis."""
+"""Shared code of the segment reductions: a library's kernel only reduces along the first axis."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from .._bounds import index_dtype
 Combination: TypeAlias = Literal["add", "multiply", "min", "max"]
 
 SegmentMode: TypeAlias = Literal["raise", "drop", "clip", "wrap"]
-"""The treatment of segment ids out of bounds; "raise" is checked only where their values are concrete."""
+"""The treatment of segment ids out of bounds. With "raise", only concrete ids are checked."""
 
 _COMBINATIONS: Final[dict[str, Combination]] = {
     "segment_sum": "add",
@@ -42,8 +42,8 @@ Kernel: TypeAlias = Callable[[Reduction, Array, Array], Array]
 def reducers(kernel: Kernel, mean: Kernel | None = None) -> Iterator[Callable[..., Array]]:
     """Make a library's `segment_sum`, `segment_prod`, `segment_min`, `segment_max` and `segment_mean` from its kernel.
 
-    The facade has filled in what its caller omitted: `num_segments` is a number, `axis` counts from the front. By
-    default, the kernel of means is `mean_of(kernel)`.
+    The facade has completed the options: `num_segments` is a number, and `axis` counts from the front. By default, the
+    kernel of means is `mean_of(kernel)`.
     """
     for function, combination in _COMBINATIONS.items():
         yield _reducer(function, combination, (mean or mean_of(kernel)) if function == "segment_mean" else kernel)
@@ -73,16 +73,16 @@ def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callabl
 
 
 def mean_of(kernel: Kernel) -> Kernel:
-    """Divide sums by counts, which are integers: a float16 can't count beyond 2048."""
+    """Make a kernel of means from a kernel of sums. Counts are integers, since float16 can't count beyond 2048."""
 
-    @wraps(kernel)  # the implementation is of the kernel's module
+    @wraps(kernel)  # so that the implementation belongs to the kernel's module
     def mean(what: Reduction, values: Array, ids: Array) -> Array:
         xp = array_namespace(values)
         total = kernel(what, values, ids)
         ones = xp.ones_like(ids, dtype=index_dtype(xp, checks.device_of(ids)))
         number = kernel(what, ones, ids)
         number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
-        # Divide empty segments by one: 0 / 0 would warn, and make the gradients of all segments NaN.
+        # Divide empty segments by one: 0 / 0 would warn, and make all gradients NaN.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), values.dtype)
         return xp.where(number > 0, total / divisor, math.nan)
 
