@@ -109,10 +109,11 @@ def rise_from_zero(
 
 
 def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
-    """Compute the incomplete gamma function, above x where x > a, else below x; return also the mask x > a. With t = x
-    exp(s), the upper one is x^a exp(-x) / Γ(a) times the integral of exp(a s - x (exp(s) - 1)) over s > 0. The lower
-    one is the integral over s < 0. P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1) is applied twice before, so a may be
-    small.
+    """Compute the incomplete gamma function above x where x > a, else below x; return also the mask x > a.
+
+    With t = x exp(s), the upper one is x^a exp(-x) / Γ(a) times the integral of exp(a s - x (exp(s) - 1)) over s > 0.
+    The lower one is the integral over s < 0, after P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1) is applied twice,
+    since a may be small.
     """
     one = xp.ones_like(x)
     is_upper = x > a

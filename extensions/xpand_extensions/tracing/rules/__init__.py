@@ -1,6 +1,6 @@
-"""The rules of all operations: for each transformation one table, gathered from those of each family.
+"""The rules of all operations: one table for each transformation, collected from the families.
 
-A family is a module of this package; its tables are its attributes of the names below.
+A family is a module of this package. Its tables have the names below.
 """
 
 import importlib
@@ -31,11 +31,11 @@ def _table(name: str) -> dict[str, Any]:
 
 
 DERIVATIVES: Final = _table("DERIVATIVES")
-"""The derivative in each array: see `tracing._derivatives`."""
+"""The derivative in each array, see `extend._derivatives`."""
 TRANSPOSES: Final = _table("TRANSPOSES")
-"""The transpose of a linear operation, for each array: `rule(xp, ct, *args, **params)`, `Aval`s in linear positions."""
+"""The transpose in each array of a linear operation: `rule(xp, ct, *args, **params)`; linear arguments are `Aval`s."""
 AXES: Final[dict[str, Axes]] = _table("AXES")
-"""The axes of an operation, from which its rules for batches and shapes are derived."""
+"""The axes of an operation. They determine its rules for batches and shapes."""
 BATCHING: Final[dict[str, Any]] = {
     **{name: batching_rule(name, axes) for name, axes in AXES.items() if axes.has_batches},
     **_table("BATCHING"),
@@ -44,16 +44,16 @@ BATCHING: Final[dict[str, Any]] = {
 SHAPES: Final[dict[str, Any]] = {**{name: shape_rule(name, axes) for name, axes in AXES.items()}, **_table("SHAPES")}
 """The shape and data type of the result: `rule(namespace, *avals, **params)`."""
 REASONS: Final[dict[str, str]] = _table("REASONS")
-"""Why an operation has a rule for batches or shapes that is written by hand."""
+"""The reason why an operation has a handwritten rule for batches or shapes."""
 DECOMPOSITIONS: Final = _table("DECOMPOSITIONS")
 """The operation in terms of others: `rule(xp, *args, **params)`."""
 CONSTANT: Final = _table("CONSTANT")
-"""Why an operation has no derivative."""
+"""The reason why an operation has no derivative."""
 RESULTS: Final = _table("RESULTS")
-"""The class of a result of several arrays."""
+"""The class of a result that consists of several arrays."""
 LINEAR: Final = frozenset(name for family in _FAMILIES for name in getattr(family, "LINEAR_IN_ALL", ()))
 """Operations that are linear in all their arrays together."""
 OVERRIDES: Final = _table("OVERRIDES")
-"""Functions that an interpreter calls instead of its rules, by its kind."""
+"""Functions that an interpreter calls instead of its rules, by kind of interpreter."""
 ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "astype", "clip", "where"))
-"""Operations that act element by element, so that they can be done on parts of their arrays."""
+"""Operations that act element by element, so they can run on parts of their arrays."""

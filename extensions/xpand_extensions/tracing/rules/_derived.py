@@ -1,4 +1,4 @@
-"""The axes of an operation, from which the rules for shapes and batches are derived."""
+"""The axes of an operation. They determine its rules for shapes and batches."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ def axis_of(function: str, axis: Any, ndim: int) -> int:
 
 
 def axes_of(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
-    """Count axes from the front: one, several, or, for None, all."""
+    """Count axes from the front: one axis, several, or all for None."""
     if axes is None:
         return tuple(range(ndim))
     found = tuple([axis_of(function, axis, ndim) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,))])
@@ -30,17 +30,17 @@ def axes_of(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
 
 
 def sizes_of(shape: Any) -> tuple[int, ...]:
-    """Write a shape, which may be one number, as a tuple."""
+    """Return a shape, which may be one number, as a tuple."""
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
 def lifted(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give arrays without a batch axis one of length 1 if others have one."""
+    """Add a batch axis of length 1 to arrays without one."""
     return [x if is_mapped else xp.expand_dims(x, axis=0) for is_mapped, x in zip(mapped, arrays)]
 
 
 def spread_over_batch(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give arrays without a batch axis one, and repeat them for all lanes."""
+    """Add a batch axis to arrays without one, and repeat them for all lanes."""
     size = next(x.shape[0] for is_mapped, x in zip(mapped, arrays) if is_mapped)
     return [
         x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
@@ -78,20 +78,20 @@ class Axes:
         """Describe an operation.
 
         Args:
-            signature: The signature, see `tracing._signature`; or a function that writes it for the numbers of axes of
-                the arguments and the static parameters: `rule(ndims, **params)`. Facades have the numbers by name.
-            combine: How the results for parts of a reduced axis are combined, if the axis may be split.
-            sizes: The sizes of axes that have their own, by letter: `rule(lengths, **params)`. The lengths of the other
-                axes are given by letter, or by parameter as a tuple.
-            dtype: The data type of the result, or a tuple with those of the results: `rule(namespace, avals, params)`.
-                By default, a function of the standard is called with an example, and for facades the data types of the
-                arrays are promoted.
-            positions: Where the axes are that a parameter names: `rule(ndim, **params)`. By default, the parameter is
-                an axis, several, or None for all.
-            check: Raise where the arguments don't fit: `rule(lengths, **params)`.
-            call: The function for batches: `rule(xp)`. By default, that of the standard, or the facade's.
-            flat: Whether `axis=None` stands for all elements in one line.
-            same_shape: Whether the function doesn't broadcast: arrays without the batch axis are repeated along it.
+            signature: The signature, see `tracing._signature`, or a function that returns it: `rule(ndims, **params)`,
+                with the numbers of axes of the arguments (for facades, by name) and the static parameters.
+            combine: How to combine the results for parts of a reduced axis.
+            sizes: The sizes of new axes, by letter: `rule(lengths, **params)`. `lengths` has the lengths of the other
+                axes by letter, or as a tuple by parameter.
+            dtype: The data type of the result, or a tuple of those of several results: `rule(namespace, avals,
+                params)`. By default, a function of the standard is called with an example, and facades promote the data
+                types of the arrays.
+            positions: The positions of the axes that a parameter names: `rule(ndim, **params)`. By default, the
+                parameter is an axis, several, or None for all.
+            check: Raises if the arguments don't fit: `rule(lengths, **params)`.
+            call: The function for batches: `rule(xp)`. By default, the function of the standard or the facade.
+            flat: Whether `axis=None` flattens the array.
+            same_shape: Whether the function doesn't broadcast, so arrays without the batch axis are repeated along it.
         """
         self.signature = signature if callable(signature) else parse(signature)
         self.combine, self.sizes, self.dtype, self.positions, self.check = combine, sizes, dtype, positions, check
@@ -104,11 +104,11 @@ class Axes:
         return isinstance(signature, Signature) and all(each.broadcasts for each in signature.arguments)
 
     def of(self, ndims: Any, params: Params) -> Signature:
-        """Return the signature for arguments of certain numbers of axes."""
+        """Return the signature for arguments with these numbers of axes."""
         return self.signature if isinstance(self.signature, Signature) else parse(self.signature(ndims, **params))
 
     def layout(self, name: str, signature: Signature, ndims: tuple[int, ...], params: Params) -> Layout:
-        """Return where the axes of the results come from."""
+        """Return the layout: the origin of each axis of the results."""
 
         def positions(axis: Axis, ndim: int) -> tuple[int, ...]:
             if self.positions is None:
@@ -119,10 +119,10 @@ class Axes:
 
 
 def key_of(*parts: Any, params: Params) -> Any:
-    """Return the key of a result; None where a parameter, such as a list, has no hash.
+    """Return the key of a result, or None if a parameter, such as a list, has no hash.
 
-    It has the types of the parameters, since 1 equals True, and data types of two libraries have the same hash but must
-    not be compared. Numbers are keys as text, since 0.0 equals -0.0.
+    The key contains the types of the parameters: 1 equals True, and data types of two libraries may have the same hash,
+    but must not be compared. Floats are text in the key, since 0.0 equals -0.0.
     """
     values = [repr(x) if isinstance(x, float | complex) else x for x in params.values()]
     key = (*parts, *params, *map(type, params.values()), *values)
@@ -141,7 +141,7 @@ def short(name: str) -> str:
 def in_order(
     axes: Axes, params: Mapping[str, Any], ndims: Mapping[str, int]
 ) -> tuple[Signature, list[str], dict[str, Any]]:
-    """Return the signature of a facade, the names of its arrays in that order, and the other parameters."""
+    """Return the signature of a facade, the names of its arrays in this order, and the other parameters."""
     static = {key: x for key, x in params.items() if key not in ndims}
     signature = axes.of(ndims, static)
     names = [each.name for each in signature.arguments if each.name is not None]
@@ -161,9 +161,9 @@ _ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "clip", "where"))
 
 
 def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
-    """Find the data type of a function's result by calling it with an example, and cache it.
+    """Find the data type of the result of a function by calling it with an example, and cache it.
 
-    The example has one element, or none for elementwise functions, so that nothing can warn.
+    The example has one element. For elementwise functions it is empty, so nothing can warn.
     """
     key = (name, tuple([_kind(x) for x in args]), tuple(map(repr, params.items())))
     found = namespace.dtypes_of_results.get(key)
@@ -182,12 +182,12 @@ def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: Ma
 def _kind(x: Any) -> Any:
     if isinstance(x, Aval):
         return type(x.dtype), x.dtype, min(x.ndim, 1)
-    # Whether a number fits depends on the number itself only for integers.
+    # Only for integers it depends on the number whether it fits the data type.
     return (int, x) if type(x) is int else type(x)
 
 
 def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[Any, ...]:
-    """Find the data types of the results of a function of matrices by matrices with one element, and cache them."""
+    """Find the data types of the results of a matrix function with 1 x 1 matrices, and cache them."""
     key = (name, *((type(x.dtype), x.dtype) for x in avals))
     found: tuple[Any, ...] | None = namespace.dtypes_of_results.get(key)
     if found is None:
@@ -199,7 +199,7 @@ def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[A
 
 
 def of_example(name: str) -> Callable[..., Any]:
-    """State that the data type is that of an example; the only parameter that affects it is `dtype`."""
+    """Make the rule that returns the data type of an example. Only the parameter `dtype` affects it."""
 
     def dtype(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
         given = {"dtype": params["dtype"]} if params.get("dtype") is not None else {}
@@ -209,11 +209,11 @@ def of_example(name: str) -> Callable[..., Any]:
 
 
 def same(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
-    """State that the result has the data type of the first array."""
+    """Return the data type of the first array."""
     return avals[0].dtype
 
 
 def promoted(namespace: Any, avals: Any, params: Mapping[str, Any]) -> Any:
-    """State that the result has the data type to which the arrays promote."""
+    """Return the data type to which the arrays promote."""
     dtypes = [x.dtype for x in avals if isinstance(x, Aval)]
     return dtypes[0] if len(dtypes) == 1 else namespace.base.result_type(*dtypes)

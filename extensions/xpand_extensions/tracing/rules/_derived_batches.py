@@ -16,21 +16,21 @@ from ._derived_shapes import check_letters, shapes_of
 
 
 class _Plan(NamedTuple):
-    """The plan for an operation on batches of certain shapes."""
+    """The plan for an operation on batches of given shapes."""
 
     params: Params
-    """The static parameters, with the axes behind the batch axis."""
+    """The static parameters, with axes counted after the batch axis."""
     layout: Layout
     ndims: tuple[int, ...]
-    """For each array, the number of axes after the batch axis that it is extended to; empty if they stay."""
+    """For each array, the number of axes after the batch axis to extend it to. Empty if no array changes."""
     shape: tuple[int, ...] | None
     """The shape of a flattened result; None if the operation does not flatten."""
     has_axis: bool
-    """Whether there is an axis to reduce. Some functions can't reduce over none."""
+    """Whether there is an axis to reduce. Some functions can't reduce over no axis."""
 
 
 def batching_rule(name: str, axes: Axes) -> Function:
-    """Derive the rule for batches: the batch axis is one more of those that broadcast."""
+    """Derive the rule for batches: the batch axis is one more broadcast axis."""
     call, signature = _caller(name, axes), axes.signature
     assert isinstance(signature, Signature)
     if signature.is_elementwise and not axes.same_shape:
@@ -110,14 +110,14 @@ def _planned(
         params |= {
             key: False if key == "keepdims" else (1,) for key in (*layout.positions, "keepdims") if key in params
         }
-    if not by_name:  # not every function takes all parameters: those that are None are omitted
+    if not by_name:  # omit parameters that are None, which not all functions take
         params = {key: x for key, x in params.items() if x is not None}
     lengthens = any(is_mapped and len(each) < ndim for is_mapped, each, ndim in zip(flags, shapes, ndims))
     return _Plan(params, layout, ndims if lengthens else (), shape, has_axis)
 
 
 def lengthened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Insert axes of length 1 behind the batch axis, to have `ndim` others."""
+    """Insert axes of length 1 after the batch axis, until there are `ndim` other axes."""
     if not is_mapped or x.ndim > ndim:
         return x
     return xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))
@@ -160,7 +160,7 @@ def _of_same_shape(
 
 
 def _shifted(axes: Axes, signature: Signature, layout: Layout, params: Params, from_end: bool) -> dict[str, Any]:
-    """Return the parameters, with axes counted from the front behind the batch axis, or from the end."""
+    """Return the parameters with axes for the batch: counted from the front, after the batch axis, or from the end."""
     found = dict(params)
     for key, positions in layout.positions.items():
         value = params.get(key)
@@ -176,7 +176,7 @@ def _shifted(axes: Axes, signature: Signature, layout: Layout, params: Params, f
 
 
 def _caller(name: str, axes: Axes) -> Callable[[Any, Sequence[Any], Params], Any]:
-    """Return how to call the operation: with the arrays of a function of the standard, or all by name of a facade."""
+    """Return the call of an operation: functions of the standard take arrays by position, facades all by name."""
     if axes.call is not None:
         of = axes.call
         return lambda xp, arrays, params: of(xp)(*arrays, **params)
@@ -204,19 +204,19 @@ def _caller(name: str, axes: Axes) -> Callable[[Any, Sequence[Any], Params], Any
 
 @cache
 def _facade(name: str) -> tuple[Any, list[str]]:
-    """Return a facade and the names of the parameters that are given by position."""
+    """Return a facade and the names of its positional parameters."""
     found = (OPERATIONS.get(f"xpand_extensions.{name}") or OPERATIONS[name]).facade
     parameters = inspect.signature(found).parameters.values()
     return found, [each.name for each in parameters if each.kind is each.POSITIONAL_ONLY]
 
 
 def native_by_name(name: str, params: Params) -> Any:
-    """Apply the operation of a facade, whose arguments are checked."""
+    """Apply the operation of a facade to checked arguments."""
     return applied_by_name(*_facade(name), params)
 
 
 def applied_by_name(facade: Any, positional: Sequence[str], params: Params) -> Any:
-    """Apply the operation of a facade; `positional` names the parameters that are given by position."""
+    """Apply the operation of a facade. `positional` names the positional parameters."""
     rest = dict(params)
     given = [rest.pop(key) for key in positional if key in rest]
     return facade.native(*[x for x in params.values() if hasattr(x, "dtype") and hasattr(x, "ndim")])(*given, **rest)

@@ -90,7 +90,7 @@ def _dtype_rule(name: str, axes: Axes) -> Function:
 def shapes_of(
     name: str, axes: Axes, signature: Signature, shapes: Sequence[tuple[int, ...]], params: Params
 ) -> list[tuple[int, ...]]:
-    """Return the shapes of the results, or raise `ValueError` where the arguments don't fit each other."""
+    """Return the shapes of the results, or raise `ValueError` if the arguments don't fit each other."""
     if is_flat(axes, signature, params):
         line = [(math.prod(shape),) for shape in shapes]
         found = shapes_of(name, axes, signature, line, {**params, "axis": 0, "keepdims": False})
@@ -115,7 +115,7 @@ def shapes_of(
             axes.check(given, **params)
         sizes = {} if axes.sizes is None else axes.sizes(given, **params)
     found = [tuple([_size(each, shapes, sizes) for each in result]) for result in layout.results]
-    if signature.results[0].repeated:  # as many as the axis is long that they lack
+    if signature.results[0].repeated:  # one result for each element of the removed axis
         i, j = layout.reduced[0].sources[0]
         return found * shapes[i][j]
     return found
@@ -124,7 +124,7 @@ def shapes_of(
 def _not_fitting(
     name: str, axes: Axes, signature: Signature, shapes: Sequence[tuple[int, ...]], params: Params, broadcasts: bool
 ) -> ValueError:
-    """Make the error of shapes that don't fit each other."""
+    """Make the error for shapes that don't fit each other."""
     given = f"shapes {', '.join(map(str, shapes))}"
     if signature.arguments[-1].repeated:
         named = signature.arguments[-1].named
@@ -148,7 +148,7 @@ def _size(dimension: Dimension, shapes: Sequence[tuple[int, ...]], sizes: Mappin
 
 
 def _lengths(signature: Signature, layout: Layout, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
-    """Return the lengths of axes by letter, and by parameter as a tuple; of repeated arguments one for each."""
+    """Return the lengths of axes, by letter or as a tuple by parameter. Repeated arguments have one length each."""
     found: dict[str, Any] = {"*": len(shapes)}
     for i, shape in enumerate(shapes):
         argument = signature.argument(i)
@@ -163,7 +163,7 @@ def _lengths(signature: Signature, layout: Layout, shapes: Sequence[tuple[int, .
 
 
 def check_letters(name: str, signature: Signature, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise `ValueError` if an array has too few axes, or axes with one letter differ in size."""
+    """Raise `ValueError` if an array has too few axes, or axes with the same letter differ in length."""
     for i, shape in enumerate(shapes):
         argument = signature.argument(i)
         letters = argument.letters

@@ -1,4 +1,4 @@
-"""Rules for batches and shapes of operations that other packages define, from their axis signatures."""
+"""Rules for batches and shapes of operations of other packages, from their axis signatures."""
 
 import inspect
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from ._derived_shapes import shape_rule
 
 
 class OwnAxes(NamedTuple):
-    """The axis signature of an operation, and the rules that follow from it."""
+    """The axis signature of an operation, with the rules that follow from it."""
 
     signature: Signature
     batching: Function
@@ -24,7 +24,7 @@ def own_axes(operation: Operation[..., Any], text: str) -> OwnAxes:
     """Read an axis signature. Arguments without names are the first parameters of the operation.
 
     Raises:
-        ValueError: It doesn't follow the grammar, or doesn't fit the operation.
+        ValueError: The signature doesn't follow the grammar or fit the operation.
     """
     signature, parameters = parse(text), inspect.signature(operation.facade).parameters
     names = list(parameters)

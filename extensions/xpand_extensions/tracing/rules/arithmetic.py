@@ -15,7 +15,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
         "x": scale(lambda xp, z, x, y: arithmetic.divide_no_nan(1.0, y)),
         "y": factor(lambda xp, z, x, y: -arithmetic.divide_no_nan(z, y)),
     },
-    # The remainder is x minus a multiple of y; rounding corrects the quotient.
+    # The remainder is x minus a multiple of y. Rounding corrects the quotient.
     "arithmetic.truncated_remainder": {"x": 1, "y": factor(lambda xp, z, x, y: -xp.round((x - z) / y))},
 }
 

@@ -1,6 +1,6 @@
-"""Rules of operations that hold functions or graphs: loops, branches, solvers, functions with custom rules.
+"""Rules of operations that contain functions or graphs: loops, branches, solvers, functions with custom rules.
 
-The rules are functions of other modules of `tracing`, which import the tables: they are imported when they are called.
+The rules are functions of modules of `tracing` that import the tables, so they are imported when called.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from ...extend._derivatives import contribution
 
 
 def late(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that calls the one of a name in a module of `tracing`."""
+    """Return a function that imports and calls a function of a module of `tracing`."""
 
     def rule(*args: Any, **params: Any) -> Any:
         return getattr(importlib.import_module(f"..{module}", __package__), name)(*args, **params)
@@ -20,7 +20,7 @@ def late(module: str, name: str) -> Callable[..., Any]:
 
 
 def _late(module: str, prefix: str, *kinds: str) -> dict[str, Any]:
-    """Return the rules of an operation, whose names start alike."""
+    """Return the rules of an operation. Their names start with `prefix`."""
     return {kind: late(module, f"{prefix}_{kind}") for kind in kinds}
 
 

@@ -1,4 +1,4 @@
-"""Rules of functions of the lanes along a named axis."""
+"""Rules of collectives: functions of all lanes along a named axis."""
 
 from typing import Any, Final
 

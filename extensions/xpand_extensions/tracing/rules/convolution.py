@@ -1,8 +1,7 @@
 """Rules of convolutions, which are linear in the input and in the kernel.
 
-The transpose in the input is a transposed convolution with the same kernel. The transpose in the kernel is the
-convolution of the input with the cotangent, with channels and batch exchanged; for few taps it is one product of
-matrices for each.
+The transpose in the input is a transposed convolution with the same kernel. The transpose in the kernel convolves the
+input with the cotangent, with channels and batch exchanged. For few taps, it is one matrix product for each tap.
 """
 
 import itertools
@@ -69,13 +68,13 @@ def _input_of_transposed(xp: Any, ct: Any, x: Any, kernel: Any, output_padding: 
 
 
 def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
-    """For each tap, sum over batch and points the input elements that it multiplies, times the cotangent."""
+    """Sum, for each tap, the input elements that it multiplies, times the cotangent, over batch and points."""
     if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
         return zeros_of(xp, ct, kernel)
     n = len(what.strides)
     taps = _taps(kernel, n)
     if kernel.ndim > n + 2 and kernel.shape[0] > 1:
-        # Lanes with different kernels become groups of channels of one lane.
+        # Lanes with different kernels become channel groups of one lane.
         x, ct = (xp.reshape(each, (1, each.shape[0] * each.shape[1], *each.shape[2:])) for each in (x, ct))
         what = what._replace(groups=kernel.shape[0] * what.groups)
     into = kernel.shape[kernel.ndim - n - 1]
@@ -123,7 +122,7 @@ def _by_convolution(xp: Any, what: Geometry, x: Any, ct: Any, into: int, taps: S
 
 
 def _in_groups_of_features(xp: Any, x: Any, kernel: Any, feature_groups: int, batch_groups: int, **options: Any) -> Any:
-    """Convolve groups of the batch as groups of channels."""
+    """Convolve batch groups as channel groups."""
     return native(
         convolution.conv,
         _batch_to_features(xp, x, batch_groups),
@@ -181,7 +180,7 @@ def _batched_conv(
 def _batched(
     xp: Any, facade: Any, given: int, mapped: Any, x: Any, kernel: Any, groups: int, options: dict[str, Any]
 ) -> Any:
-    """Convolve the batch elements as more elements of the convolution's own batch, or as channels.
+    """Convolve all lanes in one call, as elements of the convolution's own batch or as channels.
 
     `given` is the axis of the kernel with the channels of the result.
     """
@@ -195,7 +194,7 @@ def _batched(
         return xp.reshape(found, (lanes, batch, *found.shape[1:]))
     lanes = kernel.shape[0]
     if own:
-        # Each lane of each batch has its own kernel.
+        # Each element of each lane has its own kernel.
         x = x if mapped["x"] else xp.broadcast_to(x, (lanes, *x.shape))
         batch = x.shape[1]
         kernel = xp.broadcast_to(kernel, (lanes, batch, *kernel.shape[2:]))
@@ -207,7 +206,7 @@ def _batched(
         found = native(facade, x, _merged(xp, kernel), feature_groups=lanes * groups, **options)
         found = xp.reshape(found, (batch, lanes, kernel.shape[1 + given] * (groups if given else 1), *found.shape[2:]))
         return xp.moveaxis(found, 1, 0)
-    # All lanes have the same input: they become more channels of the result, in each group.
+    # All lanes have the same input, so they become more channels of the result in each group.
     out, into, *taps = kernel.shape[1:]
     if given:
         kernel = xp.reshape(xp.moveaxis(kernel, 0, 1), (out, lanes * into, *taps))
@@ -216,7 +215,7 @@ def _batched(
         kernel = xp.reshape(kernel, (lanes * out, into, *taps))
     found = native(facade, x, kernel, feature_groups=groups, **options)
     batch, channels, *spatial = found.shape
-    # Computed from the kernel's sizes: the number of lanes may be 0.
+    # Use the sizes of the kernel, since the number of lanes may be 0.
     share = into if given else out // groups
     found = xp.reshape(found, (batch, groups, lanes, share, *spatial))
     return xp.reshape(xp.moveaxis(found, 2, 0), (lanes, batch, groups * share, *spatial))

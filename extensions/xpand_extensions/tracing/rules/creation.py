@@ -1,4 +1,4 @@
-"""Rules of the functions that make arrays from no array: while a graph is written, they are operations of it."""
+"""Rules of functions that create arrays. In a graph that is being recorded, they are operations."""
 
 import inspect
 import math
@@ -9,7 +9,7 @@ from .._core import Aval
 
 
 def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dict[str, Any]) -> Callable[..., Any]:
-    """Make the rule for a shape: the data type is that of a result with as few elements as possible."""
+    """Make the shape rule. To find the data type, call the function for as few elements as possible."""
 
     def rule(namespace: Any, *, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = SIGNATURES[name].bind(*args, **kwargs)
@@ -32,7 +32,7 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
 
 
 def _one(x: Any) -> Any:
-    """Return a number of the same class that makes few elements."""
+    """Return 1 in the class of `x`, or None."""
     return None if x is None else type(x)(1)
 
 

@@ -1,4 +1,4 @@
-"""Rules of the factorisations of direct solvers: they act on each matrix of a stack, so a batch is one more axis."""
+"""Rules of factorizations of direct solvers. They act on each matrix of a stack, so a batch is one more axis."""
 
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ _AXES: Final = {"matrix": "...[nn]", "permutation": "...[n]", "condition": "..."
 
 
 def _direct(*results: str) -> Axes:
-    """Describe a factorization: its factors, a condition number and a status."""
+    """Describe the results of a factorization: factors, a condition number and a status."""
 
     def dtype(namespace: Any, avals: Any, params: Any) -> Any:
         a, base = avals[0], namespace.base

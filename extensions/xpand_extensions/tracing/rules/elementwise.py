@@ -1,4 +1,4 @@
-"""Rules of the functions that act element by element."""
+"""Rules of functions that act element by element."""
 
 import cmath
 import math
@@ -14,7 +14,7 @@ _f = factor
 
 
 def _share(xp: Any, out: Any, mine: Any, other: Any) -> Any:
-    """Return 1 where a maximum or minimum is one of its arguments, 1/2 where both are equal, and 0 elsewhere."""
+    """Return 1 where a maximum or minimum is the argument `mine`, 1/2 if both are equal, and 0 elsewhere."""
     is_mine = xp.astype(xp.equal(out, mine), out.dtype)
     return is_mine / (1 + xp.astype(xp.equal(out, other), out.dtype))
 
@@ -23,14 +23,14 @@ _CHOSEN: Final = (factor(lambda xp, z, x, y: _share(xp, z, x, y)), factor(lambda
 
 
 def _slope_of_abs(xp: Any, out: Any, x: Any) -> Any:
-    """Return the derivative of the absolute value: at zero the right-hand one, or 0 for complex numbers."""
-    if x.dtype != out.dtype:  # complex: the real part of its product with a tangent is the tangent of the result
+    """Return the derivative of the absolute value; at 0 it is 1, or 0 for complex numbers."""
+    if x.dtype != out.dtype:  # complex: the tangent of the result is the real part of the product
         return xp.conj(xp.sign(x))
     return xp.where(x >= 0, xp.ones_like(x), -1)
 
 
 def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    """Push a tangent through the direction of a complex number: its perpendicular part divided by the length."""
+    """Push a tangent through z / |z|: divide the part perpendicular to z by |z|."""
     if not xp.isdtype(x.dtype, "complex floating"):
         return None
     size = xp.abs(x)
@@ -42,7 +42,7 @@ def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
 def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x2, "dtype"):
         return 2 * x1 if x2 == 2 else x2 * xp.pow(x1, x2 - 1) if x2 != 0 else xp.zeros_like(x1)
-    # The exponent stays a factor: at 0 the product is 0, but its derivative in the exponent is 1 / x1.
+    # Keep the exponent as a factor: at 0 the product is 0, but its derivative in the exponent is 1 / x1.
     undefined = (x2 == 0) & ~(xp.abs(x1) >= xp.finfo(x1.dtype).smallest_normal)
     return xp.where(undefined, 0, x2 * xp.pow(xp.where(undefined, xp.ones_like(x1), x1), x2 - 1.0))
 
@@ -50,13 +50,13 @@ def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
 def _power_of_exponent(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x1, "dtype"):
         return out * _logarithm(x1) if x1 else xp.zeros_like(out)
-    zero = (x1 == 0) & ~_is_negative(xp, x2)  # the derivative is 0 there, and infinite for negative exponents
-    logarithm = xp.log(xp.where(zero, xp.ones_like(out), x1))  # in the data type of `out`, also if `x1` has integers
+    zero = (x1 == 0) & ~_is_negative(xp, x2)  # the derivative is 0; for negative exponents it is infinite
+    logarithm = xp.log(xp.where(zero, xp.ones_like(out), x1))  # in the data type of `out`, as `x1` may have integers
     return xp.where(zero, 0, out) * logarithm
 
 
 def _is_negative(xp: Any, x: Any) -> Any:
-    """Return where the real part is negative or NaN."""
+    """Return a mask of the elements whose real part is negative or NaN."""
     return ~((xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x) >= 0)
 
 
@@ -78,7 +78,7 @@ def _hypotenuse(xp: Any, out: Any, x: Any) -> Any:
 
 
 def _over_square(xp: Any, x: Any, x1: Any, x2: Any) -> Any:
-    """Compute x / (x1² + x2²), whose squares would overflow; 0 where both are 0."""
+    """Compute x / (x1² + x2²) without overflow of the squares; 0 where both are 0."""
     size = xp.hypot(x1, x2)
     size = xp.where(size == 0, xp.ones_like(size), size)
     return x / size / size
@@ -120,7 +120,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
         _f(_of_clipped),
         _f(_of_low),
         _f(lambda xp, out, x, low, high: _share(xp, out, high, x if low is None else xp.maximum(x, low))),
-    ),  # the minimum of a maximum, at ties too
+    ),  # like the minimum of a maximum, also at ties
     "conj": (LINEAR,),
     "copysign": (_f(lambda xp, out, x, y: xp.where(xp.equal(x >= 0, xp.signbit(out)), -1, xp.ones_like(out))), None),
     "cos": (_f(lambda xp, y, x: -xp.sin(x)),),
@@ -139,7 +139,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "minimum": _CHOSEN,
     "multiply": (scale(lambda xp, z, x, y: y), scale(lambda xp, z, x, y: x)),
     "negative": (-1,),
-    "nextafter": (1, None),  # it moves with the first argument, up to an ulp
+    "nextafter": (1, None),  # it is the first argument, up to one ulp
     "positive": (1,),
     "pow": (_f(_power_of_base), _f(_power_of_exponent)),
     "real": (LINEAR,),

@@ -1,7 +1,7 @@
 """Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; least squares.
 
-Eigenvectors and singular vectors are unique up to a factor. As in JAX, derivatives choose the change of this factor
-such that the change of a vector is orthogonal to the vector.
+Eigenvectors and singular vectors are unique up to a factor. As in JAX, this factor changes such that the derivative of
+a vector is orthogonal to the vector.
 """
 
 from typing import Any, Final
@@ -24,7 +24,7 @@ def _diagonal(xp: Any, x: Any) -> Any:
 
 
 def _inverse_gaps(xp: Any, differences: Any) -> Any:
-    """Return the inverses off the diagonal, NaN for zeros, and zeros on the diagonal."""
+    """Return the inverses off the diagonal, with NaN for zeros, and zeros on the diagonal."""
     one = identity(xp, differences, differences.shape[-1])
     instead = xp.where(one == 1, one, xp.full_like(one, float("nan")))
     return 1 / xp.where(differences == 0, instead, differences) - one
@@ -38,7 +38,7 @@ def _never_zero(xp: Any, x: Any) -> Any:
 
 
 def _cholesky(xp: Any, t: Any, out: Any, x: Any, upper: bool = False) -> Any:
-    """Push a tangent through factors; for matrices that aren't Hermitian, use the Hermitian part.
+    """Push a tangent through Cholesky factors. Of other matrices than Hermitian ones, use the Hermitian part.
 
     (I. Murray, arXiv:1602.07527.)
     """
@@ -66,7 +66,7 @@ def _real(xp: Any, x: Any) -> Any:
 def _eig(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     """Push a tangent through eigenvalues and eigenvectors.
 
-    LAPACK scales each vector to length 1, with a real largest element, which determines how its factor changes.
+    LAPACK scales each vector to length 1 with a real largest element. This determines the change of the factor.
     """
     (t,), (values, vectors) = tangents, out
     inner = xp.linalg.solve(vectors, xp.matmul(xp.astype(t, vectors.dtype), vectors))
@@ -96,21 +96,21 @@ def _qr(xp: Any, tangents: Any, out: Any, x: Any, mode: str = "reduced") -> Any:
         )
     if rows >= columns:
         return _reduced_qr(xp, t, q, r)
-    # The first columns alone determine the orthogonal factor.
+    # Only the first columns determine the orthogonal factor.
     change, first = _reduced_qr(xp, t[..., :rows], q, r[..., :rows])
     rest = xp.matmul(adjoint(xp, change), x[..., rows:]) + xp.matmul(adjoint(xp, q), t[..., rows:])
     return change, xp.concat([first, rest], axis=-1)
 
 
 def _reduced_qr(xp: Any, t: Any, q: Any, r: Any) -> tuple[Any, Any]:
-    """Push a tangent through factors, the second of which is square.
+    """Push a tangent through factors with a square second factor.
 
     (S. F. Walter, L. Lehmann, R. Lamour, Optim. Methods Softw. 27 (2012) 597.)
     """
     relative = linalg.triangular_solve(r, t, lower=False, left_side=False)
     inner = xp.matmul(adjoint(xp, q), relative)
     lower = xp.tril(inner, k=-1)
-    turn = lower - adjoint(xp, lower)  # skew-Hermitian, as the change of a unitary matrix is
+    turn = lower - adjoint(xp, lower)  # skew-Hermitian, like the change of a unitary matrix
     if is_complex(xp, q):
         turn = turn + (inner - xp.conj(inner)) * (0.5 * identity(xp, q, q.shape[-1]))
     return xp.matmul(q, turn - inner) + relative, xp.matmul(inner - turn, r)
@@ -144,7 +144,7 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
         angle = xp.imag(_diagonal(xp, inner)) / xp.where(s == 0, xp.ones_like(s), s)
         turn = xp.astype(xp.where(s == 0, xp.zeros_like(s), angle), x.dtype)[..., None, :]
         change_u = change_u + turn * (1j * u)
-    # The part of the tangent outside of the spaces of the vectors
+    # Add the part of the tangent outside of the spans of the vectors.
     if rows > columns:
         change_u = change_u + (of_v - xp.matmul(u, inner)) / _never_zero(xp, row)
     if columns > rows:
@@ -173,7 +173,7 @@ def _lu_factor(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
 
 
 def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
-    """Cut matrices or fill them with zeros to be square, and add ones to the diagonal from a position on."""
+    """Cut or zero-fill matrices to be square, and add ones to the diagonal from a position on."""
     rows, columns = x.shape[-2:]
     x = x[..., : min(size, rows), : min(size, columns)]
     for axis in (-2, -1):
@@ -191,7 +191,7 @@ def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
 
 
 def _least_squares(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
-    """Solve by pseudo-inverses: their derivatives are finite where singular values are equal, unlike the vectors'."""
+    """Solve by pseudo-inverses. Unlike singular vectors, they have finite derivatives at equal singular values."""
     a, b, finite = lstsq.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
         return lstsq.no_values(xp, a, b, finite)
@@ -209,7 +209,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.svd": joint(_svd),
 }
 
-# Derivatives of the values need the vectors.
+# Derivatives of eigenvalues and singular values need the vectors.
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "linalg.eigvals": lambda xp, x: xp.linalg.eig(x).eigenvalues,
     "linalg.eigvalsh": lambda xp, x: xp.linalg.eigh(x).eigenvalues,

@@ -1,7 +1,7 @@
 """Rules of Fourier transforms, which are linear.
 
-The matrix of a transform is symmetric, so the transpose is the same transform; arrays are cut or filled with zeros on
-the other side.
+The matrix of a transform is symmetric, so its transpose is the same transform. It cuts or zero-fills arrays on the
+other side.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from ._derived import Axes, dtype_of_result, same
 from .products import conjugate
 
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""The normalization of the inverse transform that has the same factor."""
+"""The normalization of the inverse transform with the same factor."""
 
 
 def fitted(xp: Any, x: Any, axis: int, size: int) -> Any:
-    """Cut an axis or fill it with zeros, to a length."""
+    """Cut or zero-fill an axis to a length."""
     found = x.shape[axis]
     if found == size:
         return x
@@ -49,7 +49,7 @@ def _transposed_along_all(name: str) -> Callable[..., Any]:
 
 
 def _weights(xp: Any, like: Any, n: int, axis: int, twice: float) -> Any:
-    """Make the factors of half a spectrum: 2 for terms that stand for two of the whole spectrum, and 1 for others."""
+    """Make the weights of half a spectrum: 2 for terms that occur twice in the whole spectrum, and 1 for others."""
     size = n // 2 + 1
     index = xp.arange(size, dtype=index_dtype(xp, device_of(like)), device=device_of(like))
     single = xp.logical_or(index == 0, 2 * index == n)
@@ -69,7 +69,7 @@ def _irfft_transposed(xp: Any, ct: Any, x: Any, n: Any = None, axis: int = -1, n
 
 
 def _axes(s: Any, axes: Any, ndim: int) -> tuple[int, ...]:
-    """List the axes of a transform along several."""
+    """List the axes of a multidimensional transform."""
     if axes is not None:
         return tuple(axes)
     return tuple(range(ndim) if s is None else range(-len(s), 0))

@@ -24,7 +24,7 @@ def _no_derivative(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) 
 
 def _no_derivative_of_effects(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> Any:
     if not params["declared"]:
-        return ()  # it returns nothing that could have a derivative
+        return ()  # nothing is returned, so there is no derivative
     raise UnsupportedError(
         "io_callback: a function of the host has no derivative; take its arguments out of differentiation with "
         "`stop_gradient`, or give the function around it one with `custom_jvp` or `custom_vjp`"
@@ -32,7 +32,7 @@ def _no_derivative_of_effects(xp: Any, tangents: Any, out: Any, *args: Any, **pa
 
 
 class _Declared:
-    """A shape and a data type, with an axis before the others."""
+    """A shape and a data type, with a new first axis."""
 
     def __init__(self, size: int, each: Any) -> None:
         self.shape, self.dtype = (size, *each.shape), each.dtype
@@ -56,7 +56,7 @@ def _batched(
 def _one_by_one(
     function: Callable[..., Any], mapped: tuple[bool, ...], wider: tuple[_Declared, ...], size: int
 ) -> Callable[..., Any]:
-    """Make the function that calls another for each lane, in their order."""
+    """Make a function that calls another for each lane, in order."""
     from ...jit._graph import dtype_of
 
     def called(*arrays: Any) -> Any:

@@ -33,9 +33,9 @@ def _zeros(xp: Any, ct: Any, x: Any, shape: Sequence[int] | None = None) -> Any:
 
 
 def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
-    """Put selected elements back to their positions, and add up those that were selected several times."""
+    """Put selected elements back to their positions; sum elements that were selected several times."""
     if not arrays and any(part is None for part in key):
-        # The values that are set have no axes from `None`.
+        # Remove axes from `None`, which the values to set don't have.
         key = tuple(part for part in key if part is not None) or (Ellipsis,)
         ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if all(part is Ellipsis or part == slice(None) for part in key):
@@ -46,7 +46,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
             return put(xp, zeros, ct, key, arrays)
         if 0 in ct.shape:  # Dask cannot set elements of an empty array
             return zeros
-        if is_lazy(xp):  # its own assignment sets the wrong elements if a slice goes backwards
+        if is_lazy(xp):  # Dask's assignment sets wrong elements for slices with negative steps
             return put(xp, zeros, ct, key, arrays)
         zeros[put_together(key, arrays)] = ct
         return zeros
@@ -59,7 +59,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
 
 
 def _untaken(xp: Any, ct: Any, x: Any, index: Any, axis: int) -> Any:
-    """Add elements that were taken along an axis to their positions."""
+    """Add elements that were taken along an axis to zeros at their positions."""
     size, rest = x.shape[axis], (*x.shape[:axis], *x.shape[axis + 1 :])
     if not axis:
         values = xp.reshape(ct, (index.shape[0], math.prod(rest)))
@@ -108,14 +108,14 @@ def _take_along_axis_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: in
 
 
 def _zeroed(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
-    """Set the elements that were set to zero."""
+    """Replace the elements that were set by zero."""
     return put(xp, ct, _zeros(xp, ct, value, ()), key, arrays)
 
 
 def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
-    """Select the values that were set; if an element got several, the last one."""
+    """Select the values that were set. If an element was set several times, the last value counts."""
     if not value.shape and len(arrays) == 1 and is_rows(key) and is_mask(xp, arrays[0]):
-        # Equal for all positions, so that their number doesn't matter.
+        # All positions get the same value, so their number does not matter.
         mask = xp.reshape(arrays[0], (*arrays[0].shape, *(1,) * (len(ct.shape) - len(arrays[0].shape))))
         return plain_sum(xp, xp.where(mask, ct, xp.zeros_like(ct)))
     found = get(xp, ct, key, arrays)
@@ -126,7 +126,7 @@ def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[
         )
         writer = put(xp, xp.full(tuple(x.shape), -1, dtype=number.dtype, device=device_of(x)), number, key, arrays)
         found = xp.where(get(xp, writer, key, arrays) == number, found, xp.zeros_like(found))
-    # The caller sums over the axes along which the value was broadcast. Leading axes of length 1 are added here.
+    # Add leading axes of length 1. The caller sums over the axes along which the value was broadcast.
     more = len(value.shape) - len(found.shape)
     return xp.reshape(found, ((1,) * more + tuple(found.shape))) if more > 0 else found
 
@@ -185,7 +185,7 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
 
 
 def _aligned(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Add axes after the batch axis to arrays with fewer axes, so that the arrays broadcast."""
+    """Insert axes after the batch axis into arrays with fewer axes, so that all arrays broadcast."""
     ndim = max(x.ndim - is_mapped for x, is_mapped in zip(arrays, mapped))
     return [
         xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])) if is_mapped else x
@@ -289,11 +289,11 @@ SHAPES: Final[dict[str, Any]] = {
 }
 
 
-# Handled by interpreters, because a rule would know too little
+# Overrides by interpreters, because a rule would know too little
 
 
 def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Replace masks whose values are known by the indices of their true positions."""
+    """Replace concrete masks by the indices of their true positions."""
     x, *arrays = map(bare, args)
     key, base = params["key"], trace.namespace.base
     if any(is_mask(base, array) for array in arrays):
@@ -305,12 +305,12 @@ def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, 
 
 
 def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Replace repeats whose values are known by taking elements at indices."""
+    """Replace concrete repeats by taking elements at indices."""
     return op.decompose(args, params) if hasattr(args[1], "dtype") else trace.written(op, args, params)
 
 
 def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:
-    """Return the cotangent of `x` for a key of integers. Adding it takes the time of an element, not of the array."""
+    """Return the cotangent of `x` for a key of integers, which can be added in the time of one element."""
     key, base = node.params["key"], namespace.base
     if not key or type(key[0]) is not int or isinstance(ct, TracedArray) or is_lazy(base):
         return None
@@ -322,7 +322,7 @@ def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:
 
 
 def _batch_of_setitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Set elements at arrays through `scatter.at`."""
+    """Set elements at index arrays by `scatter.at`."""
     return op.decompose(args, params) if len(args) > 2 else trace.by_rule(op, args, params)
 
 

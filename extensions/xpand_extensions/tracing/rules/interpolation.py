@@ -1,6 +1,6 @@
 """Rules of interpolation: batches.
 
-Derivatives differentiate the generic implementation: separate rules took as long when measured.
+Derivatives are those of the generic implementation. Separate rules took as long when measured.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **op
 
 
 def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Interpolate all lanes together if they have the same points, and the same positions or values."""
+    """Interpolate all lanes together if they share the points and the positions, or the points and the values."""
     mapped = {name for name, x in zip(params["template"].names, args) if trace.owns(x)}
     is_vectorized = mapped == {"x"} or mapped == {"values"}
     return trace.by_rule(op, args, params) if is_vectorized else op.decompose(args, params)

@@ -1,7 +1,7 @@
 """Rules of functions of matrices: determinants, inverses, systems, norms, and what `factorizations` decomposes.
 
-Derivatives use products of matrices and solutions of systems that are linear in the tangent, so that reverse mode
-transposes them.
+Derivatives use matrix products and solutions of systems. Both are linear in the tangent, so reverse mode transposes
+them.
 """
 
 from typing import Any, Final
@@ -16,12 +16,12 @@ from .products import conjugate, device_of, is_complex, widened
 
 
 def adjoint(xp: Any, x: Any) -> Any:
-    """Transpose matrices, and conjugate them."""
+    """Return the adjoint: transpose and conjugate."""
     return conjugate(xp, xp.matrix_transpose(x))
 
 
 def identity(xp: Any, like: Any, size: int) -> Any:
-    """Make an identity of the data type and on the device of matrices."""
+    """Make an identity matrix with the data type and device of matrices."""
     return xp.eye(size, dtype=like.dtype, device=device_of(like))
 
 
@@ -29,7 +29,7 @@ def identity(xp: Any, like: Any, size: int) -> Any:
 
 
 def _cofactors(xp: Any, x: Any, det: Any) -> Any:
-    """Return the derivatives of determinants in each element. They are polynomials, also for singular matrices."""
+    """Return the derivatives of determinants in each element: polynomials, also for singular matrices."""
     size = x.shape[-1]
     if size < 2:
         return xp.ones_like(x)
@@ -46,15 +46,15 @@ def _cofactors(xp: Any, x: Any, det: Any) -> Any:
 
 
 def _inverse_transposed(xp: Any, x: Any, is_singular: Any) -> Any:
-    """Return transposed inverses; arbitrary finite values for singular matrices."""
+    """Return the transposes of inverses, and arbitrary finite values for singular matrices."""
     return xp.matrix_transpose(xp.linalg.inv(xp.where(is_singular, identity(xp, x, x.shape[-1]), x)))
 
 
 def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
-    """Return cofactors by singular values: along each singular direction the product of all other values."""
+    """Return cofactors by singular values: in each singular direction, the product of all other singular values."""
     size = x.shape[-1]
     one = identity(xp, x, size)
-    # Replace the others by a matrix with different singular values, so that derivatives are finite.
+    # Replace regular matrices by one with different singular values, so that derivatives are finite.
     ramp = xp.astype(xp.arange(1, size + 1, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)
     u, s, vh = xp.linalg.svd(xp.where(is_singular, x, ramp * one))
     is_own = xp.eye(size, dtype=s.dtype, device=device_of(x)) == 1
@@ -155,7 +155,7 @@ def _vector_norm(xp: Any, x: Any, axis: Any = None, keepdims: bool = False, ord:
 
 
 def _root(xp: Any, total: Any, ord: float) -> Any:
-    """Compute a root with derivative 0 at 0, for norms of zeros. JAX's derivative is NaN there."""
+    """Compute a root with the derivative 0 at 0, for norms of zeros. JAX's derivative is NaN."""
     zero = total == 0
     total = xp.where(zero, xp.ones_like(total), total)
     return xp.where(zero, xp.zeros_like(total), xp.sqrt(total) if ord == 2 else total ** (1.0 / ord))
@@ -210,7 +210,7 @@ def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     if not is_mapped2 and ndim2 == 1:
         return xp.linalg.solve(x1, x2)
     if not is_mapped1 and ndim1 == 2 and ndim2 <= 2:
-        # One matrix for all lanes: their right-hand sides become columns.
+        # All lanes have the same matrix, so their right-hand sides become columns.
         columns = xp.moveaxis(x2, 0, -1)
         found = xp.linalg.solve(x1, xp.reshape(columns, (columns.shape[0], -1)))
         return xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
@@ -247,7 +247,7 @@ AXES: Final[dict[str, Axes]] = {
         "...[nn]->...[nn]",
         dtype=lambda namespace, avals, params: dtypes_of_matrix_function(namespace, "inv", avals[0])[0],
     ),
-    # NumPy broadcasts no tolerances.
+    # NumPy does not broadcast tolerances.
     "linalg.matrix_rank": Axes("...[mn],...->...", same_shape=True),
     "linalg.pinv": Axes("...[mn],...->...[nm]", same_shape=True),
     "linalg.slogdet": Axes("...[nn]->...,..."),

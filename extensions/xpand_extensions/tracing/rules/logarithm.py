@@ -8,7 +8,7 @@ from ._derived import Axes
 
 
 def _further_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
-    """Push a tangent of the matrix through the derivative along another."""
+    """Push a tangent of the matrix through the derivative along another matrix."""
     size, zeros = x.shape[-1], xp.zeros_like(x)
     t = xp.concat([xp.concat([t, zeros], axis=-1), xp.concat([zeros, t], axis=-1)], axis=-2)
     return applied(xp, "linalg.logm_along", (block(xp, x, e), t), {})[..., :size, size:]

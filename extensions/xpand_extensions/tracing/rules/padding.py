@@ -29,7 +29,7 @@ def _padded(
 _BY_TANGENTS: Final = joint(_padded)
 
 DERIVATIVES: Final[dict[str, Any]] = {
-    # Ramps depend on whether their ends are finite, which tangents don't show: the generic implementation is traced.
+    # Trace the generic implementation for ramps: they depend on whether their ends are finite.
     "padding.pad": lambda static: None if static["mode"] == "linear_ramp" else _BY_TANGENTS
 }
 
@@ -48,7 +48,7 @@ def _batched_pad(
 
 
 def _with_batch(values: Any) -> Any:
-    """Put padding values for the batch axis, which isn't padded, before those for other axes."""
+    """Add padding values for the batch axis, which is not padded."""
     return ((0, 0), *values) if isinstance(values, tuple) else values
 
 

@@ -1,6 +1,6 @@
 """Rules of products of matrices and tensors.
 
-The transpose of a product is a product with the other factor, which isn't conjugated.
+The transpose of a product is a product with the other factor, without conjugation.
 """
 
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ def device_of(*arrays: Any) -> Any:
 
 
 def zeros_of(xp: Any, like: Any, x: Any) -> Any:
-    """Make zeros of the shape of `x`, in the data type of another array."""
+    """Make zeros with the shape of `x` and the data type of another array."""
     return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
 
 
 def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Add axes of length 1 after the batch axis, until there are `ndim` others."""
+    """Add axes of length 1 after the batch axis, until there are `ndim` other axes."""
     missing = ndim + 1 - x.ndim
     return xp.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if is_mapped and missing > 0 else x
 
@@ -67,7 +67,7 @@ def _matmul_second(xp: Any, ct: Any, x1: Any, x2: Any) -> Any:
 def _matmul_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
     if not is_mapped2 and (ndim1 == 1 or ndim2 == 1) and ndim2 <= 2:
-        return xp.matmul(x1, x2)  # all vectors are the rows of one matrix
+        return xp.matmul(x1, x2)  # the vectors become the rows of one matrix
     if not is_mapped1 and ndim2 == 1 and ndim1 <= 2:
         return xp.matmul(x2, x1 if ndim1 == 1 else xp.matrix_transpose(x1))
     if ndim1 == 1:
@@ -91,7 +91,7 @@ def _product_dtype(namespace: Any, avals: Any, params: Any) -> Any:
 
 
 def _summed(axes: Any, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
-    """List the axes that are summed over, counted from the first."""
+    """List the axes to sum over, counted from the front."""
     if isinstance(axes, int):
         return list(range(ndim1 - axes, ndim1)), list(range(axes))
     first, second = ([x] if isinstance(x, int) else list(x) for x in axes)
@@ -106,7 +106,7 @@ def _tensordot_first(xp: Any, ct: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
     summed1, summed2 = _summed(axes, x1.ndim, x2.ndim)
     free1, free2 = _free(x1.ndim, summed1), _free(x2.ndim, summed2)
     found = xp.tensordot(ct, x2, axes=(tuple(range(len(free1), ct.ndim)), tuple(free2)))
-    # Its last axes are those summed over, in the other array's order.
+    # The last axes are those summed over, in the order of the other array.
     return _ordered(xp, found, [*free1, *(summed1[summed2.index(axis)] for axis in sorted(summed2))])
 
 

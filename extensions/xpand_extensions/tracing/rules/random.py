@@ -1,7 +1,7 @@
-"""Rules of random numbers: a batch of keys is one call that makes a row for each key.
+"""Rules of random numbers. A batch of keys is one call, which makes a row for each key.
 
-Samplers of many keys take a batch as more rows: one for each key and its numbers. Uniform numbers between bounds
-that differ among the lanes use the generic implementation, and so do derivatives in the bounds.
+Samplers of many keys take a batch as more rows, one for each key. Uniform numbers whose bounds differ among lanes use
+the generic implementation, and so do derivatives in the bounds.
 """
 
 from collections.abc import Sequence

@@ -30,7 +30,7 @@ def _count(x: Any, axis: Any) -> int:
 
 
 def _nan_for_zero(xp: Any, x: Any) -> Any:
-    """Replace zeros by NaN: dividing by them then gives the same as in JAX, without a warning."""
+    """Replace zeros by NaN. Division then gives JAX's result without a warning."""
     return xp.where(xp.equal(x, xp.zeros_like(x)), xp.full_like(x, math.nan), x)
 
 
@@ -46,7 +46,7 @@ def _mean_transposed(xp: Any, ct: Any, x: Any, axis: Any = None, keepdims: bool 
 
 
 def _extremum(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Push a tangent through a maximum or minimum: the mean over elements equal to it. NaN equals none."""
+    """Push a tangent through a maximum or minimum: average over elements equal to it. NaN equals no element."""
     is_it = xp.astype(xp.equal(x, spread_out(xp, out, x, axis, keepdims)), x.dtype)
     count = xp.sum(is_it, axis=axis, keepdims=keepdims)
     return xp.sum(t * is_it, axis=axis, keepdims=keepdims) / _nan_for_zero(xp, count)
@@ -55,7 +55,7 @@ def _extremum(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: boo
 def _variance(
     xp: Any, t: Any, out: Any, x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False
 ) -> Any:
-    # The mean's own tangent cancels: distances from the mean sum to zero.
+    # The tangent of the mean cancels, since distances from the mean sum to zero.
     distance = xp.subtract(x, xp.mean(x, axis=axis, keepdims=True))
     part = xp.real(t * xp.conj(distance)) if xp.isdtype(x.dtype, "complex floating") else t * distance
     left = _count(x, axis) - correction
@@ -63,13 +63,13 @@ def _variance(
 
 
 def _deviation(xp: Any, t: Any, out: Any, x: Any, **params: Any) -> Any:
-    zero = out == 0  # where JAX's derivative is NaN
+    zero = out == 0  # JAX's derivative is NaN here
     found = _variance(xp, t, out, x, **params) / xp.where(zero, xp.ones_like(out), 2 * out)
     return xp.where(zero, xp.zeros_like(found), found)
 
 
 def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Multiply in pairs: the derivative is made of products of the other elements, and is right where some are zero."""
+    """Multiply in pairs. The derivative consists of products of the other elements, so it is right at zeros."""
     x = x if dtype is None else xp.astype(x, dtype)
     return for_library("statistics.reduce")(x, xp.multiply, 1, axis=axes_of("prod", axis, x.ndim), keepdims=keepdims)
 
@@ -78,13 +78,13 @@ def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: boo
 
 
 def scanned(function: Function, x: Any, axis: int) -> Any:
-    """Combine all elements up to each one, in JAX's order."""
+    """Combine the elements up to each position, in JAX's order."""
     scan = for_library("control_flow.associative_scan")
     return scan(lambda a, b: (function(a[0], b[0]),), (x,), axis=axis)[0]
 
 
 def _line_axis(function: str, axis: int | None, ndim: int) -> int:
-    """Return the axis of a cumulative function, which may be omitted for arrays with one axis."""
+    """Return the axis of a cumulative function. It may be omitted for arrays with one axis."""
     if axis is None and ndim > 1:
         raise ValueError(f"{function}: x has {ndim} axes; with more than one, name the axis: axis=0")
     return 0 if axis is None else axis_of(function, axis, ndim)
@@ -97,7 +97,7 @@ def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 def _sums_transposed(
     xp: Any, ct: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """Sum from the last element to each."""
+    """Sum from the end to each element."""
     position = _line_axis("cumulative_sum", axis, len(x.shape))
     ct = _part(ct, position, 1, None) if include_initial else ct
     back = xp.flip(xp.cumulative_sum(xp.flip(ct, axis=position), axis=position, dtype=ct.dtype), axis=position)
@@ -105,7 +105,7 @@ def _sums_transposed(
 
 
 def _products(xp: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Multiply in pairs, so that the derivative is right after a zero."""
+    """Multiply in pairs, so the derivative is right after a zero."""
     position = _line_axis("cumulative_prod", axis, x.ndim)
     x = x if dtype is None else xp.astype(x, dtype)
     x = x if x.ndim else xp.reshape(x, (1,))
@@ -158,7 +158,7 @@ _COMBINED: Final = {"all": "all", "any": "any", "count_nonzero": "sum", "mean": 
 
 
 def nonempty(name: str) -> Function:
-    """Make the check of a reduction that is undefined for no elements."""
+    """Make the check that a reduction has at least one element."""
 
     def check(lengths: Any, **params: Any) -> None:
         if 0 in lengths["axis"]:

@@ -1,4 +1,4 @@
-"""Rules of writing rows of tables: see `tracing._rows`."""
+"""Rules of writing rows of tables, see `tracing._indexing`."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,7 +14,7 @@ _NAMES: Final = ("rows.set", "rows.add", "rows.multiply", "rows.min", "rows.max"
 
 
 def _multiplied(xp: Any, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-    """Multiply by products within runs of equal indices, whose derivatives are right for zeros."""
+    """Multiply by products within runs of equal indices. Their derivatives are right at zeros."""
     if 0 in values.shape or 0 in table.shape:
         return table
     table = xp.wrap(table)
@@ -25,7 +25,7 @@ def _multiplied(xp: Any, table: Any, values: Any, index: Any, *, dropped: bool, 
 def _extremum(
     xp: Any, tangents: Any, out: Any, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool
 ) -> Any:
-    """Push tangents through a minimum or maximum: the mean over all values equal to it."""
+    """Push tangents through a minimum or maximum: average over all values equal to it."""
     options = {"dropped": dropped, "unique": unique}
     of_table = xp.astype(xp.equal(table, out), out.dtype)
     of_values = xp.astype(xp.equal(values, read_rows(xp, out, index, dropped=dropped)), out.dtype)
@@ -46,7 +46,7 @@ def _zeroed(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, **opt
 
 
 def _read_last(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-    """Read the values that were set; if a row got several, the last one."""
+    """Read the values that were set. If a row was set several times, the last value counts."""
     found = read_rows(xp, ct, index, dropped=dropped)
     if unique:
         return found
@@ -87,7 +87,7 @@ def _batched(name: str) -> Callable[..., Any]:
         ]
         count, width = spread[0].shape[1:]
         if not mapped[2]:
-            # All lanes have the same rows: lanes become columns.
+            # All lanes have the same rows, so lanes become columns.
             wide = [xp.reshape(xp.moveaxis(x, 0, 1), (x.shape[1], lanes * width)) for x in spread]
             found = write_rows(xp, operation, wide[0], wide[1], index, dropped=dropped, unique=unique)
             return xp.moveaxis(xp.reshape(found, (count, lanes, width)), 1, 0)

@@ -1,7 +1,7 @@
-"""Rules of the facades that read and write at indices, and of reductions over segments.
+"""Rules of facades that read and write at indices, and of reductions over segments.
 
-If the operation is the same on tangents as on values, it is applied to them: by the library for its own arrays,
-otherwise traced as reads of elements and writes of rows.
+If tangents need the same operation as values, it is applied to them: by the library on its own arrays, otherwise traced
+as reads of elements and writes of rows.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _SEGMENTS: Final = ("segment_sum", "segment_prod", "segment_min", "segment_max",
 
 
 def native(facade: Any, *args: Any, **options: Any) -> Any:
-    """Apply the operation of a facade with checked arguments, on traced arrays or a library's."""
+    """Apply the operation of a facade to checked arguments, traced or not."""
     return facade.native(*[x for x in args if hasattr(x, "dtype")])(*args, **options)
 
 
@@ -30,14 +30,14 @@ def _read(name: str) -> joint:
     def rule(xp: Any, tangents: Any, out: Any, x: Any, indices: Any, fill_value: Any = None, **options: Any) -> Any:
         t, fill = tangents["x"], tangents["fill_value"]
         t = xp.zeros_like(x) if t is None else t
-        # Reads out of bounds have the derivative of the fill value.
+        # Reads out of bounds return the fill value, and its derivative.
         return native(facade, t, indices, **options, fill_value=fill if hasattr(fill, "dtype") else 0.0)
 
     return joint(rule)
 
 
 def _written(name: str) -> Callable[[dict[str, Any]], joint | None]:
-    """Make the rule of writes that are linear in all arrays; for others the generic implementation is traced."""
+    """Make the rule of writes that are linear in all arrays. Other writes trace the generic implementation."""
     facade = getattr(scatter, name)
 
     def rule(xp: Any, tangents: Any, out: Any, x: Any, indices: Any, values: Any, **options: Any) -> Any:
@@ -50,7 +50,7 @@ def _written(name: str) -> Callable[[dict[str, Any]], joint | None]:
 
 
 def _of_segments(xp: Any, y: Any, segment_ids: Any, num_segments: int, axis: int, mode: Any, **options: Any) -> Any:
-    """Give each position the value of its segment; dropped positions get zero."""
+    """Give each position the value of its segment. Dropped positions get zero."""
     index, dropped = resolve(
         "segment_sum", xp, segment_ids, num_segments, mode, row_kernels(segment_ids).bounds, axis=None, from_end=False
     )
@@ -75,7 +75,7 @@ def _mean(xp: Any, t: Any, out: Any, values: Any, segment_ids: Any, axis: int, *
 
 
 def _extremum(xp: Any, t: Any, out: Any, values: Any, segment_ids: Any, **options: Any) -> Any:
-    """Push a tangent through minima or maxima: the mean over all values equal to it; NaN if it is NaN."""
+    """Push a tangent through minima or maxima: average over all equal values; NaN if the extreme is NaN."""
     is_it = xp.astype(xp.equal(values, _of_segments(xp, out, segment_ids, **options)), out.dtype)
     count = native(scatter.segment_sum, is_it, segment_ids, **options)
     count = xp.where(xp.isnan(out), out, xp.maximum(count, xp.ones_like(count)))

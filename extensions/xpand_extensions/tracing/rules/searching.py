@@ -12,16 +12,16 @@ from ._derived import Axes, dtype_of_result, flattened, spread_over_batch
 
 
 def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Take the elements in sorted order. Ties are in JAX's order: descending is the reverse of ascending."""
+    """Take the elements in sorted order, with ties in JAX's order: descending is the reverse of ascending."""
     order = xp.argsort(x, axis=axis, stable=stable)
     return xp.take_along_axis(x, xp.flip(order, axis=axis) if descending else order, axis=axis)
 
 
-# The sorted values of several lanes, in rows: `sorting.searchsorted` searches each of them
+# Sorted values of several lanes are rows, which `sorting.searchsorted` searches.
 
 
 def searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
-    """Find positions in a batch: with one search if all lanes have the same sorted values."""
+    """Find positions in a batch, with one search if all lanes have the same sorted values."""
     lanes, of_values, of_sorter = mapped
     ndim = x1.ndim - lanes
     if not lanes and not of_sorter and ndim == 1:

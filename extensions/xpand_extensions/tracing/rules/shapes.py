@@ -1,4 +1,4 @@
-"""Rules of the functions that give arrays other shapes, or put arrays together."""
+"""Rules of functions that reshape or join arrays."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def _meshgrid(xp: Any, *arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
 
 def _repeat(xp: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Broadcast along a new axis, or take elements at indices where there are several repeats."""
+    """Broadcast along a new axis. If repeats differ, take elements at indices."""
     x, axis = (flattened(xp, x), 0) if axis is None else (x, axis_of("repeat", axis, len(x.shape)))
     before, (size, *after) = tuple(x.shape[:axis]), tuple(x.shape[axis:])
     if not hasattr(repeats, "dtype"):
@@ -121,7 +121,7 @@ def _rolled_back(xp: Any, ct: Any, x: Any, shift: Any, axis: Any = None) -> Any:
 
 
 TRANSPOSES: Final[dict[str, Any]] = {
-    "broadcast_to": (lambda xp, ct, x, shape: ct,),  # the caller sums over the axes that are new
+    "broadcast_to": (lambda xp, ct, x, shape: ct,),  # the caller sums over the new axes
     "concat": Each(_part_of_concat),
     "expand_dims": (lambda xp, ct, x, axis=0: xp.reshape(ct, tuple(x.shape)),),
     "flip": (lambda xp, ct, x, axis=None: xp.flip(ct, axis=axis),),

@@ -1,6 +1,6 @@
-"""Rules of the special functions: values are the library's own, derivatives in closed form where these lose no digits.
+"""Rules of special functions: values are the library's own, derivatives are in closed form if this loses no digits.
 
-Where cancellation would lose digits, the derivative is that of the generic implementation, in forward mode.
+If cancellation would lose digits, the generic implementation is differentiated in forward mode.
 """
 
 import inspect
@@ -18,14 +18,14 @@ from .._forward import jvp
 from ._derived import Axes
 
 _DENSITY: Final = math.sqrt(0.5 / math.pi)
-"""The normal distribution's density at 0."""
+"""The density of the normal distribution at 0."""
 
 
 def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
-    """Make the factor of an argument: the derivative of a generic function, or of one in terms of the standard."""
+    """Make the factor of an argument by differentiating a generic implementation, or the given function."""
 
     def of(xp: Any, out: Any, **given: Any) -> Any:
-        from .._namespace import traced_namespace  # which needs the rules
+        from .._namespace import traced_namespace  # imports the rules
 
         found = for_library(f"special.{function}") if isinstance(function, str) else function
         names = tuple(inspect.signature(found).parameters)
@@ -42,13 +42,13 @@ def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
 
 
 def _gauss(xp: Any, x: Any, rate: float) -> Any:
-    """Compute exp(-rate x²), for a rate of 1/2 or above. Beyond x = 40 it is 0, so that no square overflows."""
+    """Compute exp(-rate x²) for a rate of at least 1/2. Clip x to 40, where it is 0, so no square overflows."""
     x = xp.clip(x, -40.0, 40.0)
     return xp.exp(-rate * (x * x))
 
 
 def _density_over_ndtr(xp: Any, out: Any, x: Any) -> Any:
-    """Compute the derivative of log_ndtr. Far below 0 both parts of the usual quotient vanish; avoid it there."""
+    """Compute the derivative of log_ndtr. Avoid the usual quotient far below 0, where both parts vanish."""
     below = x <= -0.75
     ordinary = below & (x > -math.inf)
     far = math.sqrt(2.0 / math.pi) / erfcx(xp.where(ordinary, -x, 1.0) * math.sqrt(0.5))
@@ -74,7 +74,7 @@ _SMALL_I1: Final = _pushed(small_i1, "x")
 
 
 def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
-    """Replace elements by 1/2 where a condition doesn't hold."""
+    """Replace elements by 1/2 where a condition is False."""
     return [xp.where(condition, x, 0.5) for x in arrays]
 
 
@@ -86,7 +86,7 @@ def _of_gammainc(xp: Any, out: Any, a: Any, x: Any) -> Any:
 
 
 def _at_zero(xp: Any, order: Any, x: Any, of_one: Any, change: Any, of_two: Any) -> Any:
-    """Compute the derivative at x = 0 of a function whose lowest power of x is the order."""
+    """Compute the derivative at x = 0 of a function whose lowest power of x is `order`."""
     smooth = xp.where(order == 1.0, of_one + change * x, xp.where(order == 2.0, of_two * x, 0.0))
     return xp.where(order < 1.0, math.inf, smooth)
 
@@ -117,7 +117,7 @@ def _of_logit(xp: Any, out: Any, x: Any) -> Any:
 
 
 def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
-    """Make the factors of x and y in x times a logarithm of y >= `least`: 0 for x = 0 and y at the end."""
+    """Make the factors of x and y in x times a logarithm of y >= `least`. They are 0 for x = 0 and y at the end."""
     function = getattr(special, name)
 
     def of_x(xp: Any, out: Any, x: Any, y: Any) -> Any:
@@ -134,14 +134,14 @@ def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
 
 
 def _shares(xp: Any, out: Any, x: Any, axis: Any, keepdims: bool, b: Any) -> Any:
-    """Compute exp(x) / sum(b exp(x)): 0 where the sum is 0. Infinities share 1, and others get 0."""
+    """Compute exp(x) / sum(b exp(x)), or 0 where the sum is 0. Infinities share 1, and other elements get 0."""
     if not keepdims:
         for i in sorted(axis):
             out = xp.expand_dims(out, axis=i)
     finite = xp.isfinite(out)
     infinite = xp.where(x == math.inf, xp.zeros_like(x), -math.inf)
     terms = xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), infinite))
-    # Their sum is 1, except for infinities and the rounding of a large logarithm.
+    # The sum is 1, except for infinities and the rounding of a large logarithm.
     total = xp.sum(terms if b is None else xp.multiply(terms, b), axis=axis, keepdims=True)
     return terms / xp.where(total > 0.0, total, 1.0)
 
@@ -164,7 +164,7 @@ _f = factor
 _OF_X: Final[dict[str, factor]] = {
     "cbrt": _f(_of_cbrt),
     "digamma": _f(lambda xp, y, x: special.polygamma(1, x)),
-    "entr": _f(lambda xp, y, x: -special.xlogy(xp.ones_like(x), x) - 1.0),  # does not warn for 0
+    "entr": _f(lambda xp, y, x: -special.xlogy(xp.ones_like(x), x) - 1.0),  # no warning for 0
     "erf": _f(lambda xp, y, x: 2.0 / math.sqrt(math.pi) * _gauss(xp, x, 1.0)),
     "erfc": _f(lambda xp, y, x: -2.0 / math.sqrt(math.pi) * _gauss(xp, x, 1.0)),
     "erfcinv": _f(lambda xp, y, x: -0.5 * math.sqrt(math.pi) * xp.exp(y * y)),
@@ -182,7 +182,7 @@ _OF_X: Final[dict[str, factor]] = {
     "logit": _f(_of_logit),
     "ndtr": _f(lambda xp, y, x: _DENSITY * _gauss(xp, x, 0.5)),
     "ndtri": _f(lambda xp, y, x: 1.0 / _DENSITY * xp.exp(0.5 * (y * y))),
-    "rsqrt": _f(lambda xp, y, x: -0.5 * (y / x)),  # infinity divided by zero, for which nothing warns
+    "rsqrt": _f(lambda xp, y, x: -0.5 * (y / x)),  # at 0 infinity / 0, which does not warn
     "sigmoid": _f(lambda xp, y, x: y * (1.0 - y)),
     "sinc": _pushed("sinc", "x"),
     "softplus": _f(lambda xp, y, x: special.sigmoid(x)),
@@ -201,7 +201,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
         "x": contribution(lambda xp, t, out, x, axis=-1: t - xp.sum(t * xp.exp(out), axis=axis, keepdims=True))
     },
     "special.logsumexp": {"x": contribution(_pushed_logsumexp), "b": contribution(_pushed_weights)},
-    # The facade stops at an order of 30.
+    # The facade's limit of the order would stop derivatives, so call the implementation.
     "special.polygamma": {"x": _f(lambda xp, y, n, x: for_library("special.polygamma")(n + 1, x))},
     "special.softmax": {
         "x": contribution(lambda xp, t, out, x, axis=-1: (t - xp.sum(t * out, axis=axis, keepdims=True)) * out)

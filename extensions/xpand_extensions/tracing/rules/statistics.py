@@ -1,6 +1,6 @@
 """Rules of the facades for statistics, sorting and histograms.
 
-The generic implementations of others use only operations that have rules.
+Other facades need none: their generic implementations use only operations with rules.
 """
 
 import math
@@ -23,7 +23,7 @@ _CUMULATIVE: Final = ("cumulative_max", "cumulative_min", "logcumsumexp")
 
 
 def _scan(name: str, combine: str) -> Function:
-    """Combine in JAX's order, so that equal elements have the same shares."""
+    """Combine in JAX's order, so that equal elements share derivatives like in JAX."""
 
     def rule(xp: Any, x: Any, axis: int, include_initial: bool = False) -> Any:
         return with_initial(scanned(getattr(xp, combine), x, axis), name, axis, include_initial)
@@ -32,7 +32,7 @@ def _scan(name: str, combine: str) -> Function:
 
 
 def _sums_of_exponentials(xp: Any, x: Any, axis: int, include_initial: bool = False) -> Any:
-    # NumPy warns for NaN among exponentials: avoided as in the generic version.
+    # Avoid NumPy's warning for NaN among exponentials, like the generic version.
     nan = xp.isnan(x)
     total = scanned(xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
     seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, device_of(x))), axis=axis) > 0

@@ -12,7 +12,7 @@ from .products import is_complex, widened
 def _triangle(
     xp: Any, t: Any, lower: bool = True, transpose: bool = False, conjugate: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """Return the part of a matrix that a triangular system reads."""
+    """Return the triangle of a matrix that the system reads."""
     t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
     t = xp.matrix_transpose(t) if transpose else t
     return xp.conj(t) if conjugate and is_complex(xp, t) else t
@@ -48,7 +48,7 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
             return linalg.triangular_solve(a, b, left_side=left_side, **options)
         b = b[..., None] if left_side else b[..., None, :]
     if not of_a and ndim_a == 2 and ndim_b <= 2:
-        # One matrix for all lanes: their right-hand sides become columns.
+        # All lanes have the same matrix, so their right-hand sides become columns.
         rows = xp.matrix_transpose(b) if left_side else b
         side = xp.reshape(rows, (-1, rows.shape[-1]))
         side = linalg.triangular_solve(

@@ -1,4 +1,4 @@
-"""Rules of windows: sums are linear, and an extreme is one of the elements."""
+"""Rules of windows. Sums are linear; an extreme is one of the elements."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,14 +40,14 @@ def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) 
 
 
 def _sum_transposed(xp: Any, ct: Any, x: Any, **where: Any) -> Any:
-    """Sum, for each element, the values of the windows that contain it, by windows that slide over the windows."""
+    """Sum, for each element, the values of the windows that contain it, with windows that slide over windows."""
     if 0 in ct.shape or 0 in x.shape:
         return zeros_of(xp, ct, x)
     widths, interior = [(0, 0)] * x.ndim, [0] * x.ndim
     over = []
     for each in passes(**where):
         k, size, length = each.axis, x.shape[each.axis], ct.shape[each.axis]
-        if each.stride == each.size and each.dilation == 1:  # they don't overlap
+        if each.stride == each.size and each.dilation == 1:  # windows don't overlap
             ct = _repeated(xp, ct, k, each.size)
             widths[k] = -each.low, size + each.low - length * each.size
             continue
@@ -93,7 +93,7 @@ def _mean(
     for each in passes(window_shape, **where):
         number = inside(xp, each, x.shape[each.axis], getattr(x, "device", None))
         number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(len(x.shape))]))
-        # Empty windows have nothing to divide.
+        # Divide empty windows by 1, not by 0.
         total = total / xp.astype(xp.maximum(number, xp.ones_like(number)), out.dtype)
     return total
 
@@ -102,7 +102,7 @@ def _mean(
 
 
 def _extreme(largest: bool) -> contribution:
-    """Make the rule of minima or maxima; of equal elements the first is taken."""
+    """Make the rule of minima or maxima. The first of equal elements counts."""
 
     def rule(xp: Any, t: Any, out: Any, x: Any, padding: Any, **where: Any) -> Any:
         if 0 in x.shape or 0 in out.shape:
@@ -137,7 +137,7 @@ def _scattered(largest: bool) -> Callable[..., Any]:
 
 
 def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Any:
-    """Sum, for each element, its copies in all windows, one axis after the other."""
+    """Sum the copies of each element in all windows, one axis after the other."""
     if 0 in ct.shape:
         return zeros_of(xp, ct, x)
     for k, window, stride, dilation in reversed(list(zip(axis, window_shape, strides, window_dilation))):
@@ -148,9 +148,9 @@ def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, str
             ct = xp.reshape(ct, (*ct.shape[:k], length * window, *ct.shape[k + 2 :]))
             ct = _padded(ct, [*before, (0, size - length * window), *[(0, 0)] * (ct.ndim - k - 1)], [0] * ct.ndim)
             continue
-        # Put all first elements of windows in one row, all second ones in the next. The rows are longer than the result
-        # by the distance between a window's elements. Flattened, and cut to the result's length, each element is then
-        # in its own column.
+        # Put the first elements of all windows in one row, the second elements in the next. Rows are longer than the
+        # result by the distance between elements of a window. Flattened and cut to the length of the result, all copies
+        # of an element are in one column.
         ct = xp.moveaxis(ct, -1, k)
         row = size + dilation
         widths = [*before, (0, 0), (0, row - (length - 1) * stride - 1), *[(0, 0)] * (ct.ndim - k - 2)]
@@ -195,7 +195,7 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
             source = source if mapped["source"] else xp.broadcast_to(source, (lanes, *source.shape))
             axis = tuple([k + 1 for k in axis])
         total = native(facade, x, source, 0, window_shape, axis=axis, **options)
-        if mapped["initial"] is True:  # a number's is that number
+        if mapped["initial"] is True:  # a number needs no batch axis
             ndim = total.ndim if mapped["x"] or mapped["source"] else total.ndim + 1
             initial = xp.reshape(initial, (-1, *(1,) * (ndim - 1)))
         return xp.add(total, xp.astype(initial, total.dtype) if hasattr(initial, "dtype") else initial)
