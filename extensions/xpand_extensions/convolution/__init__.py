@@ -1,7 +1,7 @@
-"""Convolutions: of batches with channels, as in machine learning, and of plain arrays, as in signal processing.
+"""Convolutions of batches with channels, as in machine learning, and of plain arrays, as in signal processing.
 
-`conv` and its transpose do not reverse the kernel, which mathematics calls a cross-correlation; `convolve` reverses it.
-Sums are taken in the data type of the result.
+`convolve` reverses the kernel; `conv` and `conv_transpose` do not (in mathematics, a cross-correlation). Sums are
+computed in the data type of the result.
 """
 
 from collections.abc import Sequence
@@ -39,29 +39,29 @@ def conv(
 
     Args:
         x: The inputs, of shape `(batch, in, *spatial)` and any numeric data type.
-        kernel: Its shape is `(out, in / feature_groups, *taps)`, with as many axes as `x`; or, to give each lane of
-            the batch a kernel of its own, `(batch, out, in / feature_groups, *taps)`, where the first axis may be 1.
-        strides: The distance between two positions of the kernel; one number, or one for each spatial axis. The same
-            holds for the options below.
-        padding: The number of zeros before and after each spatial axis: pairs `(low, high)`, where negative numbers cut
-            points off; "valid": none; "same": so many that the result has as many points as the input, divided by the
-            strides and rounded up, an odd one at the end; "full": one fewer than the kernel covers, at both ends.
-        input_dilation: The distance of two points of the input after zeros have been put between them, before padding.
-        kernel_dilation: The distance of two taps of the kernel on the input.
-        feature_groups: Split the channels into this number of groups, each convolved with its part of the kernel's
-            outputs.
-        batch_groups: Split the batch into this number of groups, each convolved with its part of the kernel's outputs;
-            the results are put side by side as channels.
+        kernel: An array of shape `(out, in / feature_groups, *taps)`, with as many axes as `x`; or to give each lane of
+            the batch its own kernel, `(batch, out, in / feature_groups, *taps)`, where the first size may be 1.
+        strides: The distance between neighbouring positions of the kernel: one number, or one for each spatial axis.
+            The same holds for `input_dilation` and `kernel_dilation`.
+        padding: A pair `(low, high)` for each spatial axis: the numbers of zeros before and after it, where negative
+            numbers cut points off. "valid": no zeros. "same": as many as give `ceil(n / stride)` points for an input of
+            n points, with an odd zero at the end. "full": one fewer than the kernel covers, at both ends.
+        input_dilation: The distance of neighbouring points of the input, after zeros are inserted between them. Padding
+            comes after this.
+        kernel_dilation: The distance of neighbouring taps of the kernel on the input.
+        feature_groups: The number of groups of channels; each is convolved with its part of the kernel's outputs.
+        batch_groups: The number of groups of the batch; each is convolved with its part of the kernel's outputs, and
+            the results become channels.
 
     Returns:
-        An array of shape `(batch / batch_groups, out, *points)`, of the data type that both promote to. An axis where
-        the kernel covers more than the padded input has no points.
+        An array of shape `(batch / batch_groups, out, *points)`, of the promoted data type. An axis has no points if
+        the kernel covers more than the padded input.
 
     Raises:
-        TypeError: Not two arrays of one library, data types that don't promote or aren't numeric, an option of the
-            wrong type.
-        ValueError: Shapes that don't fit together, groups that don't divide, strides or dilations below 1, both kinds
-            of groups at once, arrays on two devices.
+        TypeError: Arguments that aren't arrays of one library, data types that don't promote or aren't numeric, an
+            option of the wrong type.
+        ValueError: Shapes that don't fit, groups that don't divide their axes, strides or dilations below 1, groups of
+            both kinds, or arrays on two devices.
 
     Source: `conv_general_dilated` of XLA.
 
@@ -91,29 +91,28 @@ def conv_transpose(
     kernel_dilation: int | Sequence[int] = 1,
     feature_groups: int = 1,
 ) -> Array:
-    """Apply the transpose of a convolution: each input is multiplied by the kernel, and the products are summed.
+    """Apply the transpose of a convolution: multiply each input by the kernel, and sum overlapping products.
 
-    For every `v`, and every `u` of the result's shape that the convolution takes to the shape of `v`, the sum of
-    `conv(u, kernel, …) * v` is that of `u * conv_transpose(v, kernel, …)`, with the same kernel and options. Nothing is
-    conjugated.
+    The sum of `conv(u, kernel, …) * v` equals that of `u * conv_transpose(v, kernel, …)`, with the same kernel and
+    options, for all `u` and `v` of fitting shapes. Nothing is conjugated.
 
     Args:
         x: The output of the convolution: `(batch, out, *spatial)`, of any numeric data type.
-        kernel: The kernel of the convolution, `(out, in / feature_groups, *taps)`, or one for each batch element.
-        strides: As in `conv`, like all that is not named here.
-        padding: That of the convolution. The result has as many points as the smallest input of the convolution that
-            gives `x`, for "same" the largest: that of `x` times the strides.
-        output_padding: How many points the result has more than that, at the end of each spatial axis, below the
-            strides: with strides, inputs of several sizes give the same number of points.
+        kernel: The kernel of the convolution, `(out, in / feature_groups, *taps)`, or one for each lane of the batch.
+        strides: As in `conv`.
+        padding: The padding of the convolution. The result has as many points as the smallest input of the convolution
+            that gives the size of `x`; for "same", the largest, which is the size of `x` times the strides.
+        output_padding: The number of additional points at the end of each spatial axis of the result, below the
+            strides. They are needed because with strides, inputs of several sizes give outputs of the same size.
         kernel_dilation: As in `conv`.
         feature_groups: As in `conv`.
 
     Returns:
-        An array of shape `(batch, in, *points)`, of the data type that both promote to.
+        An array of shape `(batch, in, *points)`, of the promoted data type.
 
     Raises:
         TypeError: As `conv`.
-        ValueError: As `conv`, and `output_padding` as large as the strides or larger.
+        ValueError: As `conv`, or an `output_padding` not below the strides.
 
     Source: the gradient of a convolution with respect to its input, as in `torch.nn.functional.conv_transpose2d`.
 
@@ -142,21 +141,21 @@ def convolve(
 
     Args:
         x: An array of any numeric data type.
-        kernel: Another, with as many axes. Either may be the larger one.
-        mode: "full": `n + k - 1` elements along each axis; "same": as many as `x` has, from the middle; "valid": those
-            that need no zeros around the larger of both, `n - k + 1`.
-        axes: The axes to convolve over; None: all. The others broadcast.
-        method: "direct": sums of products, in time `n * k`; "fft": by Fourier transforms, in time `(n + k) log(n + k)`,
-            for floating-point data types, where the error of each element is relative to the largest, and one element
-            that isn't finite makes all such; "auto": the faster of both, by the sizes; for integers always "direct".
+        kernel: An array with as many axes. Either array may be the larger one.
+        mode: "full": `n + k - 1` elements along each axis; "same": as many as in `x`, from the middle; "valid": the
+            `n - k + 1` elements that need no zeros around the larger array.
+        axes: The axes to convolve over; None: all. The other axes broadcast.
+        method: "direct": sums of products, in time `n * k`. "fft": Fourier transforms, in time `(n + k) log(n + k)`,
+            for floating-point data types; errors are relative to the largest element, and one nonfinite element makes
+            all elements nonfinite. "auto": the method that is faster for the sizes; for integers always "direct".
 
     Returns:
-        An array of the data type that both promote to. Where an axis of either is empty, sums of nothing: zeros.
+        An array of the promoted data type; zeros if an axis of either array is empty.
 
     Raises:
-        TypeError: Not two arrays of one library, data types that don't promote or aren't numeric.
-        ValueError: Shapes that don't fit together, an axis named twice, for "valid" neither array is the larger one
-            along all axes, arrays on two devices.
+        TypeError: Arguments that aren't arrays of one library, data types that don't promote or aren't numeric.
+        ValueError: Shapes that don't fit, an axis named twice, no array that is the larger one along all axes (for
+            "valid"), or arrays on two devices.
 
     Source: `scipy.signal.convolve`.
 
@@ -181,7 +180,7 @@ def correlate(
     axes: int | Sequence[int] | None = None,
     method: Method = "auto",
 ) -> Array:
-    """Correlate two arrays with the same number of axes: convolve the first with the reversed conjugate of the second.
+    """Correlate two arrays: convolve the first with the reversed conjugate of the second.
 
     Arguments, result and errors are those of `convolve`.
 
@@ -207,7 +206,7 @@ def _check_conv(
     feature_groups: Any,
     batch_groups: Any,
 ) -> tuple[DType | None, dict[str, Any]]:
-    """Check the arguments of `conv`; return the data type to convert to, and all options in full."""
+    """Check the arguments of `conv`; return the data type to convert to, and the complete options."""
     dtype, n = _check_arrays(function, x, kernel)
     groups = checks.integer(function, "feature_groups", feature_groups, minimum=1)
     batch_groups = checks.integer(function, "batch_groups", batch_groups, minimum=1)
@@ -254,7 +253,7 @@ def _check_conv_transpose(
     kernel_dilation: Any,
     feature_groups: Any,
 ) -> tuple[DType | None, dict[str, Any]]:
-    """Check the arguments of `conv_transpose`; return the data type to convert to, and the options."""
+    """Check the arguments of `conv_transpose`; return the data type to convert to, and the complete options."""
     dtype, n = _check_arrays(function, x, kernel)
     groups = checks.integer(function, "feature_groups", feature_groups, minimum=1)
     out, _, *taps = kernel.shape[kernel.ndim - n - 2 :]
@@ -282,7 +281,7 @@ def _check_conv_transpose(
 
 
 def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[DType | None, int]:
-    """Check arrays of `conv` and its transpose; return the data type to convert to, and the number of spatial axes."""
+    """Check the arrays of `conv` or its transpose; return the data type to convert to, and the spatial ndim."""
     xp = checks.namespace_of(function, x=x, kernel=kernel)
     checks.one_device(function, x=x, kernel=kernel)
     checks.dtype(function, "x", xp, x, checks.NUMERIC)
@@ -356,7 +355,7 @@ def _divides(function: str, name: str, groups: int, number: int, of: str) -> Non
 
 
 def _per_axis(function: str, name: str, value: Any, n: int, minimum: int) -> tuple[int, ...]:
-    """Check a number, or one for each spatial axis; return one for each."""
+    """Check a number, or one for each spatial axis; return one for each axis."""
     if type(value) is int and value >= minimum:
         return (value,) * n
     if not isinstance(value, Sequence):
@@ -369,7 +368,7 @@ def _per_axis(function: str, name: str, value: Any, n: int, minimum: int) -> tup
 def _padding(
     function: str, padding: Any, taps: Sequence[int], dilation: Sequence[int]
 ) -> tuple[tuple[int, int], ...] | None:
-    """Check padding; return a pair for each spatial axis, or None for "same", which depends on more."""
+    """Check padding; return a pair for each spatial axis, or None for "same", which depends on other arguments."""
     n = len(taps)
     if isinstance(padding, str) or not isinstance(padding, Sequence):
         checks.choice(function, "padding", padding, PADDINGS)
@@ -394,7 +393,7 @@ def _same(
     input_dilation: Sequence[int],
     kernel_dilation: Sequence[int],
 ) -> tuple[tuple[int, int], ...]:
-    """Pad so that there are as many results as points, divided by the strides and rounded up."""
+    """Return the padding "same": the result has `ceil(n / stride)` points along each axis."""
     found = []
     for n, k, stride, apart, d in zip(spatial, taps, strides, input_dilation, kernel_dilation):
         size = span(n, apart)
@@ -403,6 +402,6 @@ def _same(
 
 
 def _split(total: int) -> tuple[int, int]:
-    """Split padding between both ends, with an odd point at the second; negative padding cuts points there only."""
+    """Split padding between both ends; the high end gets an odd point, and all of negative padding."""
     low = max(total, 0) // 2
     return low, total - low

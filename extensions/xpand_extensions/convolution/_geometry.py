@@ -1,4 +1,4 @@
-"""Shared code of the convolutions of all libraries: a library only convolves with one kernel for a whole batch."""
+"""Shared code of convolutions: a library's kernel only convolves with one kernel for the whole batch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ PADDINGS: Final = ("valid", "same", "full")
 
 
 class Geometry(NamedTuple):
-    """The positions of a kernel on its input: an entry for each spatial axis."""
+    """The positions of a kernel on its input. Tuples have an entry for each spatial axis."""
 
     strides: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
@@ -27,7 +27,7 @@ class Geometry(NamedTuple):
     groups: int = 1
 
     def spans(self, taps: Sequence[int]) -> list[int]:
-        """Return how many points of the input the kernel covers, its holes included."""
+        """Return the number of points that the kernel covers along each axis, including holes."""
         return [span(k, d) for k, d in zip(taps, self.kernel_dilation)]
 
     def sizes(self, spatial: Sequence[int], taps: Sequence[int]) -> tuple[int, ...]:
@@ -39,7 +39,7 @@ class Geometry(NamedTuple):
         return tuple([reach // stride + 1 if reach >= 0 else 0 for reach, stride in zip(reaches, self.strides)])
 
     def cuts_all(self, spatial: Sequence[int]) -> bool:
-        """Return whether negative padding leaves no point along some axis: the rest of the input is zeros."""
+        """Return whether negative padding leaves no point of the input along an axis, so that the result is zero."""
         for n, d, pair in zip(spatial, self.input_dilation, self.padding):
             if min(pair) < 0 and -min(pair) >= span(n, d):
                 return True
@@ -47,7 +47,7 @@ class Geometry(NamedTuple):
 
 
 Kernel: TypeAlias = Callable[[Geometry, Array, Array], Array]
-"""Convolves `(batch, in, *spatial)` with `(out, in / groups, *spatial)`, both of one data type, neither empty."""
+"""Convolves `(batch, in, *spatial)` with `(out, in / groups, *spatial)`: nonempty arrays of one data type."""
 
 
 def span(size: int, dilation: int) -> int:
@@ -58,7 +58,7 @@ def span(size: int, dilation: int) -> int:
 def convolver(compute: Kernel) -> Callable[..., Array]:
     """Make a library's `conv` from its kernel.
 
-    The facade has filled in what its caller omitted: each option has an entry for each spatial axis.
+    The facade has completed the options: each has an entry for each spatial axis.
     """
 
     def conv(
@@ -91,9 +91,9 @@ def convolver(compute: Kernel) -> Callable[..., Array]:
 
 
 def transposer(compute: Kernel) -> Callable[..., Array]:
-    """Make a library's `conv_transpose` from a kernel that takes the geometry of the convolution to be transposed.
+    """Make a library's `conv_transpose` from a kernel, which takes the geometry of the convolution to transpose.
 
-    The facade has already subtracted `output_padding` from its padding.
+    The facade has subtracted `output_padding` from the padding.
     """
 
     def conv_transpose(
@@ -122,7 +122,7 @@ def transposer(compute: Kernel) -> Callable[..., Array]:
 
 
 def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> tuple[int, ...]:
-    """Return the spatial shape of the transposed convolution's result."""
+    """Return the spatial shape of the result of a transposed convolution."""
     return tuple(
         [
             max((n - 1) * stride + covered - low - high, 0)
@@ -132,7 +132,7 @@ def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]
 
 
 def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> bool:
-    """Return whether the padding removes the whole result of the transposed convolution."""
+    """Return whether padding removes the whole result of a transposed convolution."""
     for n, stride, covered, pair in zip(spatial, what.strides, what.spans(taps), what.padding):
         if max(pair) >= (n - 1) * stride + covered:
             return True
@@ -140,7 +140,7 @@ def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> 
 
 
 def by_dilation(compute: Kernel) -> Kernel:
-    """Make the kernel of transposed convolutions from that of convolutions, by inserting zeros into the input."""
+    """Make a kernel of transposed convolutions from a kernel of convolutions, by inserting zeros into the input."""
 
     def transposed(what: Geometry, x: Array, kernel: Array) -> Array:
         ends = [
@@ -149,12 +149,12 @@ def by_dilation(compute: Kernel) -> Kernel:
         ]
         ones = (1,) * len(ends)
         forward = Geometry(ones, tuple(ends), what.strides, what.kernel_dilation, what.groups)
-        return compute(forward, x, _turned(kernel, what.groups))
+        return compute(forward, x, _transposed_kernel(kernel, what.groups))
 
     return transposed
 
 
-def _turned(kernel: Array, groups: int) -> Array:
+def _transposed_kernel(kernel: Array, groups: int) -> Array:
     """Reverse a kernel's taps, and exchange its input and output channels."""
     xp = array_namespace(kernel)
     out, into, *taps = kernel.shape
@@ -164,7 +164,7 @@ def _turned(kernel: Array, groups: int) -> Array:
 
 
 def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> Array:
-    """Convolve each batch element with its own kernel, as groups of channels of a single lane."""
+    """Convolve each lane with its own kernel: lanes become groups of channels of one lane."""
     xp = array_namespace(x, kernel)
     if kernel.shape[0] == 1:
         return compute(what, x, xp.reshape(kernel, kernel.shape[1:]))
@@ -176,7 +176,7 @@ def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> A
 
 
 def _batch_to_features(x: Array, groups: int) -> Array:
-    """Convert groups of a batch to channels: `(groups * batch, in, …)` to `(batch, groups * in, …)`."""
+    """Convert groups of a batch to channels: from `(groups * batch, in, …)` to `(batch, groups * in, …)`."""
     xp = array_namespace(x)
     batch, channels, *spatial = x.shape
     x = xp.moveaxis(xp.reshape(x, (groups, batch // groups, channels, *spatial)), 0, 1)
@@ -188,7 +188,7 @@ def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def part_of(mode: str, size: int, taps: int) -> tuple[int, int]:
-    """Return the part of the full convolution of two sizes that is the result: its start and length."""
+    """Return the start and the length of the result in the full convolution of two sizes."""
     full = max(size + taps - 1, 0)
     if mode == "full":
         return 0, full

@@ -1,4 +1,4 @@
-"""Building blocks of convolutions with the standard alone, for the plug-ins too."""
+"""Building blocks of convolutions, written with the standard alone, also for plug-ins."""
 
 import itertools
 import math
@@ -9,15 +9,15 @@ from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions.convolution._geometry import Geometry
 
-# The cost of a transform per element and doubling of the size, in products of a direct convolution.
-# Measured on a processor at 1e3 to 1e5 elements and 50 to 1000 taps. Along one axis: NumPy 3 to 15, PyTorch 0.2 to 4,
-# JAX 0.7 to 3; along two: NumPy 0.3 to 0.9, PyTorch 0.1 to 1, JAX 0.2 to 0.6, of images that fit into the cache.
+# The cost of a transform per element and factor of 2 of the size, relative to a product of a direct convolution.
+# Measured on a CPU, with 1e3 to 1e5 elements and 50 to 1000 taps. Along one axis: NumPy 3 to 15, PyTorch 0.2 to 4,
+# JAX 0.7 to 3. Along two axes, for images that fit into the cache: NumPy 0.3 to 0.9, PyTorch 0.1 to 1, JAX 0.2 to 0.6.
 _FFT_COST: Final = 5.0
 _FFT_COST_OF_MORE_AXES: Final = 2.0
 
 
 def by_taps(what: Geometry, x: Array, kernel: Array) -> Array:
-    """Sum over taps, so that no more than a slice of the input is copied at a time."""
+    """Convolve as a sum over taps, which copies only a slice of the input at a time."""
     xp = array_namespace(x, kernel)
     taps = kernel.shape[2:]
     sizes = what.sizes(x.shape[2:], taps)
@@ -33,7 +33,7 @@ def by_taps(what: Geometry, x: Array, kernel: Array) -> Array:
 
 
 def reached(what: Geometry, sizes: Sequence[int], tap: Sequence[int]) -> tuple[slice, ...]:
-    """Select the points of the padded input that a tap multiplies."""
+    """Return the slices of the padded input that a tap multiplies."""
     starts = [t * dilation for t, dilation in zip(tap, what.kernel_dilation)]
     return tuple(
         [
@@ -44,7 +44,7 @@ def reached(what: Geometry, sizes: Sequence[int], tap: Sequence[int]) -> tuple[s
 
 
 def _contracted(xp: Namespace, weights: Array, x: Array) -> Array:
-    """Sum weights of shape `(groups, out, in)` times `(batch, groups, in, *points)` over the channels."""
+    """Multiply weights, `(groups, out, in)`, by `x`, `(batch, groups, in, *points)`, and sum over the channels."""
     batch, groups, into, *points = x.shape
     if into == 1:
         return xp.reshape(weights, (groups, -1, *(1 for _ in points))) * x
@@ -66,7 +66,7 @@ def dilated(xp: Namespace, x: Array, dilation: Sequence[int]) -> Array:
 
 
 def padded(xp: Namespace, x: Array, padding: Sequence[tuple[int, int]]) -> Array:
-    """Add zeros before and after each spatial axis, or cut points off."""
+    """Add zeros before and after each spatial axis; negative padding cuts points off."""
     first = x.ndim - len(padding)
     cut = [slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(x.shape[first:], padding)]
     x = x[(..., *cut)]
@@ -85,9 +85,9 @@ def new_zeros(xp: Namespace, x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str, cost: float = _FFT_COST) -> bool:
-    """Return whether to use Fourier transforms: if requested, or if by the sizes they take less time than sums.
+    """Return whether to use Fourier transforms: if requested, or if they are estimated to be faster than sums.
 
-    `cost` is the cost along one axis.
+    `cost` is the cost of a transform along one axis.
     """
     if method == "direct" or not axes:
         return False
@@ -110,7 +110,7 @@ def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str, cost: f
 
 
 def fast_length(size: int) -> int:
-    """Find the next number with no prime factor above 5, whose transform is fast."""
+    """Return the smallest number from `size` on without a prime factor above 5: transforms of that size are fast."""
     best = 1 << (size - 1).bit_length()
     five = 1
     while five < best:
@@ -128,7 +128,7 @@ def flipped(xp: Namespace, kernel: Array, axes: Sequence[int]) -> Array:
 
 
 def result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """Return the shape of a convolution along axes of which `parts` are kept; elsewhere axes broadcast."""
+    """Return the shape of a convolution: `parts` along `axes`; the other axes broadcast."""
     shape = [k if n == 1 else n for n, k in zip(x.shape, kernel.shape)]
     for axis, (_, length) in zip(axes, parts):
         shape[axis] = length

@@ -1,6 +1,6 @@
 """Reductions and statistics that the standard lacks.
 
-`sum`, `prod`, `min`, `max`, `mean`, `var`, `std`, `cumulative_sum`, `cumulative_prod` and `diff` are the namespace's.
+The namespace has `sum`, `prod`, `min`, `max`, `mean`, `var`, `std`, `cumulative_sum`, `cumulative_prod` and `diff`.
 """
 
 from ._cumulative import cumulative_max, cumulative_min, gradient, logcumsumexp

@@ -1,4 +1,4 @@
-"""The arguments that reductions share."""
+"""Checks of the arguments that reductions share."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from xpand.extend import Array, Axis, Namespace, checks, describe
 
 
 def reduced(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, keepdims: Any) -> tuple[int, ...]:
-    """Check the arguments of a reduction; return the axes, counted from the front, in order."""
+    """Check the arguments of a reduction; return the sorted axes, counted from the front."""
     xp = checks.namespace_of(function, x=x)
     checks.dtype(function, "x", xp, x, kinds)
     checks.boolean(function, "keepdims", keepdims)
@@ -17,11 +17,11 @@ def reduced(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, k
 
 
 def axes(function: str, value: Axis, ndim: int) -> tuple[int, ...]:
-    """Check one axis, several or None, which is all; return them counted from the front, in order.
+    """Check one axis, several axes, or None for all; return them sorted and counted from the front.
 
     Raises:
-        TypeError: They aren't integers.
-        ValueError: The array has no such axis, one is named twice, or there are none.
+        TypeError: An axis is not an integer.
+        ValueError: The array has no such axis, an axis is named twice, or the sequence is empty.
     """
     if value is None:
         return tuple(range(ndim))
@@ -36,11 +36,11 @@ def axes(function: str, value: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def one_axis(function: str, value: Any, ndim: int) -> int:
-    """Check the axis of a function that goes along one; None stands for that of an array with one axis.
+    """Check the axis of a function along one axis; None stands for the only axis of an array.
 
     Raises:
-        TypeError: It is not an integer.
-        ValueError: The array has no such axis, or several where it is omitted.
+        TypeError: The axis is not an integer.
+        ValueError: The array has no such axis, or `value` is None and the array has several axes.
     """
     if value is not None:
         return checks.axis(function, value, ndim)
@@ -52,12 +52,10 @@ def one_axis(function: str, value: Any, ndim: int) -> int:
 
 
 def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float | tuple[float, ...]:
-    """Check the quantiles asked for: a number, a sequence of them, or an array of at most one axis.
-
-    The values of an array are not checked to lie between 0 and 1.
+    """Check `q`: a number, a sequence of numbers, or an array of at most one axis, whose values are not checked.
 
     Raises:
-        TypeError: Something else, arrays of two libraries, or no real floating-point data type.
+        TypeError: Another type, arrays of two libraries, or no real floating-point data type.
         ValueError: A number below 0 or above 1, an array of two axes, or arrays on two devices.
     """
     if isinstance(q, (int, float, list, tuple)):
@@ -91,7 +89,7 @@ def number(function: str, name: str, value: Any) -> float:
 
 
 def with_initial(result: Array, function: str, axis: int, include_initial: bool) -> Array:
-    """Insert the empty result before the first element, if requested."""
+    """Insert the result for no elements before the first element, if requested."""
     if not include_initial:
         return result
     xp = array_namespace(result)

@@ -1,4 +1,4 @@
-"""Cumulative operations beyond the standard's, and derivatives by finite differences."""
+"""Cumulative operations that the standard lacks, and derivatives by finite differences."""
 
 from typing import Any, Literal
 
@@ -15,15 +15,16 @@ def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: boo
     Args:
         x: An array of one or more axes, of an integer or real floating-point data type.
         axis: The axis. It may be omitted for an array of one axis.
-        include_initial: Whether the maximum of no elements comes first: -infinity, or the smallest integer of the type.
+        include_initial: Whether to start with the maximum of no elements: -infinity, or the smallest integer of the
+            type.
 
     Returns:
-        An array of the data type of `x` and of its shape; with `include_initial` one larger along `axis`. From a NaN
-        on, all are NaN.
+        An array of the shape and data type of `x`, with one more element along `axis` if `include_initial`. After a
+        NaN, all elements are NaN.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one omitted where there are several, or a shape not known yet.
+        ValueError: No such axis, no axis for an array of several axes, or an unknown shape.
 
     Source: the standard's `cumulative_sum`, for the signature; `jax.lax.cummax`.
 
@@ -58,15 +59,15 @@ def logcumsumexp(x: Array, /, *, axis: int | None = None, include_initial: bool 
     Args:
         x: An array of one or more axes, of a real floating-point data type.
         axis: The axis. It may be omitted for an array of one axis.
-        include_initial: Whether the logarithm of the sum of nothing comes first: -infinity.
+        include_initial: Whether to start with the logarithm of an empty sum: -infinity.
 
     Returns:
-        An array of the data type of `x` and of its shape; with `include_initial` one larger along `axis`. From an
-        infinity on, all are infinity; from a NaN on, NaN.
+        An array of the shape and data type of `x`, with one more element along `axis` if `include_initial`. After an
+        infinity, all elements are infinity; after a NaN, all are NaN.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one omitted where there are several, or a shape not known yet.
+        ValueError: No such axis, no axis for an array of several axes, or an unknown shape.
 
     Source: `torch.logcumsumexp`.
 
@@ -92,24 +93,24 @@ def _check(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, in
 def gradient(
     f: Array, /, *spacing: Array | float, axis: Axis = None, edge_order: Literal[1, 2] = 1
 ) -> Array | tuple[Array, ...]:
-    """Compute the derivatives of sampled values, by differences of second order.
+    """Compute the derivatives of sampled values by finite differences of second order.
 
     Args:
         f: The values: an array of a floating-point data type, real or complex.
-        *spacing: The distances of the samples. Nothing: 1. One: for all axes. As many as axes: one for each. A number,
-            or a 0-dimensional array, is the distance of neighbours; an array of one axis holds the coordinates of the
-            samples, which may be at any distances.
+        *spacing: The distances of the samples: one for all axes, or one for each; by default 1. A number or a
+            0-dimensional array is the distance of neighbouring samples; an array of one axis has the coordinates of the
+            samples, which may be unevenly spaced.
         axis: The axis or axes to differentiate along. By default: all.
-        edge_order: Whether the differences at the first and the last sample are of first or second order.
+        edge_order: The order of the differences at the first and the last sample, 1 or 2.
 
     Returns:
-        An array of the shape and data type of `f` for each axis: the array itself where `axis` is an integer or `f`
-        has one axis, else a tuple.
+        An array of the shape and data type of `f` if `axis` is an integer or `f` has one axis. Otherwise a tuple with
+        such an array for each axis.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: No such axis, one twice, spacings that don't fit in number or size, fewer than `edge_order + 1`
-            samples along an axis, another `edge_order`, arrays on two devices, or a shape not known yet.
+        ValueError: No such axis, an axis twice, spacings of the wrong number or size, fewer than `edge_order + 1`
+            samples along an axis, another `edge_order`, arrays on two devices, or an unknown shape.
 
     Source: `numpy.gradient`.
 
@@ -121,7 +122,7 @@ def gradient(
     """
     implementation, axes, steps, is_one = gradient.planned(_check_gradient, (f,), spacing, axis, edge_order)
     arrays = in_one_namespace(f, *steps)
-    if any(checks.is_array(step) for step in steps):  # one may be traced, and `f` not
+    if any(checks.is_array(step) for step in steps):  # a spacing may be traced although `f` isn't
         implementation = gradient.native(*arrays)
     results: Any = implementation(*arrays, axis=axes, edge_order=edge_order)
     return results[0] if is_one else results
@@ -130,7 +131,7 @@ def gradient(
 def _check_gradient(
     function: str, f: Array, spacing: tuple[Any, ...], axis: Any, edge_order: Any
 ) -> tuple[tuple[int, ...], tuple[Any, ...], bool]:
-    """Check arguments; return the axes, the spacing along each, and whether the result is one array."""
+    """Check the arguments; return the axes, the spacing along each axis, and whether the result is one array."""
     xp = checks.namespace_of("gradient", f=f)
     checks.dtype("gradient", "f", xp, f, checks.FLOATING)
     checks.known_shape("gradient", "f", f)
@@ -152,7 +153,7 @@ def _check_gradient(
 
 
 def _spacings(xp: Namespace, f: Array, spacing: tuple[Any, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    """Check the spacings; return one for each axis, a float or an array."""
+    """Check the spacings; return a float or an array for each axis."""
     if len(spacing) not in (0, 1, len(axes)):
         takes = " or ".join(dict.fromkeys(["none", "one", str(len(axes))]))
         raise ValueError(f"gradient: spacing must be {takes} for {len(axes)} axes, got {len(spacing)}")

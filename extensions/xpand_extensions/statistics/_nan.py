@@ -13,14 +13,14 @@ def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     Args:
         x: An array of a numeric data type.
         axis: The axis or axes to reduce. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array without the axes, of the data type that the standard's `sum` gives. 0 where all elements are NaN.
+        An array without the axes, of the data type that the standard's `sum` returns. 0 if all elements are NaN.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, or one twice.
+        ValueError: No such axis, or an axis twice.
 
     Source: `numpy.nansum`.
 
@@ -36,7 +36,7 @@ def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def nanprod(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the product, ignoring NaN.
 
-    Arguments, result and errors are those of `nansum`; 1 where all elements are NaN.
+    Arguments, result and errors are those of `nansum`. 1 if all elements are NaN.
 
     >>> import numpy as np
     >>> nanprod(np.asarray([[3.0, np.nan], [np.nan, np.nan]]), axis=1)
@@ -53,15 +53,15 @@ def nanmin(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     Args:
         x: An array of an integer or real floating-point data type.
         axis: The axis or axes to reduce. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array of the data type of `x`, without the axes. NaN, with no warning, where all elements are NaN or there
-        are none.
+        An array of the data type of `x`, without the axes. NaN, without a warning, if all elements are NaN or there are
+        no elements.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one twice, or no elements of an integer data type, which has no NaN.
+        ValueError: No such axis, an axis twice, or no elements of an integer data type, which has no NaN.
 
     Source: `numpy.nanmin`.
 
@@ -80,15 +80,15 @@ def nanmax(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     Args:
         x: An array of an integer or real floating-point data type.
         axis: The axis or axes to reduce. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array of the data type of `x`, without the axes. NaN, with no warning, where all elements are NaN or there
-        are none.
+        An array of the data type of `x`, without the axes. NaN, without a warning, if all elements are NaN or there are
+        no elements.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one twice, or no elements of an integer data type, which has no NaN.
+        ValueError: No such axis, an axis twice, or no elements of an integer data type, which has no NaN.
 
     Source: `numpy.nanmax`.
 
@@ -107,15 +107,15 @@ def nanmean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     Args:
         x: An array of a floating-point data type, real or complex.
         axis: The axis or axes to reduce. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array of the data type of `x`, without the axes. NaN, with no warning, where all elements are NaN or there
-        are none.
+        An array of the data type of `x`, without the axes. NaN, without a warning, if all elements are NaN or there are
+        no elements.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, or one twice.
+        ValueError: No such axis, or an axis twice.
 
     Source: `numpy.nanmean`.
 
@@ -134,17 +134,17 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
     Args:
         x: An array of a real floating-point data type.
         axis: The axis or axes to reduce. By default: all.
-        correction: The number to subtract from the number of elements in the divisor: 0 for the variance of a
+        correction: The number subtracted from the number of elements in the divisor: 0 for the variance of a
             population, 1 for an unbiased estimate from a sample.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array of the data type of `x`, without the axes. NaN, with no warning, where the elements that aren't NaN are
-        not more than `correction`.
+        An array of the data type of `x`, without the axes. NaN, without a warning, if no more than `correction`
+        elements are not NaN.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, or one twice.
+        ValueError: No such axis, or an axis twice.
 
     Source: `numpy.nanvar`.
 
@@ -160,7 +160,7 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
 def nanstd(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Compute the standard deviation, ignoring NaN.
 
-    Arguments, result and errors are those of `nanvar`, whose square root it is. Its derivatives are 0 where it is 0.
+    It is the square root of `nanvar`, with the same arguments and errors. Derivatives are 0 if the result is 0.
 
     >>> import numpy as np
     >>> nanstd(np.asarray([[3.0, np.nan, 1.0], [np.nan, np.nan, 5.0]]), axis=1)
@@ -177,11 +177,11 @@ def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     Args:
         x: An array of an integer or real floating-point data type.
         axis: The axis to search along. By default, the array is flattened first.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: this does
-        not raise, since values are not read.
+        Indices, of the library's default integer data type. -1 if all elements are NaN or there are no
+        elements: no error is raised, since values are not read.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
@@ -205,11 +205,11 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     Args:
         x: An array of an integer or real floating-point data type.
         axis: The axis to search along. By default, the array is flattened first.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: this does
-        not raise, since values are not read.
+        Indices, of the library's default integer data type. -1 if all elements are NaN or there are no
+        elements: no error is raised, since values are not read.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
@@ -227,12 +227,12 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 
 
 def _nonempty(function: str, x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Check that there are elements if the data type has no NaN for an empty result."""
+    """Check that there are elements, if the data type has no NaN for an empty result."""
     if 0 in [x.shape[axis] for axis in axes]:
         xp = checks.namespace_of(function, x=x)
         if checks.kind(xp, x.dtype) != "real":
             raise ValueError(
-                f"{function}: x has no elements along the axes {axes}, and {x.dtype} has no NaN to stand for their "
-                f"lack, got the shape {tuple(x.shape)}; give it an element at least"
+                f"{function}: x has no elements along the axes {axes}, and {x.dtype} has no NaN for an empty "
+                f"result, got the shape {tuple(x.shape)}; pass at least one element"
             )
     return axes

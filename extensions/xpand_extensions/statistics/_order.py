@@ -28,7 +28,7 @@ METHODS: Final = get_args(Method)
 
 
 def _check(function: str, x: Array, q: Any, axis: Any, method: Any, keepdims: Any) -> tuple[Any, tuple[int, ...]]:
-    """Check arguments; return `q` and the axes as implementations get them."""
+    """Check the arguments; return `q` and the axes for implementations."""
     axes = reduced(function, checks.REAL, x, axis, keepdims)
     checks.known_shape(function, "x", x)
     checks.choice(function, "method", method, METHODS)
@@ -42,7 +42,7 @@ def _check_array(
 
 
 def _for_median(function: str) -> Callable[..., tuple[tuple[int, ...]]]:
-    """Make the check of the arguments of a median, whose name is not that of the operation."""
+    """Make the check of the arguments of a median: its name differs from that of the operation, a quantile."""
     return lambda _, x, axis, keepdims: (_check(function, x, 0.5, axis, "linear", keepdims)[1],)
 
 
@@ -70,30 +70,29 @@ def quantile(
     method: Method = "linear",
     keepdims: bool = False,
 ) -> Array:
-    """Compute quantiles: the values below which given fractions of the elements lie.
+    """Compute quantiles: values that are greater than given fractions of the elements.
 
     Args:
         x: An array of a real floating-point data type.
         q: The fractions, from 0 to 1: a number, a sequence of numbers, or an array of at most one axis.
         axis: The axis or axes to compute along. By default: all.
-        method: The value for a fraction that falls between two elements in order. "linear" interpolates; "lower",
-            "higher", "nearest" (of two as near, the one with an even position) and "midpoint" choose as
-            named; "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
-            "normal_unbiased" are numbers 1 and 4 to 9, without 7, of Hyndman and Fan, whose number 7 is "linear".
-        keepdims: Whether the axes stay, with the size 1.
+        method: The value for a fraction between two sorted elements. "linear" interpolates; "lower", "higher",
+            "nearest" (of two equally near elements, the one with an even index) and "midpoint" select as named.
+            "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and "normal_unbiased" are
+            the methods 1, 4, 5, 6, 8 and 9 of Hyndman and Fan; "linear" is method 7.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array of the data type of `x`, whose shape is that of `q` followed by that of `x` without the axes. NaN
-        where an element is NaN, and where there is none. Between two equal elements, infinite ones too, it is just
-        these; between -infinity and infinity it is NaN. A fraction out of bounds that can't be seen, under tracing and
-        in lazy arrays, gives NaN.
+        An array of the data type of `x`, whose shape is that of `q` followed by that of `x` without the axes. NaN if an
+        element is NaN, or if there are no elements. Between two equal elements, also infinite ones, the result is that
+        element; between -infinity and infinity it is NaN. Abstract and lazy fractions out of bounds give NaN.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: No such axis, an unknown method, fractions below 0 or above 1, an array of them of two axes or on
-            another device, or a shape not known yet.
+        ValueError: No such axis, an unknown method, fractions below 0 or above 1, an array of fractions with two axes
+            or on another device, or an unknown shape.
 
-    Takes a sort along the axes; on NumPy a partition.
+    Sorts along the axes; NumPy only partitions.
 
     Source: `numpy.quantile`; R. J. Hyndman and Y. Fan, Sample quantiles in statistical packages, The American
     Statistician 50 (1996).
@@ -121,7 +120,7 @@ def nanquantile(
 ) -> Array:
     """Compute quantiles, ignoring NaN.
 
-    Arguments, result and errors are those of `quantile`, except that the result is NaN only where all elements are NaN.
+    Arguments, result and errors are those of `quantile`, but the result is NaN only if all elements are NaN.
 
     >>> import numpy as np
     >>> nanquantile(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), 0.5, axis=1)
@@ -136,14 +135,14 @@ def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     Args:
         x: An array of a real floating-point data type.
         axis: The axis or axes to compute along. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        An array of the data type of `x`, without the axes. NaN where an element is NaN, and where there is none.
+        An array of the data type of `x`, without the axes. NaN if an element is NaN, or if there are no elements.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, or a shape not known yet.
+        ValueError: No such axis, or an unknown shape.
 
     Source: `numpy.median`.
 
@@ -158,7 +157,7 @@ def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def nanmedian(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Compute the median, ignoring NaN.
 
-    Arguments, result and errors are those of `median`, except that the result is NaN only where all elements are NaN.
+    Arguments, result and errors are those of `median`, but the result is NaN only if all elements are NaN.
 
     >>> import numpy as np
     >>> nanmedian(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), axis=1)

@@ -21,29 +21,28 @@ def reduce(
     axis: Axis = None,
     keepdims: bool = False,
 ) -> Array:
-    """Reduce axes by an associative function of two arrays.
+    """Reduce axes with an associative function of two arrays.
 
     Args:
         x: An array of any data type.
-        function: Takes two arrays of one shape, and returns one of that shape and of the data type of `x`, each
-            element of which depends on those at its position alone. It must be associative, and need not be
-            commutative.
-        initial: The start value of the reduction, once for each slice: a Python scalar, or a 0-dimensional array, that
-            promotes to the data type of `x`.
+        function: Takes two arrays of one shape, and returns an array of that shape and of the data type of `x`. It
+            must be elementwise and associative, but need not be commutative.
+        initial: The start value of the reduction, used once for each slice: a Python scalar or a 0-dimensional array
+            that promotes to the data type of `x`.
         axis: The axis or axes to reduce. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the axes remain, with size 1.
 
     Returns:
-        `function(initial, function(x0, function(x1, …)))` of the elements in order, the last axis running fastest: an
-        array of the data type of `x`, without the axes. Neighbours are combined in pairs, then pairs of pairs, so that
-        rounding errors grow with the logarithm of the number of elements. `initial` where there are none.
+        `function(initial, function(x0, function(x1, …)))` for the elements in row-major order: an array of the data
+        type of `x`, without the axes; `initial` if there are no elements. Neighbours are combined in pairs, then pairs
+        of pairs, so that rounding errors grow with the logarithm of the number of elements.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or a function that returns another data type.
         ValueError: No such axis, an `initial` with axes, a function that returns another shape, arrays on two devices,
-            or a shape not known yet.
+            or an unknown shape.
 
-    Calls `function` about twice as often as the logarithm to base 2 of the number of elements, on all slices at once.
+    Calls `function` about `2 * log2(n)` times for n elements, with all slices together.
 
     Source: `Nx.reduce`.
 
@@ -67,20 +66,20 @@ def reduce(
 
 @pluggable
 def ptp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Compute the range: from the smallest element to the largest, "peak to peak".
+    """Compute the range of the elements ("peak to peak"): the largest minus the smallest.
 
     Args:
         x: An array of an integer or real floating-point data type.
         axis: The axis or axes to reduce. By default: all.
-        keepdims: Whether the axes stay, with the size 1.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        The largest minus the smallest element, of the data type of `x`, in which a range too large for an integer type
-        wraps around. NaN where an element is.
+        An array of the data type of `x`, without the axes. A range too large for an integer type wraps around. NaN if
+        an element is NaN.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one twice, or no elements.
+        ValueError: No such axis, an axis twice, or no elements.
 
     Source: `numpy.ptp`.
 
@@ -96,22 +95,22 @@ def ptp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @pluggable
 def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, keepdims: bool = False) -> Array:
-    """Average elements, each with a weight.
+    """Compute the weighted mean.
 
     Args:
         x: An array of a floating-point data type, real or complex.
         axis: The axis or axes to reduce. By default: all.
-        weights: An array of a real floating-point data type, of the shape of `x`; or, with one `axis`, of one axis of
-            that size. By default, all weights are the same.
-        keepdims: Whether the axes stay, with the size 1.
+        weights: An array of a real floating-point data type: of the shape of `x`, or for one `axis`,
+            `(x.shape[axis],)`. By default, all weights are equal.
+        keepdims: Whether the reduced axes remain, with size 1.
 
     Returns:
-        The sum of the products divided by the sum of the weights, of the promoted data type, without the axes. NaN
-        where the weights add up to 0, and where there are no elements.
+        The sum of the products divided by the sum of the weights, of the promoted data type, without the axes. NaN if
+        the weights add up to 0, or if there are no elements.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: No such axis, one twice, weights of another shape, or arrays on two devices.
+        ValueError: No such axis, an axis twice, weights of another shape, or arrays on two devices.
 
     Source: `numpy.average`.
 
@@ -149,20 +148,20 @@ def cov(
         x: An array of a floating-point data type, real or complex, of shape `(…, variables, observations)`, or
             `(observations,)` for one variable. Axes before these two are batches.
         rowvar: Whether each row is a variable. Otherwise each column is: shape `(…, observations, variables)`.
-        correction: The number to subtract from the number of observations in the divisor: 1 for an unbiased estimate, 0
+        correction: The number subtracted from the number of observations in the divisor: 1 for an unbiased estimate, 0
             for the covariance of a population.
-        fweights: The number of times each observation counts: an array of integers of shape `(observations,)`.
+        fweights: The number of times that each observation counts: an integer array of shape `(observations,)`.
         aweights: The relative weight of each observation: an array of a real floating-point data type of shape
             `(observations,)`.
 
     Returns:
-        An array of shape `(…, variables, variables)`, or of no axes for one variable in an array of one axis; of the
-        data type of `x`, promoted with that of `aweights`. Of complex variables the second is conjugated. NaN where the
-        number of observations, or the sum of their weights, is not above `correction`.
+        An array of shape `(…, variables, variables)`, or of shape `()` if `x` has one axis; of the promoted data type
+        of `x` and `aweights`. The second of two complex variables is conjugated. NaN if the number of observations, or
+        the sum of their weights, is not above `correction`.
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: No axis, weights of another shape, arrays on two devices, or a shape not known yet.
+        ValueError: No axis, weights of another shape, arrays on two devices, or an unknown shape.
 
     Source: `numpy.cov`, with its formula for weights.
 
@@ -187,16 +186,16 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
     """Estimate the correlation coefficients of variables from observations.
 
     Args:
-        x: As for `cov`.
-        rowvar: As for `cov`.
+        x: As in `cov`.
+        rowvar: As in `cov`.
 
     Returns:
-        An array of the data type of `x` and the shape that `cov` gives: the covariances divided by both standard
-        deviations, their real and imaginary parts clipped to -1 and 1. NaN for a variable that doesn't vary.
+        An array of the data type of `x` and the shape that `cov` returns: the covariances divided by both standard
+        deviations, with real and imaginary parts clipped to -1 and 1. NaN for a variable that doesn't vary.
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No axis, or a shape not known yet.
+        ValueError: No axis, or an unknown shape.
 
     Source: `numpy.corrcoef`.
 

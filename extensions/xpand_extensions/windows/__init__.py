@@ -1,17 +1,17 @@
-"""Windows that slide over an array: views of them, their sums, products, extremes and means, pooling.
+"""Windows that slide over an array: views, sums, products, minima, maxima, means and pooling.
 
-All functions describe windows in the same way. A window takes `window_shape` elements, one size for each windowed axis;
-`strides` elements lie between the starts of neighbouring windows and `window_dilation` between neighbouring elements of
-a window. `padding` lets windows reach over the ends of the array: "valid" not at all, "same" such that with a stride of
-1 there are as many windows as elements, evenly at both ends (the odd one goes to the high end), an integer that far at
-both ends, or a pair (low, high) for each windowed axis. Elements outside of the array don't count: they are 0 in sums,
-1 in products, the largest or smallest value in minima or maxima.
+All functions describe windows in the same way. A window has `window_shape` elements, with one size for each windowed
+axis. `strides` are the distances between neighbouring windows, `window_dilation` those between neighbouring elements of
+a window. `padding` lets windows extend beyond the ends of the array: "valid": not at all; "same": evenly at both ends
+(an odd element at the high end), so that with a stride of 1 there are as many windows as elements; an integer: that far
+at both ends; or a pair (low, high) for each windowed axis. Elements outside of the array don't count: they are 0 in
+sums, 1 in products, and the largest or smallest value in minima or maxima.
 
-On an axis of n elements there are `(n + low + high - span) // stride + 1` windows, where a window spans
-`(size - 1) * dilation + 1` elements; none where that is less than 1, so that the result is empty.
+An axis of n elements has `(n + low + high - span) // stride + 1` windows, where `span = (size - 1) * dilation + 1` is
+the number of elements that a window covers. If that number is below 1, there are no windows, and the result is empty.
 
-The time is that of O(log(size)) passes over the array for each windowed axis. Sums are never made as differences of
-cumulative sums: they are as exact as pairwise summation, and NaN and infinities stay within their windows.
+The time is that of O(log(size)) passes over the array for each windowed axis. Sums are never differences of cumulative
+sums: they are as exact as pairwise summation, and NaN and infinities affect only their windows.
 """
 
 from typing import Any
@@ -56,22 +56,22 @@ def sliding_window_view(
 
     Args:
         x: An array of any shape and data type.
-        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
-        axis: The windowed axis or axes. None: all of them.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all axes.
+        axis: The windowed axis or axes. None: all.
         strides: The distance between neighbouring windows, along each windowed axis.
         window_dilation: The distance between neighbouring elements of a window, along each windowed axis.
 
     Returns:
-        An array of the shape of `x`, with the number of windows in place of each windowed axis, followed by
-        `window_shape`. On NumPy a read-only view, on PyTorch a view; on other libraries a copy, which has
-        `prod(window_shape)` times as many elements as `x`: the window reductions need no such copy.
+        An array of the shape of `x`, with the number of windows along each windowed axis, followed by `window_shape`.
+        On NumPy it is a read-only view, on PyTorch a view. On other libraries it is a copy, with `prod(window_shape)`
+        times as many elements as `x`; the window reductions need no such copy.
 
     Raises:
         TypeError: `x` is not an array, or a size is not an integer.
-        ValueError: A size, stride or dilation below 1, a number of them other than that of windowed axes, an axis that
-            `x` does not have or that is named twice.
+        ValueError: A size, stride or dilation below 1, more or fewer of these than windowed axes, an axis that `x` does
+            not have, or an axis named twice.
 
-    Source: `numpy.lib.stride_tricks.sliding_window_view`, which raises where no window fits; here there are none.
+    Source: `numpy.lib.stride_tricks.sliding_window_view`, which raises an error if no window fits.
 
     >>> import numpy as np
     >>> sliding_window_view(np.asarray([1.0, 2.0, 3.0, 4.0]), 2)

@@ -1,4 +1,4 @@
-"""Check the arguments of the window functions, and bring them into the form that implementations get."""
+"""Check the arguments of the window functions, and convert them for implementations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
@@ -8,7 +8,7 @@ from xpand.extend import Array, Kind, Namespace, checks, describe
 from ..scatter._segments import Combination
 
 Sizes: TypeAlias = int | Sequence[int]
-"""One number for each windowed axis, or one for all of them."""
+"""One number for each windowed axis, or one for all axes."""
 
 Padding: TypeAlias = Literal["valid", "same"] | int | Sequence[tuple[int, int]]
 """The padding at the ends of each windowed axis."""
@@ -30,11 +30,11 @@ class Pass(NamedTuple):
 
     @property
     def span(self) -> int:
-        """The number of positions from the first element of a window to its last, both included."""
+        """The number of elements that a window covers, from its first element to its last."""
         return (self.size - 1) * self.dilation + 1
 
     def count(self, length: int) -> int:
-        """Return the number of windows on an axis of a certain length."""
+        """Return the number of windows along an axis of a given length."""
         return max((length + self.low + self.high - self.span) // self.stride + 1, 0)
 
 
@@ -45,7 +45,7 @@ def passes(
     padding: Pairs,
     window_dilation: Sequence[int],
 ) -> tuple[Pass, ...]:
-    """List the windowed axes, the last one first: elements stay in order for functions that don't commute."""
+    """Return the passes, last axis first: then elements stay in order for functions that don't commute."""
     if len(axis) == 1:
         return (Pass(axis[0], window_shape[0], strides[0], *padding[0], window_dilation[0]),)
     found = [
@@ -112,7 +112,7 @@ def check_windows(
     padding: Any,
     window_dilation: Any,
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
-    """Check the array and all that describes windows; return the sizes of the windows, and the options, in full."""
+    """Check the array and the description of windows; return the sizes of the windows, and the complete options."""
     check_array(function, x, kinds)
     axes = _axes(function, x, axis)
     number = len(axes)
@@ -156,7 +156,7 @@ def _sizes(function: str, name: str, value: Any, number: int) -> tuple[int, ...]
 
 
 def _pairs(function: str, padding: Any, number: int) -> Pairs:
-    """Check padding that is given in numbers."""
+    """Check padding given as numbers."""
     if isinstance(padding, str):
         checks.choice(function, "padding", padding, _PADDINGS)
     if not isinstance(padding, (tuple, list)):
@@ -196,7 +196,7 @@ def _wrong_number(function: str, name: str, value: Any, what: str, number: int) 
 
 
 def _same(length: int, size: int, stride: int, dilation: int) -> tuple[int, int]:
-    """Pad so that there are as many windows as elements, divided by the stride and rounded up."""
+    """Return the padding "same": there are `ceil(length / stride)` windows."""
     span = (size - 1) * dilation + 1
     total = max((-(-length // stride) - 1) * stride + span - length, 0)
     return total // 2, total - total // 2

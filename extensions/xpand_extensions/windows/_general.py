@@ -1,4 +1,4 @@
-"""Windows reduced by a user function, and sums scattered to the extremes of windows."""
+"""Reductions of windows by a user function, and sums scattered to the extremes of windows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,27 +28,26 @@ def window_reduce(
 
     Args:
         x: An array of any shape and data type.
-        function: Takes two arrays of the same shape and the data type of `x`, works element by element, and returns
-            such an array. It must be associative: the elements of a window are combined in their order, first to last,
-            but grouped as is fastest. It need not commute.
-        initial: A number or a 0-dimensional array, which promotes to the data type of `x`. Each window starts with it,
-            and it fills windows outside of the array.
-        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
-        axis: The windowed axis or axes. None: all of them.
+        function: Takes two arrays of the same shape and the data type of `x`, and returns such an array, elementwise.
+            It must be associative, but need not commute: elements are combined in order, with any grouping.
+        initial: A number or a 0-dimensional array that promotes to the data type of `x`: the start value of each
+            window, and the value of elements outside of the array.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all axes.
+        axis: The windowed axis or axes. None: all.
         strides: The distance between neighbouring windows, along each windowed axis.
-        padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
-            for each windowed axis.
+        padding: The extension of windows beyond the ends of the array: "valid", "same", an integer, or a pair (low,
+            high) for each windowed axis.
         window_dilation: The distance between neighbouring elements of a window, along each windowed axis.
 
     Returns:
-        An array of the data type of `x` and its shape, with the number of windows in place of each windowed axis.
+        An array of the shape and data type of `x`, with the number of windows along each windowed axis.
 
     Raises:
         TypeError: `x` is not an array, `function` can't be called or returns another data type, `initial` doesn't
-            promote, a size is not an integer.
+            promote, or a size is not an integer.
         ValueError: `initial` is not a scalar, `function` returns another shape, or as `window_sum`.
 
-    The function is called O(log(size)) times for each windowed axis, on arrays as large as `x`.
+    Calls `function` O(log(size)) times for each windowed axis, with arrays as large as `x`.
 
     Source: XLA's ReduceWindow, and `Nx.window_reduce`.
 
@@ -80,31 +79,30 @@ def window_scatter_max(
     strides: Sizes = 1,
     padding: Padding = "valid",
 ) -> Array:
-    """Add to the position of each window's maximum the window's element of `source`.
+    """Add each element of `source` at the position of the maximum of its window of `x`.
 
     Args:
-        x: An array of any shape and a boolean or real data type, in which the maxima are sought. Of several equal ones
-            the first counts, as in `argmax`; NaN is larger than all else. Elements outside of the array are never
-            chosen.
-        source: The values to add: one element a window, so of the shape that `window_max` returns; of a numeric data
-            type.
-        initial: A number or a 0-dimensional array, which promotes to the data type of `source`: what each element of
-            the result starts with.
-        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
-        axis: The windowed axis or axes. None: all of them.
+        x: An array of any shape and a boolean or real data type. Of several equal maxima the first counts, as in
+            `argmax`; NaN counts as larger than all numbers. Elements outside of the array never count.
+        source: The values to add, one for each window: an array of the shape that `window_max` returns, of a numeric
+            data type.
+        initial: The start value of each element of the result: a number or a 0-dimensional array that promotes to the
+            data type of `source`.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all axes.
+        axis: The windowed axis or axes. None: all.
         strides: The distance between neighbouring windows, along each windowed axis.
-        padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
-            for each windowed axis.
+        padding: The extension of windows beyond the ends of the array: "valid", "same", an integer, or a pair (low,
+            high) for each windowed axis.
 
     Returns:
         An array of the shape of `x` and the data type of `source`. A position that is the maximum of several windows
         gets the sum.
 
     Raises:
-        TypeError: An argument is not an array, or of another library; data types or kinds don't fit; a size is not an
-            integer.
-        ValueError: `source` has another shape than the windows, `initial` is not a scalar, two devices; or as
-            `window_sum`.
+        TypeError: An argument is not an array, arrays of two libraries, data types or kinds that don't fit, or a size
+            that is not an integer.
+        ValueError: `source` has not one element for each window, `initial` is not a scalar, arrays on two devices, or
+            as `window_sum`.
 
     Source: XLA's SelectAndScatter, and `Nx.window_scatter_max`.
 
@@ -131,9 +129,9 @@ def window_scatter_min(
     strides: Sizes = 1,
     padding: Padding = "valid",
 ) -> Array:
-    """Add to the position of each window's minimum the window's element of `source`.
+    """Add each element of `source` at the position of the minimum of its window of `x`.
 
-    Arguments, result and errors are those of `window_scatter_max`. NaN is smaller than all else.
+    Arguments, result and errors are those of `window_scatter_max`. NaN counts as smaller than all numbers.
 
     >>> import numpy as np
     >>> x = np.asarray([1.0, 3.0, 0.0, 5.0])
@@ -146,7 +144,7 @@ def window_scatter_min(
 
 
 def _check_initial(function: str, initial: ArrayLike, **arrays: Array) -> Namespace:
-    """Check a number, or an array without axes, that fits the last of some arrays; return the namespace of all."""
+    """Check that a scalar promotes to the data type of the last of some arrays; return the namespace."""
     given = arrays if isinstance(initial, (bool, int, float, complex)) else {**arrays, "initial": initial}
     xp = checks.namespace_of(function, **given)
     checks.one_device(function, **given)
@@ -168,7 +166,7 @@ def _check_scatter(
     strides: Sizes,
     padding: Padding,
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
-    """Check the arguments of a scatter; return the sizes of the windows, and the options, in full."""
+    """Check the arguments of a scatter; return the sizes of the windows, and the complete options."""
     checks.dtype(function, "source", _check_initial(function, initial, x=x, source=source), source, checks.NUMERIC)
     window, options = check_windows(function, checks.ORDERED, x, window_shape, axis, strides, padding, 1)
     wanted = list(x.shape)

@@ -1,4 +1,4 @@
-"""Windows reduced axis by axis, in O(log(size)) passes over the array each, on all libraries."""
+"""Reductions of windows on all libraries: axis by axis, in O(log(size)) passes over the array each."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from ..scatter._segments import Combination, identity
 from ._arguments import Pass, passes
 
 Combine: TypeAlias = Callable[[Any, Any], Any]
-"""Combines each element with one further on; it must be associative."""
+"""Combines each element with a later one; must be associative."""
 
 _FEW: Final = 8
-"""Windows of up to so many elements may be summed one by one; in larger ones rounding errors would add up."""
+"""The maximum size of windows that may be summed one by one; in larger windows rounding errors would add up."""
 
 
 def reduce_axis(
@@ -27,12 +27,12 @@ def reduce_axis(
     """Reduce the windows along one axis.
 
     Args:
-        x: An array, or an object with a `shape` that is sliced as arrays are. No window reaches over its ends.
-        combine: Reduces two such to one, element by element.
-        each: The windows; the padding is of no account.
-        count: How many of them.
+        x: An array, or an object with a `shape` that can be sliced like an array. It is padded.
+        combine: Combines two of these objects, element by element.
+        each: The windows; their padding is ignored.
+        count: The number of windows.
         idempotent: Whether an element may be combined more than once, which saves passes.
-        last: Called instead of `combine` for the final result, where that isn't just a slice.
+        last: Called instead of `combine` for the final result, unless that is just a slice.
     """
     axis, size, stride, _, _, dilation = each
     before = (slice(None),) * axis
@@ -41,18 +41,18 @@ def reduce_axis(
     starts = (count - 1) * stride + 1
 
     def windows(x: Any, offset: int) -> Any:
-        """Take the elements at a certain offset in each window."""
+        """Return the elements at an offset in each window."""
         return x[(*before, slice(offset * dilation, offset * dilation + starts, stride), ...)]
 
     last = last or combine
     if 1 < size <= _FEW and (size - 1) * count <= (size.bit_length() - 1) * starts:
-        # As for adjacent windows: each element is needed about once.
+        # For example adjacent windows, which need each element about once.
         done = windows(x, 0)
         for offset in range(1, size - 1):
             done = combine(done, windows(x, offset))
         return last(done, windows(x, size - 1))
 
-    # Windows of 1, 2, 4, … elements are combined to windows of `size`.
+    # Combine windows of 1, 2, 4, … elements to windows of `size`.
     done, span = None, 1
     while 2 * span <= size:
         if size & span and not idempotent:
@@ -69,7 +69,7 @@ def reduce_axis(
 
 
 def pad_axis(xp: Namespace, x: Array, each: Pass, fill: ArrayLike) -> Array:
-    """Pad both ends of an axis with the values outside of the array."""
+    """Pad both ends of an axis with the value of elements outside of the array."""
     if not each.low and not each.high:
         return x
 
@@ -105,15 +105,15 @@ def reduce(
     for each in steps:
         count = each.count(x.shape[each.axis])
         x = reduce_axis(pad_axis(xp, x, each, fill), combine, each, count, idempotent=idempotent)
-    # Windows of one element are slices of the input.
+    # Windows of one element are slices of the input, so copy them.
     return x if any(each.size > 1 for each in steps) else xp.asarray(x, copy=True)
 
 
 def inside(xp: Namespace, each: Pass, length: int, device: Any) -> LibraryArray:
-    """Count the elements of each window along an axis that lie in the array."""
+    """Count the elements of each window along an axis that are in the array."""
     dtype = index_dtype(xp, device)
     starts = xp.arange(each.count(length), dtype=dtype, device=device) * each.stride - each.low
-    # Offsets in [0, size) that lie before the array, and before its end.
+    # The numbers of offsets in [0, size) before the array, and before its end.
     before = xp.clip(-(starts // each.dilation), 0, each.size)
     until_end = xp.clip(-((starts - length) // each.dilation), 0, each.size)
     return until_end - before
@@ -143,9 +143,9 @@ def scatter_to_extremes(
 
 
 def extreme_positions(xp: Namespace, x: LibraryArray, steps: Sequence[Pass], *, largest: bool) -> LibraryArray:
-    """Find the position of the extreme of each window, in the array written as one row; -1 where it holds no element.
+    """Return the flat position of the extreme of each window; -1 for a window without elements.
 
-    The first of equal elements is taken, and NaN before all others.
+    Of equal elements the first is selected, and NaN before all numbers.
     """
     device = checks.device_of(x)
     if checks.kind(xp, x.dtype) == "bool":
@@ -158,7 +158,7 @@ def extreme_positions(xp: Namespace, x: LibraryArray, steps: Sequence[Pass], *, 
 
     def combine(a: _Placed, b: _Placed) -> _Placed:
         if floating:
-            # Choose the other one unless it is worse. Nothing is better than NaN.
+            # Choose the other one unless it is worse. No number is better than NaN.
             better = ~(b.values <= a.values if largest else b.values >= a.values) & (a.values == a.values)
         else:
             better = b.values > a.values if largest else b.values < a.values
@@ -177,7 +177,7 @@ def extreme_positions(xp: Namespace, x: LibraryArray, steps: Sequence[Pass], *, 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Values with their positions; can be sliced as an array."""
+    """Values with their positions, which can be sliced like an array."""
 
     values: LibraryArray
     positions: LibraryArray

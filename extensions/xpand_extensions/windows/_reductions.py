@@ -31,25 +31,25 @@ def window_sum(
     padding: Padding = "valid",
     window_dilation: Sizes = 1,
 ) -> Array:
-    """Add the elements of each window.
+    """Sum the elements of each window.
 
     Args:
         x: An array of any shape and a numeric data type.
-        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
-        axis: The windowed axis or axes. None: all of them.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all axes.
+        axis: The windowed axis or axes. None: all.
         strides: The distance between neighbouring windows, along each windowed axis.
-        padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
-            for each windowed axis.
+        padding: The extension of windows beyond the ends of the array: "valid", "same", an integer, or a pair (low,
+            high) for each windowed axis.
         window_dilation: The distance between neighbouring elements of a window, along each windowed axis.
 
     Returns:
-        An array of the data type of `x` and its shape, with the number of windows in place of each windowed axis.
-        NaN where an element of the window is. Integers that overflow wrap around.
+        An array of the shape and data type of `x`, with the number of windows along each windowed axis. NaN if an
+        element of the window is NaN. Integers that overflow wrap around.
 
     Raises:
         TypeError: `x` is not an array or not numeric; a size is not an integer.
-        ValueError: A size, stride or dilation below 1, or padding below 0; a number of them other than that of windowed
-            axes; an axis that `x` does not have or that is named twice.
+        ValueError: A size, stride or dilation below 1, or padding below 0; more or fewer of these than windowed axes;
+            an axis that `x` does not have; an axis named twice.
 
     Source: XLA's ReduceWindow, as in `jax.lax.reduce_window`, and `Nx.window_sum`.
 
@@ -102,7 +102,7 @@ def window_min(
     padding: Padding = "valid",
     window_dilation: Sizes = 1,
 ) -> Array:
-    """Take the minimum of each window.
+    """Compute the minimum of each window.
 
     Arguments, result and errors are those of `window_sum`, except that data types are boolean or real. A window outside
     of the array has the largest value of the data type: infinity, the largest integer, or True.
@@ -127,7 +127,7 @@ def window_max(
     padding: Padding = "valid",
     window_dilation: Sizes = 1,
 ) -> Array:
-    """Take the maximum of each window.
+    """Compute the maximum of each window.
 
     Arguments, result and errors are those of `window_sum`, except that data types are boolean or real. A window outside
     of the array has the smallest value of the data type: -infinity, the smallest integer, or False.
@@ -153,7 +153,7 @@ def window_mean(
     window_dilation: Sizes = 1,
     count_include_pad: bool = True,
 ) -> Array:
-    """Average the elements of each window.
+    """Compute the mean of each window.
 
     Arguments, result and errors are those of `window_sum`, except that data types are floating-point, real or complex.
 
@@ -164,11 +164,11 @@ def window_mean(
         strides: As in `window_sum`.
         padding: As in `window_sum`.
         window_dilation: As in `window_sum`.
-        count_include_pad: Whether the sum is divided by the size of the window everywhere, so that what lies outside of
-            the array counts as zeros. False: it is divided by the number of elements in the array, and a window without
-            any has NaN.
+        count_include_pad: Whether elements outside of the array count as zeros: then sums are divided by the size of
+            the window. False: sums are divided by the number of elements in the array, and a window without elements
+            has NaN.
 
-    Source: `Nx.window_mean` and PyTorch's `avg_pool2d`, of which the option is.
+    Source: `Nx.window_mean`, and `count_include_pad` of PyTorch's `avg_pool2d`.
 
     >>> import numpy as np
     >>> window_mean(np.asarray([3.0, 6.0, 9.0]), 3, padding="same")
@@ -191,22 +191,22 @@ def max_pool(
     padding: Padding = "valid",
     window_dilation: Sizes = 1,
 ) -> Array:
-    """Take the maximum of each window of images.
+    """Compute the maximum of each window of images.
 
     Args:
         x: Images of shape `(batch, channel, *spatial)`, of a boolean or real data type.
-        window_shape: The size of the windows along each spatial axis; an integer: the same for all.
-        strides: The distance between neighbouring windows, along each spatial axis. None: `window_shape`, so that they
-            touch.
-        padding: How far windows reach over the ends of the images: "valid", "same", an integer, or a pair (low, high)
-            for each spatial axis. Elements outside are never the maximum.
+        window_shape: The size of the windows along each spatial axis; an integer: the same for all axes.
+        strides: The distance between neighbouring windows, along each spatial axis. None: `window_shape`, for adjacent
+            windows.
+        padding: The extension of windows beyond the ends of the images: "valid", "same", an integer, or a pair (low,
+            high) for each spatial axis. Elements outside are never the maximum.
         window_dilation: The distance between neighbouring elements of a window, along each spatial axis.
 
     Returns:
-        Images of the same data type, with the number of windows in place of each spatial axis.
+        Images of the same data type, with the number of windows along each spatial axis.
 
     Raises:
-        TypeError: `x` is not an array or of another data type; a size is not an integer.
+        TypeError: `x` is not an array, or has another data type; a size is not an integer.
         ValueError: `x` has no spatial axis, or as `window_max`.
 
     Source: PyTorch's `max_pool2d` and its variants.
@@ -228,7 +228,7 @@ def min_pool(
     padding: Padding = "valid",
     window_dilation: Sizes = 1,
 ) -> Array:
-    """Take the minimum of each window of images. Arguments, result and errors are those of `max_pool`.
+    """Compute the minimum of each window of images. Arguments, result and errors are those of `max_pool`.
 
     >>> import numpy as np
     >>> min_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)
@@ -248,7 +248,7 @@ def avg_pool(
     window_dilation: Sizes = 1,
     count_include_pad: bool = True,
 ) -> Array:
-    """Average each window of images.
+    """Compute the mean of each window of images.
 
     Arguments, result and errors are those of `max_pool`, except that data types are floating-point, real or complex;
     `count_include_pad` is that of `window_mean`.
@@ -275,7 +275,7 @@ def _check_images(
     if x.ndim < 3:
         raise ValueError(
             f"{function}: x must have the axes batch, channel and one or more spatial ones, got the shape "
-            f"{tuple(x.shape)}; add those that it hasn't with `xp.expand_dims`, or use the window functions"
+            f"{tuple(x.shape)}; add the missing axes with `xp.expand_dims`, or use the window functions"
         )
     steps = window_shape if strides is None else strides
     return check_windows(function, None, x, window_shape, tuple(range(2, x.ndim)), steps, padding, window_dilation)

@@ -1,7 +1,7 @@
-"""Windows reduced in tiles that fit into the processor's cache, for libraries whose functions can write into arrays.
+"""Reductions of windows in tiles that fit into the cache, for libraries with functions that write into arrays.
 
-Each of the O(log(size)) passes for each windowed axis goes over a tile, not over the array. So the array is read once,
-the result is written once, and only a few tiles need additional memory.
+The O(log(size)) passes for each windowed axis run over a tile, not over the array. So the array is read once, the
+result is written once, and only a few tiles need additional memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +17,10 @@ from ._arguments import Pass
 from ._passes import reduce_axis
 
 _TILE: Final = 65536
-"""The approximate number of elements of a tile. With a quarter of them, windows on two axes took twice the time."""
+"""The approximate number of elements of a tile. With a quarter of it, windows on two axes took twice the time."""
 
 _ROW: Final = 64
-"""The least length of a tile along the last axis, whose elements lie together in memory."""
+"""The minimum length of a tile along the last axis, whose elements are contiguous in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,15 @@ class Tiles:
     """A library's functions that make and combine tiles."""
 
     combine: Callable[..., Any]
-    """Takes two arrays, and one to write into as `out`: such as NumPy's add."""
+    """Combines two arrays into `out`, such as NumPy's `add`."""
     empty: Callable[[list[int]], Array]
-    """Makes an array of a shape, of the data type at hand."""
+    """Makes an array of a shape, of the data type of the input."""
     fill: Any
     """The values outside of the array."""
     idempotent: bool
 
     def reduce(self, x: Array, steps: Sequence[Pass]) -> Array:
-        """Reduce windows; returns a new array."""
+        """Reduce windows; return a new array."""
         shape = list(x.shape)
         for each in steps:
             shape[each.axis] = each.count(shape[each.axis])
@@ -51,7 +51,7 @@ class Tiles:
     def _reduce_tile(
         self, x: Array, out: Array, steps: Sequence[Pass], starts: Sequence[int], ends: Sequence[int]
     ) -> None:
-        """Write a tile of the result: the windows from `starts` to `ends`."""
+        """Compute a tile of the result: the windows from `starts` to `ends`."""
         need = list(zip(starts, ends))
         for each in steps:
             start, end = need[each.axis]
@@ -67,7 +67,7 @@ class Tiles:
             out[...] = tile
 
     def _elements(self, x: Array, need: Sequence[tuple[int, int]]) -> Array:
-        """Take elements of an array from positions that may lie outside of it."""
+        """Return a slice of an array that may extend beyond its ends."""
         have = [(min(max(first, 0), end), max(min(end, size), first)) for (first, end), size in zip(need, x.shape)]
         inside = x[tuple([slice(*each) for each in have])]
         if have == need:
@@ -80,7 +80,7 @@ class Tiles:
 
 
 def _tile_shape(shape: Sequence[int], steps: Sequence[Pass]) -> list[int]:
-    """Choose the shape of tiles of the result: several times the overlap of neighbouring tiles."""
+    """Choose the shape of tiles of the result: several times the size of the overlap of neighbouring tiles."""
     tile = [1] * len(shape)
     tile[-1] = min(shape[-1], _ROW)
     across = {each.axis: each for each in steps}
