@@ -285,8 +285,8 @@ def test_bad_functions(library: Library) -> None:
         (lambda: map("f", x), "map: f must be a function, got str"),
         (lambda: associative_scan(None, x), "associative_scan: fn must be a function, got NoneType"),
         (lambda: scan(lambda c, x: c, x[0], x), "scan: f must return a pair"),
-        (lambda: scan(lambda c, x: (c, "text"), x[0], x), "scan: what f yields holds str"),
-        (lambda: map(lambda x: "text", x), "map: what f returns holds str"),
+        (lambda: scan(lambda c, x: (c, "text"), x[0], x), "scan: the second result of f holds str"),
+        (lambda: map(lambda x: "text", x), "map: the result of f holds str"),
     ):
         with pytest.raises(TypeError, match=match):
             function()
@@ -334,11 +334,11 @@ def test_results_that_change(library: Library) -> None:
     if library.id == "jax":
         return  # it calls the function once
     turns = iter([(x[0], x[1]), x[0]])
-    with pytest.raises(TypeError, match="map: what f returns must have one structure"):
+    with pytest.raises(TypeError, match="map: the result of f must have one structure"):
         map(lambda _: next(turns), x)
     more = iter([x, x[:1, ...]])
     with pytest.raises(
-        TypeError, match=r"scan: what f yields must have one shape and data type, .*\(2,\) and .*\(1,\)"
+        TypeError, match=r"scan: the second result of f must have one shape and data type, .*\(2,\) and .*\(1,\)"
     ):
         scan(lambda c, _: (c, next(more)), x[0], x)
 

@@ -95,7 +95,7 @@ def scan(
     row = filler(form)
 
     def loop(arrays: Arrays) -> tuple[trees.Tree, trees.Tree]:
-        yields = Results("scan", "what f yields", arrays[0])
+        yields = Results("scan", "the second result of f", arrays[0])
 
         def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
             if carry.is_first:
@@ -154,7 +154,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     parts = [as_array("map: xs holds", x, first_array(parts)) for x in parts]
     _length("map", xs, parts, None)
     one_library("map", xs=parts)
-    results = Results("map", "what f returns", parts[0])
+    results = Results("map", "the result of f", parts[0])
     native = map.native(*dispatched_by(tuple(parts)))
     row = filler(form)
     found = native(lambda *x: results.flatten(f(row(x))), tuple(parts), batch_size=batch_size)
