@@ -11,26 +11,12 @@ MAX_SQUARINGS: Final = 64  # at norms above 2**64 no digit of the result is righ
 """The largest number of times that an exponential is squared."""
 
 # Coefficients of the numerators of Padé approximants to the exponential, and the norm up to which each is exact.
-_PADE: Final[dict[int, tuple[float, ...]]] = {
-    3: (120.0, 60.0, 12.0, 1.0),
-    5: (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0),
-    7: (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0),
-    13: (
-        64764752532480000.0,
-        32382376266240000.0,
-        7771770303897600.0,
-        1187353796428800.0,
-        129060195264000.0,
-        10559470521600.0,
-        670442572800.0,
-        33522128640.0,
-        1323241920.0,
-        40840800.0,
-        960960.0,
-        16380.0,
-        182.0,
-        1.0,
-    ),
+_PADE: Final = {
+    degree: tuple(
+        float(math.factorial(2 * degree - k) // (math.factorial(k) * math.factorial(degree - k)))
+        for k in range(degree + 1)
+    )
+    for degree in (3, 5, 7, 13)
 }
 _DOUBLE: Final = {3: 1.495585217958292e-2, 5: 2.539398330063230e-1, 7: 9.504178996162932e-1, 13: 5.371920351148152}
 _SINGLE: Final = {3: 4.258730016922831e-1, 5: 1.880152677804762, 7: 3.925724783138660}

@@ -14,8 +14,8 @@ import math
 from functools import partial
 from typing import Any
 
-from xpand import array_namespace, is_concrete
-from xpand.extend import Array, DType, Namespace, device_of
+from xpand import array_namespace
+from xpand.extend import Array, DType, Namespace
 from xpand_extensions._dtypes import widened
 
 from ... import autodiff, control_flow, special
@@ -28,8 +28,8 @@ from ...random._gamma import (
 from ...random._keys import split, split_each
 from ...random._uniform import normal, rademacher
 from ..special._gamma import TAIL_P, TAIL_Q, digamma
-from ..special._incomplete import BLOCK_SIZE, DEPTH, NODES
-from ..special._pieces import exp_minus, rational
+from ..special._incomplete import gamma_integrand, nodes_for
+from ..special._pieces import rational
 from . import _keys as elements
 
 
@@ -53,29 +53,11 @@ def log_gamma_slope(a: Array, x: Array, log_x: Array, /) -> Array:
 
 
 def _moments(xp: Namespace, is_upper: Array, rate: Array, x: Array) -> tuple[Array, Array]:
-    """Integrate exp(h(s)) and s exp(h(s)), h(s) = -rate s - x (exp(±s) - 1 ∓ s), over s > 0; + for the upper tail."""
-    one = xp.ones_like(x)
-    sign = xp.where(is_upper, one, -one)
-
-    def exponent(s: Array) -> tuple[Array, Array]:
-        s_ = sign * s
-        expm1 = xp.expm1(s_)
-        return -(rate * s + x * exp_minus(xp, s_, expm1)), expm1
-
-    end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * x)))
-    end = xp.where(is_upper, xp.minimum(end, xp.log1p(end + DEPTH / xp.where(is_upper, x, one))), end)
-    for _ in range(2):
-        h, expm1 = exponent(end)
-        end = end + (h + DEPTH) / (rate + sign * x * expm1)
-    count = max(1, min(len(NODES), BLOCK_SIZE // max(math.prod(x.shape), 1))) if is_concrete(x) else len(NODES)
-    options = {"dtype": x.dtype, "device": device_of(x)}
+    """Integrate the integrand of the tail, and s times it, over s > 0."""
+    integrand, end = gamma_integrand(xp, is_upper, rate, x)
     zeroth, first = xp.zeros_like(x), xp.zeros_like(x)
-    for start in range(0, len(NODES), count):
-        group = NODES[start : start + count]
-        shape = (len(group), *(1 for _ in x.shape))
-        nodes = xp.reshape(xp.asarray([node for node, _ in group], **options), shape)
-        weights = xp.reshape(xp.asarray([weight for _, weight in group], **options), shape)
-        terms = weights * xp.exp(exponent(nodes * end)[0])
+    for nodes, weights in nodes_for(xp, end):
+        terms = weights * integrand(nodes * end)
         zeroth = zeroth + xp.sum(terms, axis=0)
         first = first + xp.sum(nodes * terms, axis=0)
     return zeroth * end, first * (end * end)

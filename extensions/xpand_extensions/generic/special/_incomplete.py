@@ -6,7 +6,7 @@ exact within 1e-15 for all parameters.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from xpand import array_namespace, is_concrete
@@ -16,7 +16,7 @@ from xpand_extensions._dtypes import widened
 from ._gamma import gammaln
 from ._pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling
 
-DEPTH: Final = 38.0
+_DEPTH: Final = 38.0
 """The exponent at which integrals are cut off. The rest is negligible."""
 
 
@@ -37,25 +37,48 @@ def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 _STEPS: Final = 5
 """How often the recurrence of the incomplete beta function is applied."""
-NODES: Final = _gauss_legendre(32)
-BLOCK_SIZE: Final = 2**13
+_NODES: Final = _gauss_legendre(32)
+_BLOCK_SIZE: Final = 2**13
 """The size of a block of the integrand. Larger blocks would not stay in the cache."""
 
 
-def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) -> Array:
-    """Integrate a function elementwise from 0 to `end`. A new first axis holds the nodes of a block."""
+def nodes_for(xp: Namespace, end: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield nodes between 0 and 1 and their weights, several at once along a first axis, for integrals up to `end`."""
     size = math.prod(end.shape)
     # A compiler fuses all nodes into one loop, and compiles fewer operations faster.
-    count = max(1, min(len(NODES), BLOCK_SIZE // max(size, 1))) if is_concrete(end) else len(NODES)
-    options = {"dtype": end.dtype, "device": device_of(end)}
+    count = max(1, min(len(_NODES), _BLOCK_SIZE // max(size, 1))) if is_concrete(end) else len(_NODES)
+    for first in range(0, len(_NODES), count):
+        group = xp.asarray(_NODES[first : first + count], dtype=end.dtype, device=device_of(end))
+        nodes, weights = (xp.reshape(group[:, i], (-1, *(1 for _ in end.shape))) for i in range(2))
+        yield nodes, weights
+
+
+def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) -> Array:
+    """Integrate a function of arrays elementwise from 0 to `end`."""
     total = xp.zeros_like(end)
-    for first in range(0, len(NODES), count):
-        group = NODES[first : first + count]
-        shape = (len(group), *(1 for _ in end.shape))
-        nodes = xp.reshape(xp.asarray([node for node, _ in group], **options), shape)
-        weights = xp.reshape(xp.asarray([weight for _, weight in group], **options), shape)
+    for nodes, weights in nodes_for(xp, end):
         total = total + xp.sum(weights * integrand(nodes * end), axis=0)
     return total * end
+
+
+def gamma_integrand(xp: Namespace, is_upper: Array, rate: Array, x: Array) -> tuple[Callable[[Array], Array], Array]:
+    """Return the integrand exp(h(s)), h(s) = -rate s - x (exp(±s) - 1 ∓ s), + for the upper tail, and its end."""
+    one = xp.ones_like(x)
+    sign = xp.where(is_upper, one, -one)
+
+    def exponent(s: Array) -> tuple[Array, Array]:
+        s_ = sign * s
+        expm1 = xp.expm1(s_)
+        return -(rate * s + x * exp_minus(xp, s_, expm1)), expm1
+
+    end = 2.0 * _DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * _DEPTH * x)))
+    # The first guess is above the end: exp(s) - 1 - s is at least s²/2.
+    reach = xp.log1p(end + _DEPTH / xp.where(is_upper, x, one))
+    end = xp.where(is_upper, xp.minimum(end, reach), end)
+    for _ in range(2):
+        h, expm1 = exponent(end)
+        end = end + (h + _DEPTH) / (rate + sign * x * expm1)
+    return lambda s: xp.exp(exponent(s)[0]), end
 
 
 # (-1)^k / k! for k = 1, 2, …: the terms of exp(-x) - 1 for x <= 1
@@ -115,24 +138,8 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
     The lower one is the integral over s < 0, after P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1) is applied twice,
     since a may be small.
     """
-    one = xp.ones_like(x)
     is_upper = x > a
-    sign = xp.where(is_upper, one, -one)
-    rate = xp.where(is_upper, x - a, (a - x) + 2.0)
-    end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * x)))
-    # The first guess is above the end, because exp(s) - 1 - s is at least s²/2.
-    reach = xp.log1p(end + DEPTH / x)
-    end = xp.where(is_upper, xp.minimum(end, reach), end)
-
-    def exponent(s: Array) -> tuple[Array, Array]:
-        s_ = sign * s
-        expm1 = xp.expm1(s_)
-        return -(rate * s + x * exp_minus(xp, s_, expm1)), expm1
-
-    for _ in range(2):
-        h, expm1 = exponent(end)
-        end = end + (h + DEPTH) / (rate + sign * x * expm1)
-    total = _integral(xp, lambda s: xp.exp(exponent(s)[0]), end)
+    total = _integral(xp, *gamma_integrand(xp, is_upper, xp.where(is_upper, x - a, (a - x) + 2.0), x))
     factor = xp.where(is_upper, a * total, 1.0 + (x / (a + 1.0)) * (1.0 + x * total))
     tail = gamma_density(xp, a, x) * factor
     small, series = _gamma_complement(xp, a, x)
@@ -266,11 +273,11 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
         return -(rate * s + n * (log1p_minus(xp, w) + c * exp_minus(xp, s_, expm1)))
 
     curvature = n * x * y
-    end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * curvature)))
-    reach = xp.log1p(end + DEPTH / (n * y))
+    end = 2.0 * _DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * _DEPTH * curvature)))
+    reach = xp.log1p(end + _DEPTH / (n * y))
     end = xp.minimum(end, reach)
     for _ in range(3):
-        end = end + (exponent(end) + DEPTH) / (n * y / (y + x * xp.exp(-end)) - b)
+        end = end + (exponent(end) + _DEPTH) / (n * y / (y + x * xp.exp(-end)) - b)
     total = _integral(xp, lambda s: xp.exp(exponent(s)), end)
     factor, term = one, one
     for k in range(1, _STEPS):

@@ -15,6 +15,7 @@ from xpand_extensions.linalg import _lstsq as lstsq
 from ..._bounds import index_dtype
 from ...extend._derivatives import contribution, joint
 from ._derived import Axes
+from .fourier import fitted
 from .linalg import adjoint, identity
 from .products import is_complex
 
@@ -174,13 +175,7 @@ def _lu_factor(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
 
 def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
     """Cut or zero-fill matrices to be square, and add ones to the diagonal from a position on."""
-    rows, columns = x.shape[-2:]
-    x = x[..., : min(size, rows), : min(size, columns)]
-    for axis in (-2, -1):
-        missing = size - x.shape[axis]
-        if missing > 0:
-            shape = [*x.shape[:-2], missing, size] if axis == -2 else [*x.shape[:-1], missing]
-            x = xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=device_of(x))], axis=axis)
+    x = fitted(xp, fitted(xp, x, -2, size), -1, size)
     if start >= size:
         return x
     ones = xp.astype(xp.arange(size, dtype=index_dtype(xp, device_of(x)), device=device_of(x)) >= start, x.dtype)
