@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Final
 
 from xpand import is_concrete
-from xpand.extend import Array, DType, Namespace
+from xpand.extend import Array, Namespace
 
 from .. import sparse
 from ..devices._move import on_host
@@ -146,16 +146,6 @@ class Affine(Trace):
             f"{self.what}: the function must be linear, up to an offset, and `{op.name}` of what depends on its "
             "argument isn't"
         )
-
-    def shape(self, x: TracedArray) -> tuple[int, ...]:
-        shape: tuple[int, ...] = x._value.shape
-        return shape
-
-    def dtype(self, x: TracedArray) -> DType:
-        return x._value.dtype
-
-    def device(self, x: TracedArray) -> Any:
-        return x._value.device
 
     def is_traced(self, x: TracedArray) -> bool:
         return True

@@ -407,11 +407,6 @@ def snapshot(x: Any) -> Any:
     return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
 
 
-def wrapped(namespace: Any, x: Any) -> Any:
-    """Wrap the library's own array for the traced namespace; return traced arrays unchanged."""
-    return x if isinstance(x, TracedArray) else namespace.array(EVALUATION, x)
-
-
 def rebuilt(op: Op, like: Any, results: Sequence[Array]) -> Any:
     """Pack the arrays of a result as the operation returns them."""
     make = type(like) if op.result is None else op.namespace.result_class(op)

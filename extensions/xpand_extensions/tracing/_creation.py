@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from inspect import Parameter
+from operator import attrgetter
 from typing import Any, Final
 
 from xpand import library_name
@@ -17,7 +18,7 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
     """Make a creation function; while a graph is staged, it becomes an operation of the graph."""
 
     def make(namespace: Any) -> Callable[..., Any]:
-        found = _lookup(namespace.base, name)
+        found = attrgetter(name)(namespace.base)
         from . import rules
         from .rules.creation import SIGNATURES
 
@@ -67,12 +68,6 @@ def _declared(
     made: Callable[..., Any] = scope[last]
     made.__doc__ = doc
     return made
-
-
-def _lookup(base: Any, name: str) -> Any:
-    for part in name.split("."):
-        base = getattr(base, part)
-    return base
 
 
 def _asarray(namespace: Any) -> Callable[..., Any]:

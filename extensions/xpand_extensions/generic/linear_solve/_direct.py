@@ -13,6 +13,8 @@ from xpand_extensions.linear_solve._condition import estimate, verdict
 from xpand_extensions.linear_solve._factors import Factors, qr_solve
 from xpand_extensions.linear_solve._vectors import conj
 
+from ..linalg._functions import identity as identity
+
 
 def factor_lu(a: Array, /) -> Factors:
     xp = array_namespace(a)
@@ -99,10 +101,6 @@ def finite_or_identity(xp: Namespace, a: Array) -> tuple[Array, Array]:
     """Return which matrices have only finite values, and the matrices with all others replaced by the identity."""
     finite = xp.all(xp.isfinite(a), axis=(-2, -1))
     return finite, instead(xp, finite, a, identity(xp, a))
-
-
-def identity(xp: Namespace, a: Array) -> Array:
-    return xp.eye(a.shape[-1], dtype=a.dtype, device=checks.device_of(a))
 
 
 def instead(xp: Namespace, condition: Array, a: Array, other: Array) -> Array:

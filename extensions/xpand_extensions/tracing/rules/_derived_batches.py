@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..._dispatch import OPERATIONS
@@ -185,12 +186,10 @@ def _caller(name: str, axes: Axes) -> Callable[[Any, Sequence[Any], Params], Any
     if name not in FUNCTIONS:
         return lambda xp, arrays, params: native_by_name(name, params)
     signature = parsed(FUNCTIONS[name])
-    path, count, is_list = name.split("."), len(signature.arrays), signature.is_sequence and not signature.is_variadic
+    of, count, is_list = attrgetter(name), len(signature.arrays), signature.is_sequence and not signature.is_variadic
 
     def call(xp: Any, arrays: Sequence[Any], params: Params) -> Any:
-        function = xp
-        for part in path:
-            function = getattr(function, part)
+        function = of(xp)
         if is_list:
             return function(list(arrays), **params)
         if len(arrays) == count and not signature.positional:

@@ -1,13 +1,17 @@
-"""Rules of operations that contain functions or graphs: loops, branches, solvers, functions with custom rules.
+"""Rules of operations that contain functions or graphs: loops, branches, solvers, custom rules, host.
 
 The rules are functions of modules of `tracing` that import the tables, so they are imported when called.
 """
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from ...extend._derivatives import contribution
+from xpand import UnsupportedError, array_namespace
+from xpand.extend import device_of
+
+from ...extend._derivatives import LINEAR, contribution, joint
+from .._core import Aval, bind
 
 
 def late(module: str, name: str) -> Callable[..., Any]:
@@ -35,6 +39,97 @@ _OF_BODIES: Final = {
     "while_loop": ("_while", "while"),
 }
 
+
+def _transposed(xp: Any, ct: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:
+    from .._batching import _not_mapped
+
+    other = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}[kind]
+    destinations = tuple(sorted(range(len(sources)), key=sources.__getitem__))
+    op = type(position)._namespace.operation("collective", _not_mapped)
+    return bind(op, (ct, position), {"kind": other, "sources": destinations, "size": size})
+
+
+def _shape(namespace: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:
+    shape = {"gather": (size, *x.shape), "scatter": x.shape[1:]}.get(kind, x.shape)
+    return Aval(shape, x.dtype, device_of(x))
+
+
+def _shapes(namespace: Any, *avals: Any, declared: Any, **params: Any) -> Any:
+    device = next((device_of(x) for x in avals if isinstance(x, Aval)), None)
+    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in declared)
+
+
+def _no_derivative(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> NoReturn:
+    raise UnsupportedError(
+        "pure_callback: a function of the host has no derivative; give it one with `custom_jvp` or `custom_vjp`, or "
+        "take its arguments out of differentiation with `stop_gradient`"
+    )
+
+
+def _no_derivative_of_effects(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> Any:
+    if not params["declared"]:
+        return ()  # nothing is returned, so there is no derivative
+    raise UnsupportedError(
+        "io_callback: a function of the host has no derivative; take its arguments out of differentiation with "
+        "`stop_gradient`, or give the function around it one with `custom_jvp` or `custom_vjp`"
+    )
+
+
+class _Declared:
+    """A shape and a data type, with a new first axis."""
+
+    def __init__(self, size: int, each: Any) -> None:
+        self.shape, self.dtype = (size, *each.shape), each.dtype
+
+
+def _batched(
+    xp: Any, mapped: tuple[bool, ...], *args: Any, function: Callable[..., Any], declared: Any, vmap_method: str
+) -> Any:
+    size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
+    wider = tuple(_Declared(size, each) for each in declared)
+    if vmap_method == "sequential":
+        called = _one_by_one(function, mapped, wider, size)
+    else:
+        called = function
+        args = tuple(x if is_mapped else xp.expand_dims(x, axis=0) for x, is_mapped in zip(args, mapped))
+        if vmap_method == "broadcast_all":
+            args = tuple(xp.broadcast_to(x, (size, *x.shape[1:])) for x in args)
+    return _pure_callback(called, wider, args, vmap_method)
+
+
+def _one_by_one(
+    function: Callable[..., Any], mapped: tuple[bool, ...], wider: tuple[_Declared, ...], size: int
+) -> Callable[..., Any]:
+    """Make a function that calls another for each lane, in order."""
+    from ...jit._graph import dtype_of
+
+    def called(*arrays: Any) -> Any:
+        host = array_namespace(*arrays)
+        lanes = [function(*(x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped))) for i in range(size)]
+        if not lanes:
+            dtypes = [dtype_of("pure_callback", each.dtype, host) for each in wider]
+            return tuple(host.zeros(each.shape, dtype=dtype) for each, dtype in zip(wider, dtypes))
+        return tuple(host.stack(results) for results in zip(*lanes))
+
+    return called
+
+
+def _batched_effects(
+    xp: Any, mapped: tuple[bool, ...], *args: Any, function: Callable[..., Any], declared: Any, lazily: Any
+) -> Any:
+    from .._host import io_callback
+
+    size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
+    wider = tuple(_Declared(size, each) for each in declared)
+    return io_callback(_one_by_one(function, mapped, wider, size), wider, args, lazily)
+
+
+def _pure_callback(*args: Any) -> Any:
+    from .._host import pure_callback
+
+    return pure_callback(*args)
+
+
 OVERRIDES: Final[dict[str, Any]] = {
     **{name: _late(*of, *_BODIES) for name, of in _OF_BODIES.items()},
     **{
@@ -49,6 +144,7 @@ OVERRIDES: Final[dict[str, Any]] = {
     **{name: _late("_solve", "implicit", *_INTERPRETED, "stage") for name in _SOLVERS},
     "checkpoint_name": {"batch": late("_custom", "checkpoint_name_batch")},
     "gradient_if": {"batch": late("_while", "gradient_if_batch")},
+    "collective": {"batch": late("_batching", "collective_batch")},
 }
 OVERRIDES["custom_linear_solve"]["tape"] = late("_solve", "implicit_tape")
 OVERRIDES["scan"]["prune"] = late("_scan", "scan_prune")
@@ -63,8 +159,15 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "checkpoint_name": (1,),
     "gradient_if": (contribution(late("_while", "gradient_if_along")), None),
     "saved_value": (1, None),
+    "collective": (LINEAR, None),
+    "io_callback": joint(_no_derivative_of_effects),
+    "pure_callback": joint(_no_derivative),
 }
-RESULTS: Final[dict[str, Any]] = dict.fromkeys((*_OF_BODIES, *_CUSTOM, *_SOLVERS, "safe_values"), tuple)
+RESULTS: Final[dict[str, Any]] = {
+    **dict.fromkeys((*_OF_BODIES, *_CUSTOM, *_SOLVERS, "safe_values"), tuple),
+    "io_callback": tuple,
+    "pure_callback": tuple,
+}
 SHAPES: Final[dict[str, Any]] = {
     **{name: late(module, f"{prefix}_shapes") for name, (module, prefix) in _OF_BODIES.items()},
     **dict.fromkeys(_CUSTOM, late("_custom", "custom_shapes")),
@@ -73,10 +176,19 @@ SHAPES: Final[dict[str, Any]] = {
     "gradient_if": lambda namespace, x, active: x,
     "safe_values": lambda namespace, active, *arrays: arrays,
     "saved_value": lambda namespace, computed, saved: saved,
+    "collective": _shape,
+    "io_callback": _shapes,
+    "pure_callback": _shapes,
 }
 REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(SHAPES, "the axes are those of the functions inside"),
     **dict.fromkeys(("checkpoint_name", "gradient_if"), "the result is the argument"),
     "safe_values": "the results are the arguments",
     "saved_value": "the result is the second argument",
+    "collective": "it exchanges whole lanes",
+    **dict.fromkeys(("io_callback", "pure_callback"), "a function of the host says the shapes of its results"),
 }
+
+TRANSPOSES: Final[dict[str, Any]] = {"collective": (_transposed, None)}
+
+BATCHING: Final[dict[str, Any]] = {"io_callback": _batched_effects, "pure_callback": _batched}

@@ -3,9 +3,11 @@
 import inspect
 import math
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 from .._core import Aval
+from ._derived import sizes_of
 
 
 def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dict[str, Any]) -> Callable[..., Any]:
@@ -21,7 +23,7 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
             small = {**arguments, **smallest}
             small.update((name, x(arguments[name])) for name, x in smallest.items() if callable(x))
             one = inspect.BoundArguments(SIGNATURES[name], small)
-            dtype = _find(namespace.base, name)(*one.args, **one.kwargs).dtype
+            dtype = attrgetter(name)(namespace.base)(*one.args, **one.kwargs).dtype
         if device is None:
             device = namespace.base.__array_namespace_info__().default_device()
         return Aval(
@@ -34,16 +36,6 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
 def _one(x: Any) -> Any:
     """Return 1 in the class of `x`, or None."""
     return None if x is None else type(x)(1)
-
-
-def _find(base: Any, name: str) -> Any:
-    for part in name.split("."):
-        base = getattr(base, part)
-    return base
-
-
-def _tuple(shape: Any) -> tuple[int, ...]:
-    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
 def _arange(start: Any, stop: Any, step: Any) -> tuple[int, ...]:
@@ -74,14 +66,14 @@ SIGNATURES: Final[dict[str, inspect.Signature]] = {
 
 SHAPES: Final[dict[str, Any]] = {
     "arange": _like_one("arange", _arange, dict.fromkeys(("start", "stop", "step"), _one)),
-    "empty": _like_one("empty", lambda shape: _tuple(shape), {"shape": ()}),
+    "empty": _like_one("empty", sizes_of, {"shape": ()}),
     "eye": _like_one("eye", lambda n_rows, n_cols, k: (n_rows, n_rows if n_cols is None else n_cols), {"n_rows": 1}),
     "fft.fftfreq": _like_one("fft.fftfreq", lambda n, d: (n,), {"n": 1}),
     "fft.rfftfreq": _like_one("fft.rfftfreq", lambda n, d: (n // 2 + 1,), {"n": 1}),
-    "full": _like_one("full", lambda shape, fill_value: _tuple(shape), {"shape": ()}),
+    "full": _like_one("full", lambda shape, fill_value: sizes_of(shape), {"shape": ()}),
     "linspace": _like_one("linspace", lambda start, stop, num, endpoint: (num,), {"num": 1}),
-    "ones": _like_one("ones", lambda shape: _tuple(shape), {"shape": ()}),
-    "zeros": _like_one("zeros", lambda shape: _tuple(shape), {"shape": ()}),
+    "ones": _like_one("ones", sizes_of, {"shape": ()}),
+    "zeros": _like_one("zeros", sizes_of, {"shape": ()}),
 }
 
 CONSTANT: Final[dict[str, str]] = dict.fromkeys(SHAPES, "it takes no array")

@@ -1,4 +1,4 @@
-"""Rules of functions that act element by element."""
+"""Rules of functions that act element by element, and of facades for arithmetic and bits."""
 
 import cmath
 import math
@@ -6,7 +6,10 @@ from typing import Any, Final
 
 from xpand.extend import device_of
 
+from ... import arithmetic, bits
+from ...arithmetic import element_width
 from ...extend._derivatives import LINEAR, contribution, factor, scale
+from .._core import Aval
 from .._functions import BINARY, UNARY
 from ._derived import Axes, same
 
@@ -105,6 +108,23 @@ def _of_low(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
 _LOG2: Final = 0.6931471805599453
 _LOG10: Final = 2.302585092994046
 
+_SHIFTS: Final = ("shift_left", "shift_right", "shift_right_logical")
+_COUNTS: Final = ("count_leading_zeros", "population_count")
+_BITS: Final = "a function of bits"
+
+
+def _bitcast(namespace: Any, x: Any, dtype: Any) -> Aval:
+    ours, theirs = (element_width(namespace.base, each) for each in (x.dtype, dtype))
+    shape = (*x.shape, ours // theirs) if ours > theirs else x.shape if ours == theirs else x.shape[:-1]
+    return Aval(shape, dtype, device_of(x))
+
+
+_ELEMENTWISE: Final = (
+    *(f"arithmetic.{name}" for name in ("divide_no_nan", "quotient", "truncated_remainder")),
+    *(f"bits.{name}" for name in (*_COUNTS, *_SHIFTS)),
+)
+
+
 DERIVATIVES: Final[dict[str, Any]] = {
     "abs": (_f(_slope_of_abs),),
     "acos": (_f(lambda xp, y, x: -1 / xp.sqrt((1 - x) * (1 + x))),),
@@ -156,6 +176,12 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "tanh": (_f(lambda xp, y, x: 1 - y * y),),
     "to_device": (LINEAR,),
     "where": (None, LINEAR, LINEAR),
+    "arithmetic.divide_no_nan": {
+        "x": scale(lambda xp, z, x, y: arithmetic.divide_no_nan(1.0, y)),
+        "y": factor(lambda xp, z, x, y: -arithmetic.divide_no_nan(z, y)),
+    },
+    # The remainder is x minus a multiple of y. Rounding corrects the quotient.
+    "arithmetic.truncated_remainder": {"x": 1, "y": factor(lambda xp, z, x, y: -xp.round((x - z) / y))},
 }
 
 TRANSPOSES: Final[dict[str, Any]] = {
@@ -203,6 +229,8 @@ CONSTANT: Final[dict[str, str]] = {
         ["bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor"],
         _INTEGER,
     ),
+    "arithmetic.quotient": "a function of integers",
+    **{f"bits.{name}": _BITS for name in (*_COUNTS, *_SHIFTS, "bitcast", "packbits", "unpackbits")},
 }
 
 
@@ -216,4 +244,23 @@ AXES: Final[dict[str, Axes]] = {
         call=lambda xp: lambda x, dtype, **params: xp.astype(x, dtype, **params),
     ),
     **dict.fromkeys(("stop_gradient", "to_device"), Axes("...->...", dtype=same)),
+    **dict.fromkeys(_ELEMENTWISE, Axes("*...->...")),
+    "bits.packbits": Axes(
+        "...[(axis)]->...[(axis:k)]",
+        sizes=lambda lengths, **params: {"k": -(-lengths["axis"][0] // 8)},
+        dtype=lambda namespace, avals, params: namespace.base.uint8,
+        flat=True,
+    ),
+    "bits.unpackbits": Axes(
+        "...[(axis)]->...[(axis:k)]",
+        sizes=lambda lengths, count=None, **params: {"k": 8 * lengths["axis"][0] if count is None else count},
+        dtype=same,
+        flat=True,
+    ),
 }
+
+BATCHING: Final[dict[str, Any]] = {"bits.bitcast": lambda xp, mapped, x, dtype: bits.bitcast(x, dtype)}
+
+SHAPES: Final[dict[str, Any]] = {"bits.bitcast": _bitcast}
+
+REASONS: Final[dict[str, str]] = {"bits.bitcast": "whether there is a last axis of parts depends on both data types"}

@@ -1,4 +1,4 @@
-"""Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; least squares.
+"""Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; least squares; those of direct solvers.
 
 Eigenvectors and singular vectors are unique up to a factor. As in JAX, this factor changes such that the derivative of
 a vector is orthogonal to the vector.
@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from xpand import UnsupportedError
 from xpand._common.factorizations import EighResult, EigResult, QRResult, SVDResult
-from xpand.extend import device_of
 from xpand_extensions import linalg
 from xpand_extensions.linalg import _lstsq as lstsq
 
@@ -17,11 +16,7 @@ from ...extend._derivatives import contribution, joint
 from ._derived import Axes
 from .fourier import fitted
 from .linalg import adjoint, identity
-from .products import is_complex
-
-
-def _diagonal(xp: Any, x: Any) -> Any:
-    return xp.linalg.diagonal(x)
+from .products import device_of, is_complex
 
 
 def _inverse_gaps(xp: Any, differences: Any) -> Any:
@@ -57,7 +52,7 @@ def _eigh(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     (t,), (values, vectors) = tangents, out
     inner = xp.matmul(xp.matmul(adjoint(xp, vectors), 0.5 * (t + adjoint(xp, t))), vectors)
     gaps = _inverse_gaps(xp, values[..., None, :] - values[..., :, None])
-    return _real(xp, _diagonal(xp, inner)), xp.matmul(vectors, inner * xp.astype(gaps, x.dtype))
+    return _real(xp, xp.linalg.diagonal(inner)), xp.matmul(vectors, inner * xp.astype(gaps, x.dtype))
 
 
 def _real(xp: Any, x: Any) -> Any:
@@ -81,7 +76,7 @@ def _eig(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     along = xp.real(xp.sum(change * xp.conj(vectors), axis=-2, keepdims=True))
     across = xp.imag(xp.sum(xp.where(is_largest, change, zeros), axis=-2, keepdims=True)) / largest
     turn = xp.astype(along, vectors.dtype) + 1j * xp.astype(across, vectors.dtype)
-    return _diagonal(xp, inner), change - turn * vectors
+    return xp.linalg.diagonal(inner), change - turn * vectors
 
 
 # QR
@@ -142,7 +137,7 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
     change_u = xp.matmul(u, (inner * row + other * column) * gaps)
     change_v = xp.matmul(v, (inner * column + other * row) * gaps)
     if is_complex(xp, x):
-        angle = xp.imag(_diagonal(xp, inner)) / xp.where(s == 0, xp.ones_like(s), s)
+        angle = xp.imag(xp.linalg.diagonal(inner)) / xp.where(s == 0, xp.ones_like(s), s)
         turn = xp.astype(xp.where(s == 0, xp.zeros_like(s), angle), x.dtype)[..., None, :]
         change_u = change_u + turn * (1j * u)
     # Add the part of the tangent outside of the spans of the vectors.
@@ -151,7 +146,7 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
     if columns > rows:
         of_u = xp.matmul(adjoint(xp, t), u)
         change_v = change_v + (of_u - xp.matmul(v, other)) / _never_zero(xp, row)
-    return change_u, _real(xp, _diagonal(xp, inner)), adjoint(xp, change_v)
+    return change_u, _real(xp, xp.linalg.diagonal(inner)), adjoint(xp, change_v)
 
 
 # LU
@@ -193,6 +188,30 @@ def _least_squares(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
     tolerance = lstsq.cutoff(xp, a, rtol)
     x, s = xp.matmul(xp.linalg.pinv(a, rtol=tolerance), b), xp.linalg.svdvals(a)
     return lstsq.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
+
+
+_FACTORS: Final = {
+    "factor_lu": ("matrix", "permutation"),
+    "factor_cholesky": ("matrix",),
+    "factor_qr": ("matrix", "matrix"),
+    "factor_triangular": ("matrix",),
+}
+_AXES: Final = {"matrix": "...[nn]", "permutation": "...[n]", "condition": "...", "status": "..."}
+
+
+def _direct(*results: str) -> Axes:
+    """Describe the results of a factorization: factors, a condition number and a status."""
+
+    def dtype(namespace: Any, avals: Any, params: Any) -> Any:
+        a, base = avals[0], namespace.base
+        real = a.dtype
+        if is_complex(namespace, a):
+            real = base.float64 if float(base.finfo(a.dtype).eps) < 1e-10 else base.float32
+        index = index_dtype(base, device_of(a))
+        of = {"matrix": a.dtype, "permutation": index, "condition": real, "status": base.int32}
+        return tuple([of[each] for each in results])
+
+    return Axes(f"...[nn]->{','.join(_AXES[each] for each in results)}", dtype=dtype)
 
 
 DERIVATIVES: Final[dict[str, Any]] = {
@@ -242,4 +261,5 @@ AXES: Final[dict[str, Axes]] = {
     ),
     "linalg.svd": Axes("...[mn]->...[mi],...[k],...[jn]", sizes=_svd_sizes),
     "linalg.svdvals": Axes("...[mn]->...[k]", sizes=_svd_sizes),
+    **{f"linear_solve.{name}": _direct(*factors, "condition", "status") for name, factors in _FACTORS.items()},
 }

@@ -14,7 +14,7 @@ from .._fit import Placed, broadcast
 from .._indexing import get, numbers_of, put, write_rows
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from ._derived import axis_of, flattened, lifted
-from .rows import numbered
+from .scatter import numbered
 
 
 def _unknown_mask(xp: Any, arrays: Sequence[Any], where: str) -> None:

@@ -1,4 +1,4 @@
-"""Rules of functions of matrices: determinants, inverses, systems, norms, and what `factorizations` decomposes.
+"""Rules of functions of matrices: determinants, inverses, systems, norms, logarithms, triangular systems.
 
 Derivatives use matrix products and solutions of systems. Both are linear in the tangent, so reverse mode transposes
 them.
@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from xpand import is_concrete
 from xpand._common.factorizations import SlogdetResult
+from xpand_extensions import linalg
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR, contribution, joint
+from .._indexing import applied, block
 from ._derived import Axes, dtype_of_result, dtypes_of_matrix_function, of_example, same
 from .products import conjugate, device_of, is_complex, widened
 
@@ -174,6 +176,73 @@ def _matrix_norm(xp: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> A
     return found if keepdims else found[..., 0, 0]
 
 
+def _further_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
+    """Push a tangent of the matrix through the derivative along another matrix."""
+    size, zeros = x.shape[-1], xp.zeros_like(x)
+    t = xp.concat([xp.concat([t, zeros], axis=-1), xp.concat([zeros, t], axis=-1)], axis=-2)
+    return applied(xp, "linalg.logm_along", (block(xp, x, e), t), {})[..., :size, size:]
+
+
+def _triangle(
+    xp: Any, t: Any, lower: bool = True, transpose: bool = False, conjugate: bool = False, unit_diagonal: bool = False
+) -> Any:
+    """Return the triangle of a matrix that the system reads."""
+    t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
+    t = xp.matrix_transpose(t) if transpose else t
+    return xp.conj(t) if conjugate and is_complex(xp, t) else t
+
+
+def _of_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    """Push a tangent of the matrix through a solution."""
+    t = _triangle(xp, t, **options)
+    if left_side:
+        change = xp.matmul(t, out[..., None] if b.ndim == 1 else out)
+    else:
+        change = xp.matmul(out[..., None, :] if b.ndim == 1 else out, t)
+    found = linalg.triangular_solve(a, -change, left_side=left_side, **options)
+    return found if b.ndim > 1 else found[..., 0] if left_side else found[..., 0, :]
+
+
+def _transposed(
+    xp: Any, ct: Any, a: Any, b: Any, transpose: bool = False, left_side: bool = True, **options: Any
+) -> Any:
+    is_vector = b.ndim == 1
+    if is_vector:
+        ct = ct[..., None] if left_side else ct[..., None, :]
+    found = linalg.triangular_solve(a, ct, transpose=not transpose, left_side=left_side, **options)
+    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
+
+
+def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    of_a, of_b = mapped["a"], mapped["b"]
+    ndim_a, ndim_b = a.ndim - of_a, b.ndim - of_b
+    is_vector = ndim_b == 1
+    if is_vector:
+        if not of_b:
+            return linalg.triangular_solve(a, b, left_side=left_side, **options)
+        b = b[..., None] if left_side else b[..., None, :]
+    if not of_a and ndim_a == 2 and ndim_b <= 2:
+        # All lanes have the same matrix, so their right-hand sides become columns.
+        rows = xp.matrix_transpose(b) if left_side else b
+        side = xp.reshape(rows, (-1, rows.shape[-1]))
+        side = linalg.triangular_solve(
+            a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options
+        )
+        rows = xp.reshape(xp.matrix_transpose(side) if left_side else side, tuple(rows.shape))
+        found = xp.matrix_transpose(rows) if left_side else rows
+    else:
+        ndim = max(ndim_a, ndim_b)
+        a, b = widened(xp, a, of_a, ndim), widened(xp, b, of_b, ndim)
+        found = linalg.triangular_solve(a, b, left_side=left_side, **options)
+    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
+
+
+def _axes_of_solution(ndims: Any, left_side: bool = True, **options: Any) -> str:
+    if ndims["b"] < 2:
+        return "a:...[nn],b:[n]->...[n]"
+    return "a:...[nn],b:...[n]k->...[n]k" if left_side else "a:...[nn],b:...k[n]->...k[n]"
+
+
 DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.det": (contribution(lambda xp, t, out, x: xp.sum(t * _cofactors(xp, x, out), axis=(-2, -1))),),
     "linalg.diagonal": (LINEAR,),
@@ -182,6 +251,9 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.slogdet": joint(_slogdet),
     "linalg.solve": (contribution(_solve_matrix), LINEAR),
     "linalg.trace": (LINEAR,),
+    "linalg.logm": {"x": contribution(lambda xp, t, out, x: applied(xp, "linalg.logm_along", (x, t), {}))},
+    "linalg.logm_along": (contribution(_further_along), LINEAR),
+    "linalg.triangular_solve": {"a": contribution(_of_matrix), "b": LINEAR},
 }
 
 TRANSPOSES: Final[dict[str, Any]] = {
@@ -192,6 +264,11 @@ TRANSPOSES: Final[dict[str, Any]] = {
             ct[..., None, None] * xp.eye(*x.shape[-2:], k=offset, dtype=ct.dtype, device=device_of(ct))
         ),
     ),
+    "linalg.logm_along": (
+        None,
+        lambda xp, ct, x, e: applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {}),
+    ),
+    "linalg.triangular_solve": {"b": _transposed},
 }
 
 DECOMPOSITIONS: Final[dict[str, Any]] = {
@@ -221,10 +298,14 @@ def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     return found[..., 0] if is_vector else found
 
 
-BATCHING: Final[dict[str, Any]] = {"linalg.solve": _solve_lanes}
+BATCHING: Final[dict[str, Any]] = {
+    "linalg.solve": _solve_lanes,
+    "linalg.triangular_solve": _lanes,
+}
 
 REASONS: Final[dict[str, str]] = {
-    "linalg.solve": "right-hand sides of one matrix are columns of another: one factorization"
+    "linalg.solve": "right-hand sides of one matrix are columns of another: one factorization",
+    "linalg.triangular_solve": "right-hand sides of one matrix are columns of another: one solution",
 }
 
 
@@ -254,4 +335,10 @@ AXES: Final[dict[str, Axes]] = {
     "linalg.solve": Axes(lambda ndims: "...[nn],[n]->...[n]" if ndims[1] < 2 else "...[nn],...[n]k->...[n]k"),
     "linalg.trace": Axes("...[mn]->...", dtype=of_example("sum")),
     "linalg.vector_norm": Axes("...[(axis)]->...", dtype=_dtype_of_norm),
+    "linalg.logm": Axes("...[nn]->...[nn]"),
+    "linalg.logm_along": Axes("...[nn],...[nn]->...[nn]", same_shape=True),
+    "linalg.triangular_solve": Axes(
+        _axes_of_solution,
+        dtype=lambda namespace, avals, params: dtypes_of_matrix_function(namespace, "solve", *avals)[0],
+    ),
 }
