@@ -1,12 +1,12 @@
 """Run the official array API test suite on xpand's namespaces, and check the lists of expected failures.
 
-For each library the suite runs in parallel processes with `<library>-xfails.txt` and `<library>-skips.txt` of this
-folder. The run fails on a test that fails without being listed, on a listed test that passes, and on an entry that
-matches no test or has no reason. With `--write-table` the results go to `docs/conformance.json`.
+For each library, the suite runs in parallel processes with `<library>-xfails.txt` and `<library>-skips.txt` from this
+folder. The run fails if an unlisted test fails, if a listed test passes, or if an entry matches no test or has no
+reason. With `--write-table`, the results are written to `docs/conformance.json`.
 
     python array-api-tests/run.py --suite path/to/array-api-tests --library torch --examples 200 --jobs 2
 
-The exit code is 0 where all conform, 1 where one doesn't, 2 where the suite couldn't be run.
+The exit code is 0 if all libraries conform, 1 if one doesn't, and 2 if the suite couldn't be run.
 """
 
 import argparse
@@ -31,12 +31,12 @@ RESULTS: Final = HERE / "results"
 STANDARD: Final = "2025.12"
 URL: Final = "https://github.com/data-apis/array-api-tests"
 OLDEST: Final = "41379d15d26d67a1e66c840e775d41a8a7fb1516"
-"""Tag 2026.02.26, the first with the tests of 2025.12 that the lists are written for."""
+"""Tag 2026.02.26, the first with the tests of 2025.12. The lists are written for these tests."""
 PINNED: Final = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
 """The cloned revision, 20 commits after the tag.
 
-They fix two faults: `test_eig` and `test_eigvals` drew elements whose products overflow (pull request 427), and the
-dlpack tests could not pass (pull request 433).
+The commits fix two faults: `test_eig` and `test_eigvals` drew elements with products that overflow (pull request 427),
+and the dlpack tests could not pass (pull request 433).
 """
 
 
@@ -45,7 +45,7 @@ UNKNOWN: Final = "unknown"
 
 
 class SuiteError(Exception):
-    """The suite can't be found or run, which says nothing about any library."""
+    """The suite can't be found or run. This is no result for a library."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,21 @@ class Target:
     distributions: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
     reference: bool = False
-    """Shown for comparison: its failures are counted, but the run does not fail."""
+    """Whether the target is only shown for comparison: its failures are counted, but the run does not fail."""
     package: str = ""
-    """The package to install, if its name is not that of the target."""
+    """The package to install, if its name differs from the target's."""
 
 
 TARGETS: Final = {
     "numpy": Target("xpand.numpy", ("numpy",)),
     "torch": Target("xpand.torch", ("torch",)),
     "jax": Target("xpand.jax", ("jax",), {"JAX_ENABLE_X64": "1"}),
-    # Arrays are small, and there are two processes already: threads of Dask's scheduler would only slow each other
-    # down.
+    # Arrays are small, and two processes run already, so threads of Dask's scheduler would only slow each other down.
     "dask": Target("xpand.dask.array", ("dask",), {"DASK_SCHEDULER": "synchronous"}),
     # One distribution per version of CUDA.
     "cupy": Target("xpand.cupy", ("cupy-cuda13x", "cupy-cuda12x", "cupy")),
-    # Traced arrays, which transformations use for libraries without their own: `traced_numpy.py` in this folder.
+    # Traced arrays, with which xpand transforms functions of libraries that lack transformations: see
+    # `traced_numpy.py`.
     "traced-numpy": Target(
         "traced_numpy",
         ("numpy",),
@@ -81,7 +81,7 @@ TARGETS: Final = {
 
 
 def target_of(library: str) -> Target:
-    """Find a library in the table; any other name is a module to run for reference, such as `array_api_strict`."""
+    """Find a library in the table. Other names are modules to run for reference, such as `array_api_strict`."""
     if library in TARGETS:
         return TARGETS[library]
     root = library.partition(".")[0]
@@ -93,13 +93,13 @@ def target_of(library: str) -> Target:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a list: the id of a test, or of a parametrised test in all its cases."""
+    """One line of a list: the id of a test, or of a parametrized test with all its cases."""
 
     test: str
     reason: str
 
     def matches(self, test: str) -> bool:
-        """Return whether this entry matches the test, by the rule of the suite's own `conftest.py`."""
+        """Return whether this entry matches a test, by the rule of the suite's `conftest.py`."""
         return test == self.test or test.partition("[")[0] == self.test
 
 
@@ -126,12 +126,12 @@ def read_entries(path: Path) -> list[Entry]:
 
 
 def reason_of(test: str, entries: Iterable[Entry]) -> str:
-    """Find the stated reason for a test; "" if it isn't listed."""
+    """Find the reason for a test; "" if it isn't listed."""
     return next((entry.reason for entry in entries if entry.matches(test)), "")
 
 
 def stale_entries(xfails: Sequence[Entry], skips: Sequence[Entry], outcomes: dict[str, str]) -> list[dict[str, str]]:
-    """Find outdated entries: an id that is no test, a listed test that passes, a missing reason."""
+    """Find outdated entries: ids without a test, listed tests that pass, missing reasons."""
     stale = [
         {"test": entry.test, "why": why}
         for entry in (*xfails, *skips)
@@ -154,7 +154,7 @@ def stale_entries(xfails: Sequence[Entry], skips: Sequence[Entry], outcomes: dic
 def git(folder: Path, *arguments: str) -> str:
     """Run git in a folder and return what it prints."""
     command = ["git", "-c", f"safe.directory={folder.resolve()}", "-C", str(folder), *arguments]
-    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}  # fail, don't ask for a password
+    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}  # fail instead of asking for a password
     done = subprocess.run(command, capture_output=True, text=True, env=quiet)
     if done.returncode != 0:
         raise SuiteError(f"`git {' '.join(arguments)}` failed in {folder}: {done.stderr.strip()}")
@@ -162,7 +162,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def clone_suite(folder: Path = OWN_CLONE, url: str = URL, revision: str = PINNED) -> Path:
-    """Clone the pinned revision of the suite, unless it is there already."""
+    """Clone the pinned revision of the suite, unless it is already there."""
     if (folder / ".git").exists() and git(folder, "rev-parse", "HEAD") == revision and _is_complete(folder):
         return folder
     print(f"cloning {url} at {revision[:7]} into {folder}", flush=True)
@@ -192,7 +192,7 @@ def _is_complete(suite: Path) -> bool:
 def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
     """Check that a folder is a complete and recent checkout of the suite; return its revision.
 
-    The revision of a changed checkout says so, so that its results are not mistaken for others. The revision of a copy
+    The revision of a modified checkout is marked, so that its results are not taken for others. The revision of a copy
     without git's folder is unknown.
     """
     if not (suite / "conftest.py").exists() or not (suite / "array_api_tests").is_dir():
@@ -202,13 +202,13 @@ def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
     if not (suite / ".git").exists():
         return UNKNOWN
     revision = git(suite, "rev-parse", "HEAD")
-    if revision not in (oldest, PINNED):  # these two are known even in a clone without history
+    if revision not in (oldest, PINNED):  # a clone without history has these two
         try:
             git(suite, "merge-base", "--is-ancestor", oldest, "HEAD")
         except SuiteError:
             raise SuiteError(
                 f"{suite} is at {revision[:7]}, which does not contain {oldest[:7]} (tag 2026.02.26, the oldest that "
-                f"has the tests of {STANDARD}); check out {PINNED}, with history where it is another one"
+                f"has the tests of {STANDARD}); check out {PINNED}, with its history if it is another revision"
             ) from None
     modified = git(suite, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
     return f"{revision}-modified" if modified else revision
@@ -236,16 +236,16 @@ class Result:
 
     @property
     def conforms(self) -> bool:
-        """Whether every failure is listed, and every entry of the lists is true."""
+        """Whether every failure is listed, and every entry of the lists is up to date."""
         return self.reference or not (self.unexpected or self.stale)
 
     def as_json(self) -> dict[str, Any]:
-        """Give the record for the table of results."""
+        """Return the record for the table of results."""
         return {name: value for name, value in vars(self).items() if name != "library"}
 
 
 def installed(library: str) -> bool:
-    """Return whether a library can be tested; CuPy only with a GPU."""
+    """Return whether a library can be tested. CuPy needs a GPU."""
     target = target_of(library)
     if importlib.util.find_spec(target.package or library.partition(".")[0]) is None:
         return False
@@ -269,7 +269,7 @@ def version_of(target: Target) -> str:
 def run_library(
     library: str, suite: Path, *, examples: int, jobs: int, lists: Path = HERE, results: Path = RESULTS
 ) -> Result:
-    """Run the suite on one library and judge the outcomes."""
+    """Run the suite on one library and evaluate the outcomes."""
     target = target_of(library)
     xfails_file, skips_file = (lists / f"{library}-{kind}.txt" for kind in ("xfails", "skips"))
     xfails, skips = read_entries(xfails_file), read_entries(skips_file)
@@ -278,11 +278,11 @@ def run_library(
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "array_api_tests", "-q", "--no-header", "--tb=short", "-rN"]
     command += ["-p", "no:cacheprovider", "--disable-warnings", f"--max-examples={examples}", "--disable-deadline"]
-    # The same examples on every run and machine, so that an entry of a list is always stale or never.
+    # The same examples on every run and machine, so that an entry is either always outdated or never.
     command += ["--hypothesis-derandomize"]
-    command += [f"--numprocesses={jobs if jobs > 1 else 0}", "--dist=worksteal"]  # unlike tests: the slow ones cluster
+    command += [f"--numprocesses={jobs if jobs > 1 else 0}", "--dist=worksteal"]  # the suite's slow tests are adjacent
     command += ["--json-report", f"--json-report-file={report}", "--json-report-omit", "log", "streams", "keywords"]
-    # The options are always given: without them the suite would read lists of its own folder.
+    # Always pass these options: otherwise the suite would read lists from its own folder.
     command += [
         f"--{path.stem.rpartition('-')[2]}-file={_or_empty(path, results)}" for path in (xfails_file, skips_file)
     ]
@@ -325,7 +325,7 @@ def _environment(target: Target, database: Path) -> dict[str, str]:
         **os.environ,
         "ARRAY_API_TESTS_MODULE": target.module,
         "ARRAY_API_TESTS_VERSION": STANDARD,
-        # Failing examples found earlier are tried first, so that a listed failure stays one.
+        # Earlier failing examples are tried first, so that a listed failure remains a failure.
         "HYPOTHESIS_STORAGE_DIRECTORY": str(database),
         # The processes must collect the same tests in the same order.
         "PYTHONHASHSEED": "0",
@@ -345,7 +345,7 @@ def _reasoned(outcomes: dict[str, str], outcome: str, entries: Sequence[Entry]) 
 
 
 def merge(table: dict[str, Any], revision: str, results: Iterable[Result]) -> dict[str, Any]:
-    """Update the table of results: only the libraries that ran change.
+    """Update the table of results for the libraries that ran.
 
     Raises:
         SuiteError: The table holds results of another revision of the suite.
@@ -362,7 +362,7 @@ def merge(table: dict[str, Any], revision: str, results: Iterable[Result]) -> di
 
 
 def summary(results: Sequence[Result]) -> str:
-    """Write the results as a table, followed by each reason with its count and each unexpected result with its test."""
+    """Write the results as a table, then each reason with its count, and each unexpected result with its test."""
     head = ("library", "version", "examples", "passed", "expected failures", "skipped", "unexpected", "stale", "time")
     rows = [
         (
@@ -384,14 +384,14 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the suite as the command line asks; return the exit code."""
+    """Run the suite by the options of the command line; return the exit code."""
     parser = argparse.ArgumentParser(description="Run the official array API test suite on xpand's namespaces.")
     parser.add_argument("--suite", default="", help=f"a checkout of {URL}; without it, one is cloned")
     parser.add_argument(
         "--library",
         default="all",
         help=f"all that are installed, one of {', '.join(TARGETS)}, or a module to run for reference "
-        "(`array_api_strict`, `array_api_compat.torch`), whose failures fail nothing",
+        "(`array_api_strict`, `array_api_compat.torch`), without effect on the exit code",
     )
     parser.add_argument("--examples", type=int, default=200, help="examples that hypothesis tries per test")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
@@ -415,7 +415,7 @@ def _run(options: argparse.Namespace) -> int:
     suite = Path(options.suite).resolve() if options.suite else clone_suite()
     revision = suite_revision(suite)
     if options.write_table and revision == UNKNOWN:
-        raise SuiteError(f"{suite} doesn't tell its revision, which the table states: it is no checkout, but a copy")
+        raise SuiteError(f"{suite} is a copy without git's folder, so its revision, which the table states, is unknown")
     results = []
     for library in libraries:
         print(

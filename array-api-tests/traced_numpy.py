@@ -1,4 +1,4 @@
-"""The namespace of traced arrays over NumPy's, as a module, which is what the suite takes."""
+"""The namespace of traced arrays over NumPy, as a module, because the suite needs one."""
 
 import xpand
 from xpand_extensions.tracing import traced_namespace

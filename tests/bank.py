@@ -1,5 +1,7 @@
-"""How a system of the bank is solved on a library, and what must hold of what is said: for the tests, which take a
-sample, and for `make test-bank`, which takes all of it (`whole_bank.py`)."""
+"""Solves systems of the bank on a library, and checks the results.
+
+The tests use a sample of the bank; `make test-bank` uses all of it (`whole_bank.py`).
+"""
 
 import sys
 from collections.abc import Sequence
@@ -26,16 +28,19 @@ ALL_METHODS = [*DEFINITE, "lstsq", *TRIANGULAR]
 DTYPES = {"float64": ("float64", "complex128", 1e-8), "float32": ("float32", "complex64", 1.2e-5)}
 """By precision: the real and the complex data type, and the tolerance."""
 
-NO_PROMISE = {"float64": ("cg-adaptive", "bicgstab"), "float32": ("cg-adaptive", "bicgstab", "cgs", "qmr")}
-"""What of matrices that aren't definite is promised nothing: conjugate gradients; one that divides by what may be zero
-for a matrix as tame as a rotation; and in few digits two whose recursions another order of the unknowns breaks."""
+MAY_FAIL = {"float64": ("cg-adaptive", "bicgstab"), "float32": ("cg-adaptive", "bicgstab", "cgs", "qmr")}
+"""Methods that may fail for matrices that aren't definite.
+
+Conjugate gradients need definite ones. bicgstab may divide by zero, even for a rotation. In float32, the recursions of
+cgs and qmr break for some orders of the unknowns.
+"""
 
 ALLOWED = {Status.MAX_STEPS, Status.STAGNATED, Status.DIVERGED, Status.BREAKDOWN, Status.SINGULAR}
-"""What may be said of a system without a solution."""
+"""Statuses that are right for a system without a solution."""
 
 
 def methods_of(system: LinearSystem) -> list[str]:
-    """The methods that a system is for."""
+    """Return the methods that can solve a system."""
     if not system.is_square:
         return RECTANGULAR
     if system.is_singular:
@@ -54,15 +59,15 @@ def typed(system: LinearSystem, precision: str) -> np.ndarray:
     return system.matrix.astype(complex_ if system.is_complex else real)
 
 
-def sides(system: LinearSystem, precision: str) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix, and the right-hand side that its solution makes in that precision."""
+def typed_system(system: LinearSystem, precision: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrix in a precision, and the right-hand side computed from the solution in this precision."""
     a = typed(system, precision)
     return a, a @ system.solution.astype(a.dtype)
 
 
 def on_host(library: Library, result: SolveResult) -> SolveResult:
     leaves, structure = xpand.trees.flatten(result)
-    if library.id == "dask":  # the steps once, and not for each array
+    if library.id == "dask":  # compute the steps once, not for each array
         leaves = sys.modules["dask"].compute(*leaves)
     found: SolveResult = xpand.trees.unflatten(structure, [library.to_numpy(x) for x in leaves])
     return found
@@ -77,12 +82,12 @@ def solved(
     is_sparse: bool = False,
     sizes: Sequence[int] = (),
 ) -> SolveResult:
-    """Solve a system of the bank by itself, and check what is said of it.
+    """Solve one system of the bank, and check the result.
 
-    `sizes`: those that there are to be; a square system is enlarged to the next, by unknowns without a part in it. What
-    is returned is its own.
+    `sizes` are the allowed sizes: a square system is enlarged to the next one, by independent unknowns. The result does
+    not contain these.
     """
-    a, b = sides(system, precision)
+    a, b = typed_system(system, precision)
     m, n = a.shape
     if system.is_square:
         m = n = min([size for size in sizes if size >= n], default=n)
@@ -96,13 +101,13 @@ def solved(
 
 
 def _own(result: SolveResult, system: LinearSystem) -> SolveResult:
-    """What belongs to the system before it was enlarged."""
+    """Return the part of a result that belongs to the system before it was enlarged."""
     m, n = system.matrix.shape
     return result._replace(x=result.x[:n], residual=result.residual[:m])
 
 
 def matrix_on(library: Library, a: np.ndarray, is_sparse: bool) -> Any:
-    """The matrix on a library: dense, or in rows."""
+    """Return the matrix on a library, dense or as CSR."""
     if not is_sparse:
         return library.asarray(a)
     rows, columns = np.nonzero(a)
@@ -114,10 +119,12 @@ def matrix_on(library: Library, a: np.ndarray, is_sparse: bool) -> Any:
 def solved_together(
     library: Library, systems: Sequence[LinearSystem], method: str, precision: str, *, steps: int
 ) -> list[SolveResult]:
-    """Solve systems as one batch, of as many unknowns as the largest: each has what is missing as unknowns without a
-    part in it. What is returned of each is its own."""
+    """Solve systems as one batch.
+
+    Smaller systems are enlarged by independent unknowns, which the results do not contain.
+    """
     rows, columns = (max(system.matrix.shape[axis] for system in systems) for axis in (0, 1))
-    pairs = [sides(system, precision) for system in systems]
+    pairs = [typed_system(system, precision) for system in systems]
     a = np.stack([_padded(pair[0], rows, columns) for pair in pairs])
     b = np.stack([np.concatenate([pair[1], np.zeros(rows - len(pair[1]), a.dtype)]) for pair in pairs])
     options = {"rtol": DTYPES[precision][2], "max_steps": steps, "throw": False}
@@ -130,32 +137,32 @@ def _padded(a: np.ndarray, rows: int, columns: int) -> np.ndarray:
     m, n = a.shape
     whole = np.zeros((rows, columns), a.dtype)
     whole[:m, :n] = a
-    if m == n:  # not worse conditioned than it was
+    if m == n:  # keeps the condition number
         whole[range(m, rows), range(n, columns)] = np.max(np.abs(a)) if a.size else 1.0
     return whole
 
 
 def check(system: LinearSystem, result: SolveResult, method: str, precision: str, *, is_bounded: bool = False) -> None:
-    """What is said of the result is so, by NumPy's arithmetic; what is tame is solved, unless steps were few."""
-    a, b = sides(system, precision)
+    """Check the claims of a result, and that a well-conditioned system is solved, unless steps are bounded."""
+    a, b = typed_system(system, precision)
     assert result.x.dtype == a.dtype
-    check_honest(system, result, a, b, DTYPES[precision][2])
-    if not is_bounded and is_promised(system, method, precision):
+    check_claims(system, result, a, b, DTYPES[precision][2])
+    if not is_bounded and must_converge(system, method, precision):
         assert bool(result.converged), f"{system} by {method}: {result.message}"
 
 
-def is_promised(system: LinearSystem, method: str, precision: str) -> bool:
-    """Whether a method must solve a system."""
+def must_converge(system: LinearSystem, method: str, precision: str) -> bool:
+    """Return whether a method must solve a system."""
     if not system.is_square or method == "lstsq":
         return True
     if system.is_singular:
         return method in ("cg", "minres", "gmres", "lsqr", "lsmr")
-    is_for_it = system.is_definite or method not in NO_PROMISE[precision]
+    is_for_it = system.is_definite or method not in MAY_FAIL[precision]
     return is_for_it and system.condition < (1e3 if precision == "float64" else 100)
 
 
-def check_honest(system: LinearSystem, result: SolveResult, a: np.ndarray, b: np.ndarray, rtol: float) -> None:
-    """What is said of the result is so, by NumPy's arithmetic."""
+def check_claims(system: LinearSystem, result: SolveResult, a: np.ndarray, b: np.ndarray, rtol: float) -> None:
+    """Check with NumPy that the claims of a result are true: its residual, and whether it converged."""
     if not np.isfinite(result.x).all():
         assert not bool(result.converged)
         return
@@ -170,7 +177,7 @@ def check_honest(system: LinearSystem, result: SolveResult, a: np.ndarray, b: np
     if result.method.startswith("ls"):
         normal = float(np.linalg.norm(wide.conj().T @ residual))
         assert is_met or normal <= 1.1 * rtol * np.linalg.norm(wide) * missing + np.linalg.norm(wide) * noise
-        if not system.is_square:  # of all solutions the least, of matrices that are tame but for what is of no rank
+        if not system.is_square:  # the solution of minimal norm: apart from their rank, they are well-conditioned
             least = np.linalg.lstsq(wide, b, rcond=100 * np.finfo(a.dtype).eps)[0]
             assert np.linalg.norm(x - least) <= 300 * rtol * np.linalg.norm(least)
         return
@@ -185,7 +192,7 @@ def check_honest(system: LinearSystem, result: SolveResult, a: np.ndarray, b: np
 
 
 def check_unsolved(system: Unsolvable, method: str, code: int) -> None:
-    """By least squares, solutions of systems that have none are found."""
+    """Check the status for a system without a solution. Least squares may converge."""
     status = Status(code)
     if not system.is_finite:
         assert status == Status.NON_FINITE, f"{system}, {method}: {status!r}"
@@ -196,7 +203,7 @@ def check_unsolved(system: Unsolvable, method: str, code: int) -> None:
 
 
 def all_unsolvable() -> tuple[np.ndarray, np.ndarray]:
-    """Return the second bank as one batch: with so many equations more that all have one size."""
+    """Return the second bank as one batch, with further equations that make all systems the same size."""
     size = max(len(system.b) for system in UNSOLVABLE)
     a, b = np.stack([np.eye(size)] * len(UNSOLVABLE)), np.ones((len(UNSOLVABLE), size))
     for i, system in enumerate(UNSOLVABLE):

@@ -1,4 +1,4 @@
-"""An operation on certain arrays, what its results are compared with, and in which layouts of memory."""
+"""Test cases: operations on given arrays, with references, checked in several memory layouts."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -13,39 +13,39 @@ from tests.libraries import LIBRARIES, Library
 
 @dataclass(frozen=True)
 class Case:
-    """An operation on certain arrays."""
+    """An operation on given arrays."""
 
     function: Callable[..., Any]
-    """Takes arrays of one library, and nothing else: options are bound. Returns an array, or a tuple of arrays."""
+    """Takes only arrays of one library; options are bound. Returns an array, or a tuple of arrays."""
     arrays: tuple[np.ndarray, ...]
     reference: Callable[..., Any] | None = None
-    """The same of NumPy's arrays, by independent means: returns NumPy arrays of the data type to be expected."""
+    """The same function for NumPy's arrays, computed independently. Returns NumPy arrays of the expected data types."""
     differentiable: tuple[int, ...] = ()
-    """Which of the arrays the function is differentiable in, at their values. They are of float64."""
+    """The numbers of the arrays in which the function is differentiable at these values. They have float64."""
     rtol: float = 1e-12
     atol: float = 0.0
     gradient_rtol: float = 1e-6
-    """How near the gradients are to central differences, which are not exact themselves."""
+    """The tolerance for gradients compared with central differences, which are not exact."""
     compiles: bool = True
-    """Whether the function works under jit: its shapes do not depend on values."""
+    """Whether the function works under jit, because its shapes do not depend on values."""
     maps: bool = True
-    """The same for vmap."""
+    """Whether the function works under vmap."""
     as_one_program: bool = True
-    """Whether JAX compiles its derivatives whole: not where that takes minutes, or where XLA simplifies NaN away."""
+    """Whether JAX compiles the derivatives as one program. That may take minutes, or XLA may remove NaN."""
 
     def __str__(self) -> str:
-        """Name the case where no id is given."""
+        """Name the case if no id is given."""
         return getattr(self.function, "__name__", "case")
 
 
 def check_values(library: Library, case: Case) -> None:
-    """Check the result on a library against the reference, on arrays laid out in several ways; inputs stay the same."""
+    """Check the result on a library against the reference, for several memory layouts. Inputs must not change."""
     assert case.reference is not None, "the case has no reference"
     with np.errstate(all="ignore"):
         expected = as_tuple(case.reference(*case.arrays))
     for lay_out in (Library.asarray, reversed_in_memory, strided):
         arrays = [lay_out(library, x) for x in case.arrays]
-        with np.errstate(all="ignore"):  # 0-dimensional results of NumPy warn where arrays are silent
+        with np.errstate(all="ignore"):  # NumPy warns for 0-dimensional results, but not for arrays
             actual = as_tuple(case.function(*arrays))
         assert len(actual) == len(expected)
         for result, wanted in zip(actual, expected):
@@ -55,7 +55,7 @@ def check_values(library: Library, case: Case) -> None:
 
 
 def strided(library: Library, values: np.ndarray) -> Any:
-    """Make an array of every other element of a larger one, where there is an axis."""
+    """Make an array that is every other element of a larger one, if there is an axis."""
     values = np.asarray(values)
     if not values.ndim:
         return library.asarray(values)
@@ -63,7 +63,7 @@ def strided(library: Library, values: np.ndarray) -> Any:
 
 
 def reversed_in_memory(library: Library, values: np.ndarray) -> Any:
-    """Make an array whose axes lie in memory in the reverse order."""
+    """Make an array with the reverse order of axes in memory."""
     values = np.asarray(values)
     if values.ndim < 2:
         return library.asarray(values)
@@ -72,7 +72,7 @@ def reversed_in_memory(library: Library, values: np.ndarray) -> Any:
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:
-    """Write the result of a function as a tuple of arrays."""
+    """Convert the result of a function to a tuple of arrays."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
@@ -83,7 +83,7 @@ Check: TypeAlias = Callable[[Case], None]
 
 
 def applies_to(condition: Callable[[Case], bool]) -> Callable[[Check], Check]:
-    """Decorate a check that certain cases are for; it fails for others."""
+    """Decorate a check that applies to some cases. It fails for others."""
 
     def decorate(check: Check) -> Check:
         @functools.wraps(check)
@@ -124,22 +124,22 @@ def eager(library: Library, case: Case) -> tuple[np.ndarray, ...]:
 
 
 def batches(case: Case) -> tuple[np.ndarray, ...]:
-    """Two lanes for each array: itself, and itself with its first axis reversed, which keeps what it means."""
+    """Make two lanes of each array: the array, and the array with its first axis reversed, which is as valid."""
     return tuple(np.stack([x, x[::-1] if x.ndim else x]) for x in case.arrays)
 
 
 def weights_of(shape: tuple[int, ...]) -> np.ndarray:
-    """Weights that make a number of a result without favouring any element; no two are equal."""
+    """Make weights to sum a result to one number: all different, and of similar size."""
     return np.cos(1.0 + np.arange(np.prod(shape, dtype=int), dtype=np.float64)).reshape(shape)
 
 
 def weighted_sum(library: Library, case: Case) -> Callable[..., Any]:
-    """Make a real number of the floating-point results."""
+    """Return a function that sums the floating-point results to a real number."""
 
     def weighted(*arrays: Any) -> Any:
         total = None
         for result in as_tuple(case.function(*arrays)):
-            xp = xpand.array_namespace(result)  # of traced arrays not the library's
+            xp = xpand.array_namespace(result)  # the namespace of traced arrays is not the library's
             if xp.isdtype(result.dtype, "real floating"):
                 part = xp.sum(result * library.asarray(weights_of(tuple(result.shape))))
                 total = part if total is None else total + part
@@ -154,7 +154,7 @@ def weighted_sum(library: Library, case: Case) -> Callable[..., Any]:
 
 
 def differences(library: Library, case: Case) -> tuple[np.ndarray, ...]:
-    """Central differences of the weighted result, of fourth order, by the eager function."""
+    """Compute central differences of fourth order of the weighted result, by the eager function."""
     weighted = weighted_sum(library, case)
 
     def value(position: int, index: tuple[int, ...], step: float) -> float:

@@ -1,6 +1,6 @@
-"""Libraries that xpand doesn't wrap, each as it is, and programs that are run on them: what works is measured.
+"""Runs programs on libraries that xpand doesn't wrap, and records which of them work.
 
-To measure again, and write the table of the docs: python -m tests.conforming
+To run them again and write the table of the docs: python -m tests.conforming
 """
 
 import importlib.metadata
@@ -49,17 +49,17 @@ RTOL: Final = 1e-5
 
 @dataclass(frozen=True)
 class Conforming:
-    """A library that follows the standard, or part of it."""
+    """A library that follows the standard, or a part of it."""
 
     name: str
     asarray: Callable[[np.ndarray], Any]
     to_numpy: Callable[[Any], np.ndarray] = np.asarray
     package: str = ""
-    """The name of the installed package, where it is not the library's name."""
+    """The name of the installed package, if it is not the library's name."""
 
     @property
     def version(self) -> str:
-        """The version that is installed."""
+        """The installed version."""
         return importlib.metadata.version(self.package or self.name)
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Conforming:
 
 
 def libraries() -> list[Conforming]:
-    """Import the libraries that need no device."""
+    """List the libraries that need no device."""
     import array_api_strict
     import cubed.array_api
     import marray
@@ -89,7 +89,7 @@ def libraries() -> list[Conforming]:
 
 
 def on_devices() -> list[Conforming]:
-    """List CuPy and dpnp where they are installed and find a device."""
+    """List CuPy and dpnp if they are installed and find a device."""
     found = []
     if importlib.util.find_spec("cupy") is not None and device_count("cupy", "gpu"):
         import cupy
@@ -157,7 +157,7 @@ PROGRAMS: Final[dict[str, Callable[[Callable[[np.ndarray], Any]], Any]]] = {
     "linalg.lu_solve": lambda a: linalg.lu_solve(*linalg.lu_factor(a(M)), a(X)),
     "linear_solve.solve": lambda a: linear_solve.solve(a(M), a(X), method="cg", rtol=1e-10).x,
     "sparse.matmul": lambda a: sparse.matmul(sparse.COO(a(X), (a(IDS), a(np.asarray([0, 1, 2, 3]))), (3, 4)), a(X)),
-    # One variable and one step, of the method with the fewest operations: NDONNX starts ONNX Runtime for each.
+    # One variable, one step, and the method with the fewest operations: NDONNX starts ONNX Runtime for each one.
     "optimize.minimize": lambda a: (
         optimize.minimize(lambda x: _of(x).sum((x - 1.0) ** 2), a(X[:1] + 1.0), method="bfgs").x
     ),
@@ -171,12 +171,12 @@ PROGRAMS: Final[dict[str, Callable[[Callable[[np.ndarray], Any]], Any]]] = {
 
 
 def outcome(library: Conforming, program: str) -> str:
-    """Run a program on a library: "works", or what it lacks."""
+    """Run a program on a library; return "works", or what the library lacks."""
     run = PROGRAMS[program]
     expected = np.asarray(run(np.asarray))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a library's own, of what it can't do exactly
+            warnings.simplefilter("ignore")  # warnings of libraries about inexact results
             found = np.asarray(library.to_numpy(run(library.asarray)))
     except Exception as error:
         missing = re.search(r"has no attribute '(\w+)'", str(error))
@@ -190,7 +190,7 @@ def outcome(library: Conforming, program: str) -> str:
 
 
 def rejected(message: str) -> str:
-    """Name the function and the keyword that MLX does not know: its errors list the signatures and what was given."""
+    """Name the function and the keyword that MLX does not know. Its errors list the signatures and the arguments."""
     pattern = r"(\w+)\(\): incompatible function arguments(.*)Invoked with types:.*kwargs = {(.*)}"
     found = re.match(pattern, message, re.DOTALL)
     if not found:

@@ -11,8 +11,8 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
-# Before any library is imported, as `tests/libraries.py` has them: 64-bit types in JAX, the strictest flags; and one
-# thread each, since the tests run in parallel processes.
+# Set these before any library is imported. `tests/libraries.py` expects 64-bit types in JAX and the strictest flags.
+# Tests run in parallel processes, so each library gets one thread.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("ARRAY_API_STRICT_API_VERSION", "2025.12")
 os.environ.setdefault("DASK_SCHEDULER", "synchronous")
@@ -20,11 +20,11 @@ os.environ.setdefault("JAX_PLATFORMS", "" if os.environ.get("CUDA_VISIBLE_DEVICE
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-# Compiling takes most of JAX's time in tests. XLA's older emitters take a third less of it than its present ones; a
+# Compilation takes most of JAX's time in tests. XLA's older emitters take a third less time than its present ones. A
 # jaxlib without this flag would end the process.
 if importlib.metadata.version("jaxlib").startswith("0.10."):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
-# Compiled programs are kept for the other processes and for later runs, those of other checkouts included.
+# Compiled programs are stored for the other processes and for later runs, also of other checkouts.
 _CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHES / "xpand-tests" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -36,7 +36,7 @@ from hypothesis import settings
 
 from tests import references
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.tiers import left_out, tenth_of_today
+from tests.tiers import omitted, tenth_of_today
 
 settings.register_profile("xpand", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("xpand")
@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--tier", choices=("quick", "ci", "deep"), default="deep", help="which slow tests run: none, a tenth, all"
     )
-    parser.addoption("--libraries", default="", help="run no tests on other libraries: torch,jax")
+    parser.addoption("--libraries", default="", help="run tests only on these libraries: torch,jax")
     parser.addoption(
         "--alone", action="store_true", help="with --libraries: import no other library, skip tests that need one"
     )
@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the tenth of the slow tests once, for all processes of the run; say what stored values are for."""
+    """Choose the tenth of the slow tests for all processes of the run, and set how reference values are used."""
     tenth_of_today()
     references.mode = config.getoption("references")
     if config.getoption("alone"):
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Unwanted(MetaPathFinder):
-    """Skips what imports a library that a run is to do without: a test, or a test module with all its tests."""
+    """Skips tests and test modules that import a library which the run excludes."""
 
     def __init__(self, wanted: Iterable[str]) -> None:
         self.packages = {"torch", "jax", "dask"}.difference(wanted)
@@ -74,14 +74,14 @@ class Unwanted(MetaPathFinder):
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the reference values that this process computed, if that is asked for."""
+    """Write the reference values that this process computed, with `--references=write`."""
     if references.mode == "write":
         references.write()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[Any, Any, Any]:
-    """Say of a test that fails where it compared with stored values."""
+    """Add a hint to the report of a failed test that used stored values."""
     report = yield
     if report.failed and item.name in references.used:
         report.sections.append(("reference values", references.HINT))
@@ -89,14 +89,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say which slow tests run."""
+    """Report which slow tests run."""
     if config.getoption("tier") != "ci":
         return None
-    return f"slow tests: one in ten, XPAND_TEST_TENTH={tenth_of_today()} runs the same ones again"
+    return f"slow tests: one in ten, XPAND_TEST_TENTH={tenth_of_today()} runs the same again"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that don't apply to their parameters; slow ones and other libraries' if that is asked for."""
+    """Deselect tests that don't apply to their parameters, and, by the options, slow tests and other libraries."""
     unwanted = {item.nodeid for item in items if not _applies(item)}
     if config.getoption("tier") != "deep":
         unwanted |= slow_ones(items, ci=config.getoption("tier") == "ci")
@@ -108,9 +108,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def slow_ones(items: list[pytest.Item], *, ci: bool) -> set[str]:
-    """Return which tests are too slow: of `make test`, where marked ones and a tenth of the others run, or of quick."""
+    """Return the slow tests to omit. `ci` keeps a tenth of them, and those marked `every_run`."""
     names = [item.nodeid for item in items if not (ci and item.get_closest_marker("every_run"))]
-    return left_out(names, tenth_of_today() if ci else None)
+    return omitted(names, tenth_of_today() if ci else None)
 
 
 def _applies(item: pytest.Item) -> bool:
@@ -128,14 +128,14 @@ def _libraries_of(item: pytest.Item) -> set[str]:
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector pass over all that is imported, and run less often: it takes 6 % of the time otherwise."""
+    """Make the garbage collector ignore imported objects, and run less often. It would take 6 % of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Reset the module's random generators, so that a test draws the same numbers whatever ran before it."""
+    """Reset the module's random generators, so that a test draws the same numbers regardless of earlier tests."""
     module = getattr(item, "module", None)
     for name, generator in vars(module).items() if module else ():
         if isinstance(generator, np.random.Generator):
@@ -148,14 +148,14 @@ _generator_states: dict[tuple[str, str], Any] = {}
 
 @pytest.fixture(scope="module")
 def only_new_objects() -> None:
-    """Have the collector pass over all that there is before the tests of a module: so each of its looks is short."""
+    """Freeze all objects for the garbage collector before the tests of a module, so that collections are short."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def records() -> Iterator[list[logging.LogRecord]]:
-    """Log messages of a test. pytest's own plug-in is off: it adds a handler to forty loggers six times per test."""
+    """The log messages of a test. pytest's own plug-in is off: it adds a handler to forty loggers six times a test."""
     handler = logging.handlers.BufferingHandler(10_000)
     loggers = [logging.getLogger(name) for name in (None, "jax", "torch")]
     for logger in loggers:
@@ -173,13 +173,13 @@ def library(request: pytest.FixtureRequest) -> Library:
 
 @pytest.fixture(params=EAGER_LIBRARIES, ids=str)
 def eager_library(request: pytest.FixtureRequest) -> Library:
-    """Every library whose arrays hold their values."""
+    """Every library with concrete arrays, in turn."""
     return request.param
 
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_functions_are_dropped() -> Iterator[None]:
-    """Let go of what JAX compiled in a module, which adds up to gigabytes over all of them."""
+    """Drop the programs that JAX compiled for a module. Those of all modules would take gigabytes."""
     yield
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()

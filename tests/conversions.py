@@ -1,4 +1,4 @@
-"""Which conversions share memory and which copy: found by conversions without a copy.
+"""Finds which conversions share memory and which copy, by trying conversions without a copy.
 
 python -m tests.conversions      # writes docs/convert.json, from which the site makes its tables
 """
@@ -20,7 +20,7 @@ SHARING = ("numpy", "torch", "jax")
 
 
 def measured() -> dict[str, Any]:
-    """Say of every pair of libraries, and of layouts and data types between those that share, what a conversion is."""
+    """Classify conversions of every pair of libraries, and of layouts and data types for pairs that share memory."""
     x = aligned(np.float64)
     plain = {source: {target: what(convert(x, source), target) for target in LIBRARIES} for source in LIBRARIES}
     special = {
@@ -35,7 +35,7 @@ def measured() -> dict[str, Any]:
 
 
 def what(x: Any, target: str) -> str:
-    """Say whether an array is shared with a library, copied, or not possible."""
+    """Return whether conversion to a library shares memory, copies, or is impossible."""
     try:
         found = convert(x, target, copy=False)
     except ValueError:
@@ -47,14 +47,14 @@ def what(x: Any, target: str) -> str:
 
 
 def aligned(dtype: Any) -> np.ndarray:
-    """Make an array that JAX takes: memory that begins at a multiple of 64 bytes."""
+    """Make an array that JAX can share: its memory starts at a multiple of 64 bytes."""
     memory = np.zeros(64 * 16 + 64, dtype=np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + 64 * 16].view(dtype)[:64].reshape(8, 8)
 
 
 def cases() -> dict[str, dict[str, Any]]:
-    """Make arrays that are not like most, each by the libraries that have such."""
+    """Make unusual arrays, for each library that has them."""
     import jax
     import torch
 

@@ -1,7 +1,8 @@
 """Shared code of the tests of coverage tables: the tables, and cases of the standard's functions.
 
-A row of `docs/coverage/<table>.toml` is either open, or names a function of ours; then the test file of the table has a
-case under the row's name: a `Case` for what takes arrays, a function of a library that asserts, or several of them.
+A row of `docs/coverage/<table>.toml` is open, or names a function of xpand. Then the test file of the table has a case
+under the row's name: a `Case` for a function of arrays, a function that takes a library and asserts, or several of
+these.
 """
 
 import importlib
@@ -49,7 +50,7 @@ def check_row(library: Library, row: Row) -> None:
 
 
 def check_name(entry: Mapping[str, str]) -> None:
-    """Check that the function a row names exists: on every namespace, or in the module named."""
+    """Check that the function of a row exists, on every namespace or in its module."""
     from tests.libraries import LIBRARIES
 
     name = entry["xpand"]
@@ -69,7 +70,7 @@ def check_name(entry: Mapping[str, str]) -> None:
 
 
 def standard(name: str, *arrays: Any, reference: Callable[..., Any] | None = None, **options: Any) -> Case:
-    """Make the case of a function of the standard; the reference is NumPy's function of that name where left out."""
+    """Make the case of a function of the standard. The default reference is NumPy's function of the same name."""
 
     def function(*given: Any) -> Any:
         return of(xpand.array_namespace(*given), name)(*given, **options)
@@ -88,7 +89,7 @@ def of_numpy(name: str, **options: Any) -> Callable[..., Any]:
 
 
 def created(name: str, *arguments: Any, dtype: str = "float64", **options: Any) -> Row:
-    """Make the row of a function of the standard that takes no array."""
+    """Make the row of a function of the standard without array arguments."""
 
     def check(library: Library) -> None:
         made = of(library.xp, name)(*arguments, dtype=getattr(library.xp, dtype), device=library.device, **options)
@@ -98,7 +99,7 @@ def created(name: str, *arguments: Any, dtype: str = "float64", **options: Any) 
 
 
 class _Standard:
-    """The standard's functions, for arrays of any library, traced ones too: those of the first array's namespace."""
+    """The standard's functions, from the namespace of the first argument, which may be traced."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def function(x: Any, /, *args: Any, **kwargs: Any) -> Any:

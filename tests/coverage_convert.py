@@ -1,4 +1,4 @@
-"""The rows of docs/coverage/*.toml that are about conversion, each with its test."""
+"""Tests for the rows of docs/coverage/*.toml about conversion."""
 
 from typing import Any
 

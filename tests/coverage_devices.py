@@ -1,4 +1,4 @@
-"""The rows of the tables of coverage that are about devices, each with its test."""
+"""Tests for the rows of the coverage tables about devices."""
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def moved(library: Library) -> None:
     x = library.asarray(A)
     library.assert_equal(devices.to_device(x, library.expected_device), A)
     for each in devices.devices(library.xp):
-        if "no_" in str(each.device):  # a device without 64-bit types, where these arrays can't lie
+        if "no_" in str(each.device):  # a device without 64-bit types can't hold these arrays
             continue
         there = devices.to_device({"x": x}, each)["x"]
         assert xpand.device(there) == each.device
@@ -107,7 +107,7 @@ def described(library: Library) -> None:
 
 
 def processes(library: Library) -> None:
-    """These tests run in one process; test_devices has two, of PyTorch."""
+    """Check a single process. test_devices has two processes of PyTorch."""
     assert devices.process_index(library.xp) == 0
     assert devices.process_indices(library.xp) == (0,)
     assert devices.process_count(library.xp) == 1

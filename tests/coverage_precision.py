@@ -1,4 +1,4 @@
-"""The rows of docs/coverage/phiml.toml that are about precision and networks, each with its test."""
+"""Tests for the rows of docs/coverage/phiml.toml about precision and networks."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def local(library: Library) -> None:
 
 
 def made(library: Library, name: str) -> None:
-    """Check what is created, where xpand wraps the library, and what is converted."""
+    """Check created arrays, if xpand wraps the library, and converted arrays."""
     if not library.id.startswith("strict"):
         library.assert_equal(library.xp.linspace(0, 1, 3, device=library.device), np.linspace(0, 1, 3, dtype=name))
     library.assert_equal(precision.to_float(library.asarray(np.asarray([1, 2]))), np.asarray([1, 2], name))
@@ -88,7 +88,7 @@ def nn_library(library: Library) -> None:
         if name == "torch":
             network = networks.nn_library().Linear(2, 3)
             assert networks.is_module(network, xp="torch")
-        elif name != "jax":  # which depends on what is installed
+        elif name != "jax":  # for JAX the result depends on installed packages
             with pytest.raises(UnsupportedError, match=f"nn_library: {name} has no neural networks; use those of"):
                 networks.nn_library()
 

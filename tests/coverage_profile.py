@@ -1,4 +1,4 @@
-"""The rows of docs/coverage/phiml.toml that are about profiles, each with its test."""
+"""Tests for the rows of docs/coverage/phiml.toml about profiles."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The rows of docs/coverage/phiml.toml that are about random numbers, each with its test."""
+"""Tests for the rows of docs/coverage/phiml.toml about random numbers."""
 
 from typing import Any, Final
 
@@ -34,14 +34,14 @@ def normal(library: Library) -> None:
 
 
 def permutations(library: Library) -> None:
-    """Several permutations of a range: one of each of several keys."""
+    """Check several permutations of a range, one from each key."""
     keys = random.split(key_of(library), 3)
     for i, key in enumerate(jax.random.split(KEY, 3)):
         library.assert_equal(random.permutation(keys[i, ...], 6), jax.random.permutation(key, 6))
 
 
 def subsets(library: Library) -> None:
-    """Several subsets of a range: one of each of several keys; with weights, what has none is in no subset."""
+    """Check several subsets of a range, one from each key. Elements with weight 0 are in no subset."""
     keys = random.split(key_of(library), 2)
     weights = np.asarray([0.5, 0.0, 0.25, 0.25], dtype=np.float32)
     for i, key in enumerate(jax.random.split(KEY, 2)):

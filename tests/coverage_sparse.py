@@ -1,4 +1,4 @@
-"""The rows of docs/coverage/phiml.toml that are about sparse arrays, each with its test."""
+"""Tests for the rows of docs/coverage/phiml.toml about sparse arrays."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.libraries import Library
 from xpand_extensions import linalg, sparse
 
 NATIVE = ("numpy", "torch", "jax", "cupy")
-"""The libraries that have sparse arrays of their own."""
+"""The libraries with their own sparse arrays."""
 
 ROWS = np.asarray([[0, 0, 1, 2], [2, 0, 2, 1]])
 COLUMNS = np.asarray([[1, 3, 0, 3], [0, 1, 3, 2]])
@@ -18,7 +18,7 @@ VALUES = np.asarray([[1.0, 2.0, 3.0, 4.0], [-1.0, 0.5, 2.5, 7.0]])
 SHAPE = (3, 4)
 DENSE = np.stack([scipy.sparse.coo_array((v, (i, j)), SHAPE).toarray() for v, i, j in zip(VALUES, ROWS, COLUMNS)])
 X = np.arange(16.0).reshape(2, 4, 2) ** 1.5
-# Two channels of each lane, and places that occur twice.
+# Two channels for each lane, and positions that occur twice.
 TWICE_ROWS = np.asarray([[0, 0, 1, 2], [0, 1, 2, 2]])
 TWICE_COLUMNS = np.asarray([[1, 1, 0, 3], [1, 2, 0, 0]])
 CHANNELS = np.stack([VALUES, VALUES**2 + 1.0], axis=1)
@@ -28,13 +28,13 @@ for _lane, _channel in np.ndindex(2, 2):
 
 
 def compressed(cls: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values, indices and pointers of the batch, by SciPy."""
+    """Compute values, indices and pointers of the batch with SciPy."""
     lanes = [cls(each) for each in DENSE]
     return tuple(np.stack([getattr(x, name) for x in lanes]) for name in ("data", "indices", "indptr"))
 
 
 def made(library: Library, format: str, lane: int | None = 0) -> Any:
-    """Make a container: of one batch element, or of all."""
+    """Make a container of one batch element, or of all."""
     if format == "coo":
         parts, shape = (VALUES, ROWS, COLUMNS), SHAPE
     else:
@@ -48,7 +48,7 @@ def made(library: Library, format: str, lane: int | None = 0) -> Any:
 
 
 def with_channels(library: Library, format: str) -> Any:
-    """Make a container of all lanes and channels, each of which has its own pattern, with duplicates."""
+    """Make a container of all lanes and channels. Each has its own pattern, with duplicates."""
     repeated = lambda x: library.asarray(np.stack([x, x], axis=1))
     values, rows, columns = library.asarray(CHANNELS), repeated(TWICE_ROWS), repeated(TWICE_COLUMNS)
     if format == "coo":
@@ -70,12 +70,12 @@ def constructed(format: str, lane: int | None) -> Row:
 
 
 def densified(format: str) -> Row:
-    """Batches, channels, and entries of one place, which are summed."""
+    """Check batches, channels, and duplicate entries, which are summed."""
 
     def check(library: Library) -> None:
         library.assert_equal(sparse.todense(made(library, format, None)), DENSE)
         library.assert_equal(sparse.todense(with_channels(library, format)), SUMMED)
-        if format == "coo":  # which has PhiML's order too, channels last
+        if format == "coo":  # COO supports PhiML's order too: channels last
             coords = (library.asarray(TWICE_ROWS), library.asarray(TWICE_COLUMNS))
             values = library.asarray(np.moveaxis(CHANNELS, 1, 2))
             last = sparse.COO(values, coords, (2, *SHAPE, 2), dense_ndim=1)
@@ -96,7 +96,7 @@ def multiplied(format: str) -> Row:
 
 
 def times_vectors(library: Library) -> None:
-    """One sparse matrix for all vectors."""
+    """Check one sparse matrix for all vectors."""
     x = library.asarray(X[..., 0])
     for format in ("coo", "csr"):
         found = sparse.matmul(made(library, format), x[..., None])
@@ -104,7 +104,7 @@ def times_vectors(library: Library) -> None:
 
 
 def linear(library: Library) -> None:
-    """PhiML's `linear` takes one matrix for all vectors, dense or sparse, matrices for each, or a function."""
+    """Check what PhiML's `linear` accepts: a matrix for all vectors, dense or sparse, one for each, or a function."""
     vectors = X[..., 0]
     x = library.asarray(vectors)
     times_vectors(library)
@@ -141,7 +141,7 @@ def disassemble(library: Library) -> None:
     library.assert_equal(sparse.todense(again["a"]), DENSE[0])
     library.assert_equal(again["x"][0], X)
     assert again["x"][1] == "name"
-    # Arrays of another library, in place of those of a container and of a sparse array of SciPy's.
+    # Arrays of another library replace those of a container and of SciPy's sparse array.
     a = sparse.CSR(*(x[0] for x in compressed(scipy.sparse.csr_array)), SHAPE)
     assemble, arrays = sparse.disassemble(a)
     library.assert_equal(sparse.todense(assemble(*(library.asarray(x) for x in arrays))), DENSE[0])

@@ -1,4 +1,4 @@
-"""The tests that `test_plugins_cupy` runs in a process of their own, where NumPy stands for CuPy."""
+"""Tests that `test_plugins_cupy` runs in a separate process, in which NumPy replaces CuPy."""
 
 import cupy
 import numpy as np
@@ -21,7 +21,7 @@ def values(dtype: str) -> np.ndarray:
         x = x * (1 - 2j)
     if dtype in FLOATS:
         x = np.where(x == 9, np.nan, x / 2)
-    return np.asfortranarray(x.astype(dtype))  # as views of columns are
+    return np.asfortranarray(x.astype(dtype))  # the layout of views of columns
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, *COMPLEX])
@@ -67,7 +67,7 @@ def test_updates(dtype: str, operation: str) -> None:
 
 
 def test_extremes_of_integers() -> None:
-    """Numbers of 64 bits keep their order, at both ends."""
+    """Check that 64-bit numbers keep their order at both ends of the range."""
     for dtype in ("int64", "uint64"):
         info = np.iinfo(dtype)
         x = np.asarray([info.min, info.max, 0, 1, info.min + 1, info.max - 1], dtype=dtype)
@@ -77,10 +77,10 @@ def test_extremes_of_integers() -> None:
 
 
 def test_without_a_driver() -> None:
-    """CuPy may be installed where there is no GPU: then it has no devices, and nothing raises but what asks for one."""
+    """Check CuPy without a GPU: it has no devices, and only requests for a device raise."""
     assert devices.device_count("cupy", "gpu") == 2
     runtime = cupy.cuda.runtime
-    for runtime.error in (35, 100):  # a driver that is too old, or none; no device
+    for runtime.error in (35, 100):  # the driver is too old or missing; no device
         assert devices.devices("cupy") == ()
         assert devices.device_count("cupy", "gpu") == 0
         with pytest.raises(ValueError, match="cupy has no device of kind 'gpu' here; there are none"):
@@ -93,7 +93,7 @@ def test_without_a_driver() -> None:
 @pytest.mark.parametrize("index", ["int32", "int64"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
 def test_sparse_products(dtype: str, index: str) -> None:
-    """By the kernel what is real, one matrix, and not empty; with duplicates, in any order, and with padding."""
+    """Check that the kernel computes real, single, non-empty matrices; with duplicates, in any order, with padding."""
     m, n = 4, 200
     indptr, rng = np.asarray([0, 3, 3, 203, 204], dtype=index), np.random.default_rng(0)
     indices = np.concatenate([[2, 0, 2], rng.permutation(n), [5], [7, 7]]).astype("int32")

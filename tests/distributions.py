@@ -13,24 +13,24 @@ from xpand_extensions import random
 
 SEED = 20
 SIZE = 40
-# XLA's log1p is off by up to 128 ulps in float64, also where its erfinv or its softmax use it.
+# XLA's log1p is off by up to 128 ulps in float64, also inside its erfinv and its softmax.
 ROUNDING = 128 * 2.0**-52
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Parameters of a distribution, arrays and numbers, and its law for the first of each."""
+    """The parameters of a distribution, arrays and numbers, and its law for the first elements."""
 
     parameters: tuple[Any, ...] = ()
     law: Any = None
     takes_shape: bool = False
-    """Whether the shape is none of the parameters'."""
+    """Whether the shape of the samples does not come from the parameters."""
     scale: float = 0.0
-    """How large the terms are of which samples are sums: rounding errors are those of terms."""
+    """The size of the terms that are summed to a sample. Rounding errors are in proportion to it."""
 
 
 def spread(*values: float) -> np.ndarray:
-    """Repeat values until there are enough."""
+    """Repeat values up to the required number."""
     return np.resize(np.asarray(values, dtype=np.float64), SIZE)
 
 
@@ -39,7 +39,7 @@ def _key(library: Library) -> Any:
 
 
 def sample(library: Library, name: str, distribution: Distribution, dtype: str | None = "float64") -> np.ndarray:
-    """Sample on a library; the arrays of parameters are of the data type."""
+    """Sample on a library. Arrays of parameters have the data type."""
     parameters = [library.asarray(x, dtype) if isinstance(x, np.ndarray) else x for x in distribution.parameters]
     options: dict[str, Any] = {"shape": (SIZE,)} if distribution.takes_shape else {}
     if dtype is not None:
@@ -50,7 +50,7 @@ def sample(library: Library, name: str, distribution: Distribution, dtype: str |
 
 @cache
 def of_jax(name: str, distribution_id: int, dtype: str | None) -> np.ndarray:
-    """Sample what JAX does."""
+    """Sample with JAX."""
     distribution = _KNOWN[distribution_id]
     parameters = [
         jax.numpy.asarray(x, dtype=dtype) if isinstance(x, np.ndarray) else x for x in distribution.parameters
@@ -65,7 +65,7 @@ _KNOWN: dict[int, Distribution] = {}
 
 
 def check_agrees(library: Library, name: str, distribution: Distribution, dtype: str | None = "float64") -> None:
-    """Check that a library samples what JAX does, to the rounding of JAX's logarithms."""
+    """Check that a library's samples are JAX's, within the rounding errors of JAX's logarithms."""
     _KNOWN[id(distribution)] = distribution
     expected = of_jax(name, id(distribution), dtype)
     found = sample(library, name, distribution, dtype)
@@ -78,13 +78,13 @@ def check_agrees(library: Library, name: str, distribution: Distribution, dtype:
 
 
 def check_law(name: str, parameters: tuple[Any, ...], law: Any, options: dict[str, Any] | None = None) -> None:
-    """Check many samples against a distribution function, by the test of Kolmogorov and Smirnov."""
+    """Check many samples against a distribution function, by the Kolmogorov-Smirnov test."""
     samples = getattr(random, name)(random.key(SEED), *parameters, shape=(20_000,), **(options or {}))
     assert stats.kstest(samples, law.cdf).pvalue > 1e-3
 
 
 def check_counts(samples: np.ndarray, law: Any) -> None:
-    """Check many counts against probabilities, by the chi-square test; rare ones are put together."""
+    """Check many counts against probabilities, by the chi-square test. Rare values are combined."""
     values = np.arange(int(samples.min()), int(samples.max()) + 1)
     expected = law.pmf(values) * samples.size
     observed = np.bincount(samples.astype(np.int64) - values[0], minlength=values.size)

@@ -1,9 +1,9 @@
-"""The array API tests of scikit-learn and SciPy, with their vendored array-api-compat replaced by xpand.
+"""Run the array API tests of scikit-learn and SciPy with xpand in place of their vendored array-api-compat.
 
-As a pytest plug-in (`PYTEST_PLUGINS=tests.dropin_swap`, which reaches the processes of pytest-xdist in time) this
-module makes the replacement in the package that `XPAND_SWAP` names. As a script (`python tests/dropin_swap.py scipy
---jobs 2`) it runs a package's tests both ways and compares: no test may fail or be skipped with xpand that passes
-without.
+As a pytest plug-in (`PYTEST_PLUGINS=tests.dropin_swap`, which reaches the processes of pytest-xdist in time), this
+module makes the replacement in the package that `XPAND_SWAP` names. As a script
+(`python tests/dropin_swap.py scipy --jobs 2`), it runs a package's tests both ways and compares: a test that passes
+without xpand must pass with it.
 """
 
 import argparse
@@ -36,13 +36,13 @@ class Package:
 
     name: str
     vendored: str
-    """Its copy of array-api-compat."""
+    """The package's copy of array-api-compat."""
     helpers: str
-    """Its module whose `np_compat` is the namespace of NumPy."""
+    """The package's module with NumPy's namespace as `np_compat`."""
     selection: tuple[str, ...]
-    """The options of pytest that select its array API tests."""
+    """The options of pytest that select the array API tests."""
     expected: dict[str, str] = field(default_factory=dict)
-    """The tests that can't pass with xpand, each by a part of its name, and why."""
+    """The reasons of tests that can't pass with xpand, by a part of their names."""
 
     def expects(self, test: str) -> bool:
         """Return whether a test can't pass with xpand."""
@@ -70,7 +70,7 @@ PACKAGES: Final = {
 
 
 def swap(package: Package) -> None:
-    """Put xpand where a package has its copy of array-api-compat."""
+    """Replace a package's copy of array-api-compat by xpand."""
     if package.helpers in sys.modules:
         raise RuntimeError(f"{package.name} is imported already, with its own array_api_compat")
     places = ["", ".common"]
@@ -79,11 +79,11 @@ def swap(package: Package) -> None:
             places += [library, f"{library}.linalg", f"{library}.fft"]
     for place in places:
         sys.modules[package.vendored + place] = importlib.import_module(f"xpand{place}")
-    # SciPy takes the name of the package, for namespaces' own names, from a private module of array-api-compat.
+    # SciPy reads the name of the package from a private module of array-api-compat, to name namespaces.
     private: Any = ModuleType(f"{package.vendored}.common._helpers")
     private._compat_module_name = lambda: "xpand"
     sys.modules[private.__name__] = private
-    if package.name == "sklearn":  # which knows the namespace of NumPy by its module's name
+    if package.name == "sklearn":  # scikit-learn recognizes NumPy's namespace by its module's name
         importlib.import_module(package.helpers)._NUMPY_NAMESPACE_NAMES.add("xpand.numpy")
 
 
@@ -94,17 +94,17 @@ def pytest_load_initial_conftests() -> None:
 
 
 def pytest_report_header(config: object) -> str:
-    """Say what the package really uses."""
+    """Report the namespace that the package really uses."""
     name = os.environ[VARIABLE]
     helpers = importlib.import_module(PACKAGES[name].helpers)
     return HEADER.format(name, helpers.np_compat.__name__)
 
 
 def run(package: Package, selection: Sequence[str], *, swapped: bool, jobs: int = 0) -> dict[str, str]:
-    """Run tests of a package in a process of their own; return the outcome of each.
+    """Run tests of a package in a separate process; return the outcome of each.
 
-    The selection is module names and options of pytest, such as `("sklearn.utils", "-k", "array_api")`, or tests by the
-    names that the result has.
+    The selection consists of module names and options of pytest, such as `("sklearn.utils", "-k", "array_api")`, or of
+    names of tests from such a result.
     """
     spec = find_spec(package.name)
     assert spec is not None
@@ -112,7 +112,7 @@ def run(package: Package, selection: Sequence[str], *, swapped: bool, jobs: int 
     place = Path(spec.origin).parent
     with tempfile.TemporaryDirectory() as folder:
         settings, report = Path(folder, "pytest.ini"), Path(folder, "report.json")
-        settings.write_text("[pytest]\n", encoding="utf-8")  # the package's tests, not under the settings of ours
+        settings.write_text("[pytest]\n", encoding="utf-8")  # run the package's tests without xpand's settings
         command = [sys.executable, "-m", "pytest", "-c", str(settings), "--rootdir", str(place), "-p"]
         command += ["no:cacheprovider", "--tb=short", "--disable-warnings", f"--numprocesses={jobs}", "-rfE"]
         command += ["--json-report", f"--json-report-file={report}", "--json-report-omit", "log", "streams", "keywords"]
@@ -134,7 +134,7 @@ def _outcome(test: dict[str, Any]) -> str:
 
 
 def lost(package: Package, without: dict[str, str], with_xpand: dict[str, str]) -> list[str]:
-    """Name the tests that pass with the package's own copy and don't with xpand, and those that newly fail."""
+    """Name the tests that pass with the package's own copy but not with xpand, and new failures."""
     found = []
     for test in sorted(without.keys() | with_xpand.keys()):
         before, after = without.get(test, "absent"), with_xpand.get(test, "absent")
@@ -145,11 +145,11 @@ def lost(package: Package, without: dict[str, str], with_xpand: dict[str, str]) 
 
 
 def check(package: Package, selection: Sequence[str], least: int) -> None:
-    """Assert that a part of a package's tests loses nothing with xpand, and that so many of them pass at least."""
+    """Assert that tests of a package pass with xpand if they pass without, and that at least `least` of them pass."""
     with_xpand = run(package, [*selection, *package.selection], swapped=True)
     others = {test: outcome for test, outcome in with_xpand.items() if outcome != "passed"}
     assert len(with_xpand) - len(others) >= least, "the part has lost its tests"
-    # Results that pass are kept: only the others must run without xpand.
+    # Tests that pass with xpand need not run without it.
     others = {test: outcome for test, outcome in others.items() if not package.expects(test)}
     if others:
         assert lost(package, run(package, [*others], swapped=False), others) == []
@@ -164,7 +164,7 @@ def main() -> int:
     """Compare on all array API tests of a package."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("package", choices=PACKAGES)
-    parser.add_argument("modules", nargs="*", help="which modules, such as scipy.stats; default: all of the package")
+    parser.add_argument("modules", nargs="*", help="modules such as scipy.stats; by default, the whole package")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     options = parser.parse_args()
     package, outcomes = PACKAGES[options.package], {}

@@ -1,9 +1,9 @@
-"""Run the tests, the official suite and the benchmarks on a GPU, with the packages that are installed: `make test-gpu`.
+"""Run the tests, the official suite and the benchmarks on a GPU, with the installed packages: `make test-gpu`.
 
     python -m tests.gpu [--suite path/to/array-api-tests] [--examples 200] [--jobs 2] [--only tests suite benchmarks]
 
-Nothing is installed and nothing fetched. What can't be run is named with its reason, and is no failure: a machine
-without a GPU, a library without one, a package that is missing, a suite that isn't given.
+Nothing is installed or downloaded. Parts that can't run are reported with the reason, and are no failure: no GPU on the
+machine or for a library, a missing package, no path to the suite.
 """
 
 import argparse
@@ -21,12 +21,12 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 NEEDED: Final = ("array_api_compat", "array_api_extra", "scipy", "opt_einsum", "optree", "rich")
-"""The dependencies of xpand itself."""
+"""The dependencies of xpand."""
 FOR_TESTS: Final = (
     *("pytest", "hypothesis", "mpmath", "matplotlib", "sklearn", "ml_dtypes", "cloudpickle"),
     *("array_api_strict", "dask", "torch", "jax", "numpy"),
 )
-"""What the tests need, to compare with and to be described by; the libraries on the processor among them."""
+"""The packages that the tests need, including the libraries on the CPU."""
 WITHOUT: Final = tuple(
     f"tests/test_{name}.py"
     for name in (
@@ -44,11 +44,11 @@ WITHOUT: Final = tuple(
         "types",
     )
 )
-"""Files of tests that can't be read without further packages or tools; none of them tests a library on a GPU."""
+"""Test files that can't be imported without further packages or tools. None of them tests a library on a GPU."""
 FOR_SUITE: Final = ("pytest", "hypothesis", "ndindex", "pytest_jsonreport")
 
 LIBRARIES: Final = {"torch": "torch-cuda", "jax": "jax-cuda", "cupy": "cupy"}
-"""The libraries that have GPUs, and what the tests call them there."""
+"""The libraries that support GPUs, and their names in the tests."""
 
 PARTS: Final = ("tests", "suite", "benchmarks")
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "JAX_PLATFORMS": "cpu,cuda",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     }
-    # Before JAX is imported: where its CUDA is missing, it raises for the platform rather than go without.
+    # Look for GPUs first: JAX raises an error if JAX_PLATFORMS names CUDA and CUDA is missing.
     found = {name: gpu_of(name) for name in LIBRARIES}
     for name, (described, reason) in found.items():
         say(f"{name} {_version(name)}: {described}" if described else f"{name}: skipped, {reason}")
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def gpu_of(library: str) -> tuple[str, str]:
-    """Describe a library's first GPU, or say why there is none. In a process of its own, which may fail as it likes."""
+    """Describe a library's first GPU, or say why there is none. A separate process may fail without harm."""
     if absent([library]):
         return "", "it is not installed"
     code = f"from xpand_extensions.devices import devices; print(devices({library!r}, 'gpu')[0].description)"
@@ -89,7 +89,7 @@ def gpu_of(library: str) -> tuple[str, str]:
 
 
 def run_tests(options: argparse.Namespace, present: Sequence[str], environment: dict[str, str]) -> int:
-    """Run every test of a library on the GPU, and those of devices, which are about all of them."""
+    """Run all tests of a library on the GPU, and the tests of devices, which cover all libraries."""
     missing = absent(FOR_TESTS)
     if missing:
         return skipped("the tests", f"they need {', '.join(missing)}, which this Python doesn't have")
@@ -103,7 +103,7 @@ def run_tests(options: argparse.Namespace, present: Sequence[str], environment: 
 
 
 def run_suite(options: argparse.Namespace, present: Sequence[str], environment: dict[str, str]) -> int:
-    """Run the official suite on CuPy, and on the others with the GPU as their default device."""
+    """Run the official suite on CuPy, and on the other libraries with the GPU as the default device."""
     if not options.suite:
         return skipped("the official suite", "its folder isn't given: SUITE=path")
     missing = absent(FOR_SUITE)
@@ -111,7 +111,7 @@ def run_suite(options: argparse.Namespace, present: Sequence[str], environment: 
         return skipped("the official suite", f"it needs {', '.join(missing)}, which this Python doesn't have")
     code = 0
     with tempfile.TemporaryDirectory() as folder:
-        # Python runs this as it starts: PyTorch has no other way to be told from outside.
+        # Python runs this file at its start. PyTorch has no environment variable for the default device.
         (Path(folder) / "sitecustomize.py").write_text("import torch\ntorch.set_default_device('cuda')\n", "utf-8")
         own = {
             "torch": {"PYTHONPATH": os.pathsep.join((folder, environment.get("PYTHONPATH", "")))},
@@ -126,7 +126,7 @@ def run_suite(options: argparse.Namespace, present: Sequence[str], environment: 
 
 
 def run_benchmarks(options: argparse.Namespace, present: Sequence[str], environment: dict[str, str]) -> int:
-    """Measure xpand's functions beside the libraries' own on the GPU."""
+    """Measure xpand's functions and the libraries' own on the GPU."""
     missing = absent(["jax", "autograd"])
     if missing:
         return skipped("the benchmarks", f"they need {', '.join(missing)}, which this Python doesn't have")
@@ -141,12 +141,12 @@ PART: Final[dict[str, Callable[[argparse.Namespace, Sequence[str], dict[str, str
 
 
 def absent(modules: Sequence[str]) -> list[str]:
-    """Name the modules that aren't installed."""
+    """List the modules that aren't installed."""
     return [name for name in modules if importlib.util.find_spec(name) is None]
 
 
 def _absolute(variable: str) -> dict[str, str]:
-    """Name the folders of a variable from the root: the official suite, and some tests, run in folders of their own."""
+    """Make the paths in a variable absolute, because the official suite and some tests run in other folders."""
     folders = filter(None, os.environ.get(variable, "").split(os.pathsep))
     found = os.pathsep.join(str(Path(each).absolute()) for each in folders)
     return {variable: found} if found else {}

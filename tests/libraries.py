@@ -1,7 +1,7 @@
-"""The one list of libraries that the tests run on.
+"""The list of all libraries on which the tests run.
 
-Each entry is as strict as its library allows: NumPy arrays are read-only, JAX has 64-bit types, array-api-strict runs
-with its strictest flags and once on a device that is not the default, warnings are errors everywhere.
+Each entry is as strict as its library allows: NumPy arrays are read-only, JAX has 64-bit types, array-api-strict has
+its strictest flags and runs once on a device that is not the default. Warnings are errors everywhere.
 """
 
 import importlib.util
@@ -37,21 +37,21 @@ class Library:
 
     @cached_property
     def device(self) -> Any:
-        """The device of arrays; None: the library's default."""
+        """The device of arrays; None for the library's default."""
         return self.load_device()
 
     def asarray(self, values: Any, dtype: Any = None) -> Any:
-        """Make an array from values, with the library's data type of the name `dtype`, on this entry's device."""
+        """Make an array from values on this entry's device, with the library's data type called `dtype`."""
         values = np.asarray(values)
         dtype = getattr(self.xp, str(values.dtype) if dtype is None else str(np.dtype(dtype)))
-        # A copy that owns its memory and is writeable: torch warns of read-only sources.
+        # Copy to writeable memory: torch warns of read-only sources.
         x = self.xp.asarray(np.array(values), dtype=dtype, device=self.device)
         if self.read_only:
             x.flags.writeable = False
         return x
 
     def assert_equal(self, actual: Any, expected: Any, *, rtol: float = 0.0, atol: float = 0.0) -> None:
-        """Assert that a result is of this library, on this device, and equal (NaN equal to NaN) to a NumPy array."""
+        """Assert that a result belongs to this library and device, and equals a NumPy array. NaN equals NaN."""
         expected = np.asarray(expected)
         assert xpand.array_namespace(actual) is self.xp, f"{type(actual)} is not of {self.id}"
         assert xpand.device(actual) == self.expected_device, f"on {xpand.device(actual)}, not {self.expected_device}"
@@ -62,7 +62,7 @@ class Library:
 
     @property
     def expected_device(self) -> Any:
-        """Where an array of this entry lies."""
+        """The device of this entry's arrays."""
         return xpand.device(self.asarray(0.0)) if self.device is None else self.device
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ def _jax() -> Any:
 def _dask() -> Any:
     import dask
 
-    # Threads would only get into each other's way in tests.
+    # More threads would only slow the tests down.
     dask.config.set(scheduler="synchronous")
     return xpand.namespace("dask")
 
@@ -112,7 +112,7 @@ def _libraries() -> list[Library]:
 
 
 _GPUS: Final = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
-"""The devices of GPUs on Linux and on Windows' Linux: without them no library is asked for its GPUs."""
+"""The devices of GPUs on Linux, and on Linux within Windows. If none exists, libraries are not asked for GPUs."""
 
 
 def _torch_to_numpy(x: Any) -> np.ndarray:
@@ -120,7 +120,7 @@ def _torch_to_numpy(x: Any) -> np.ndarray:
 
 
 def _on_gpus() -> list[Library]:
-    """List the libraries that have a GPU here: PyTorch, CuPy, and JAX where the tests let it look for one."""
+    """List the libraries with a GPU here: PyTorch, CuPy, and JAX if its platform allows one."""
     import jax
     import torch
 
@@ -143,12 +143,12 @@ EAGER_LIBRARIES = [library for library in LIBRARIES if not library.lazy]
 
 
 def without_inductor(patch: pytest.MonkeyPatch) -> None:
-    """Let PyTorch run the graphs of `jit` uncompiled: compiling takes a second for each graph."""
+    """Let PyTorch run the graphs of `jit` without compilation, which takes a second for each graph."""
     from xpand.torch import _private
 
     patch.setattr(_private, "inductor_compile", lambda: lambda module, inputs, options=None: module)
 
 
 def unless(condition: Callable[..., bool]) -> pytest.MarkDecorator:
-    """Leave a test out for those of its parameters, by name, that a condition is true of."""
+    """Skip a test for parameters that fulfil a condition. The condition names parameters by its arguments."""
     return pytest.mark.unless(condition)

@@ -1,4 +1,4 @@
-"""Functions with known minima, of vectors along the last axis, for any library; and the same with none."""
+"""Functions of vectors along the last axis, for any library: with known minima, and without a minimum."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ def himmelblau(x: Any) -> Any:
 
 
 def powell(x: Any) -> Any:
-    """Powell's singular function: its Hessian at the minimum is so."""
+    """Powell's singular function. Its Hessian at the minimum is singular."""
     a, b, c, d = (x[..., i] for i in range(4))
     return (a + 10.0 * b) ** 2 + 5.0 * (c - d) ** 2 + (b - 2.0 * c) ** 4 + 10.0 * (a - d) ** 4
 
 
 def ill_conditioned(x: Any) -> Any:
-    """A quadratic function whose Hessian has condition 1e4."""
+    """A quadratic function. Its Hessian has the condition number 1e4."""
     xp = array_namespace(x)
     n = x.shape[-1]
     scale = xp.asarray(np.logspace(0, 4, n), dtype=x.dtype, device=getattr(x, "device", None))
@@ -52,7 +52,7 @@ def logistic(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Problem:
-    """A function, where to begin, and its minimum: the value, and the point where it is known and well determined."""
+    """A function, a starting point, and its minimum: the value, and the point if it is known and well-conditioned."""
 
     f: Callable[[Any], Any]
     start: tuple[float, ...]

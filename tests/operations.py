@@ -1,4 +1,4 @@
-"""The one checker of operations: values on every library, layouts of memory, transformations, gradients.
+"""The shared checks of operations: values on every library, memory layouts, transformations, gradients.
 
 A test file lists its operations as cases and runs each check over them:
 
@@ -50,12 +50,12 @@ from tests.traced import (
 __all__ = ["TRANSFORMATIONS", "Case", "Check", "as_tuple", "check_values", "checked", "reversed_in_memory", "strided"]
 
 
-# Transformations: each a function of a case that asserts
+# Checks of transformations: each is a function of a case that asserts
 
 
 @compiling
 def jax_jit(case: Case) -> None:
-    """The compiled function gives what the eager one gives."""
+    """Check that the compiled function returns the same as the eager function."""
     import jax
 
     library = library_of_name("jax")
@@ -65,7 +65,7 @@ def jax_jit(case: Case) -> None:
 
 @mapping
 def jax_vmap(case: Case) -> None:
-    """The mapped function gives what a loop gives; one program compiles quicker than many."""
+    """Check that the mapped function returns the same as a loop. One program compiles faster than many."""
     import jax
 
     _vmap(case, library_of_name("jax"), lambda function: jax.jit(jax.vmap(function)))
@@ -73,7 +73,7 @@ def jax_vmap(case: Case) -> None:
 
 @mapping
 def torch_vmap(case: Case) -> None:
-    """The mapped function gives what a loop gives."""
+    """Check that the mapped function returns the same as a loop."""
     import torch
 
     _vmap(case, library_of_name("torch"), torch.func.vmap)
@@ -88,7 +88,7 @@ def _vmap(case: Case, library: Library, vmap: Callable[..., Any]) -> None:
 
 @compiling
 def torch_compile(case: Case) -> None:
-    """PyTorch's compiler takes the function as one graph, which gives what the eager function gives."""
+    """Check that PyTorch compiles the function as one graph, which returns the same as the eager function."""
     import torch
 
     library = library_of_name("torch")
@@ -99,14 +99,14 @@ def torch_compile(case: Case) -> None:
 
 @differentiating
 def jax_grad(case: Case) -> None:
-    """Gradients agree with central differences."""
+    """Check gradients against central differences."""
     import jax
 
     library = library_of_name("jax")
     arrays = [library.asarray(x) for x in case.arrays]
     weighted = weighted_sum(library, case)
     chosen = [arrays[i] for i in case.differentiable]
-    # The other arrays have values, as in a call that isn't compiled; one program compiles quicker than many.
+    # The other arrays are concrete, as in a call without compilation. One program compiles faster than many.
     of_chosen = of_chosen_arrays(weighted, arrays, case.differentiable)
     gradients = jax.grad(of_chosen, tuple(range(len(chosen))))
     expected = differences(library_of_name("numpy"), case)
@@ -116,7 +116,7 @@ def jax_grad(case: Case) -> None:
 
 @differentiating
 def torch_grad(case: Case) -> None:
-    """Gradients agree with central differences: those of torch.func, also mapped, and those of `backward`."""
+    """Check gradients against central differences: by torch.func, also mapped, and by `backward`."""
     import torch
 
     library = library_of_name("torch")
@@ -149,7 +149,7 @@ TRANSFORMATIONS: list[Check] = [
     traced_second,
     torch_orders,
 ]
-"""Every check of a transformation."""
+"""All checks of transformations."""
 
 
 def checked(
@@ -157,9 +157,9 @@ def checked(
     checks: Sequence[Check] = TRANSFORMATIONS,
     only: Callable[[str, Check], bool] = lambda name, check: True,
 ) -> pytest.MarkDecorator:
-    """Parametrise a test with `case` and `transformation`: the cases, each with the checks that apply to it.
+    """Parametrize a test with `case` and `transformation`: each case with the checks that apply to it.
 
-    `only` chooses among them, by the name of the case and the check.
+    `only` selects pairs by the name of the case and the check.
     """
     return pytest.mark.parametrize(
         ("case", "transformation"),

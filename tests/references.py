@@ -1,9 +1,9 @@
-"""Reference values that JAX computed, stored beside the tests: to compile JAX's derivatives takes most of their time.
+"""Stored reference values that JAX computed: compiling JAX's derivatives takes most of the tests' time.
 
-`references/test_name.json` holds the values of one test module and one version of JAX, each for a test and the arrays
-of its case; others are computed. Where the function of a case has changed since, its stored value makes the test fail,
-and never pass: so sources need not be compared. `make references` writes the files, `make test-deep` computes all
-values again and compares them.
+`references/test_name.json` holds the values for one test module and one version of JAX, by test and arrays of its case.
+Missing values are computed. If the function of a case has changed, the test fails on the stored value and never passes
+by it, so sources need not be compared. `make references` writes the files; `make test-deep` computes all values again
+and compares them.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ from tests.cases import Case
 
 FOLDER: Final = Path(__file__).with_name("references")
 RTOL: Final = 1e-11
-"""How near stored values come to values computed again: programs of XLA differ in rounding between processors."""
+"""The tolerance of stored values compared with new ones: XLA's programs round differently on other processors."""
 
 mode = "use"
-"""The treatment of stored values: they are used ("use"), compared ("check"), or written ("write")."""
+"""Whether stored values are used ("use"), compared ("check"), or written ("write")."""
 computed: dict[str, dict[str, Any]] = {}
 """The values computed in this process, by module and name."""
 calls: Counter[str] = Counter()
 used: set[str] = set()
-"""The tests that stored values were used in."""
-HINT: Final = "JAX's stored values were used. If the case has changed, compute them again: make references"
+"""The tests that used stored values."""
+HINT: Final = "JAX's stored values were used. If the case has changed, compute the values again: make references"
 
 
 def stored(case: Case, compute: Callable[[], Sequence[np.ndarray]]) -> tuple[np.ndarray, ...]:
@@ -54,7 +54,7 @@ def stored(case: Case, compute: Callable[[], Sequence[np.ndarray]]) -> tuple[np.
 
 
 def write() -> None:
-    """Write what this process computed; other values of the same version of JAX stay."""
+    """Write the values that this process computed. Other values of the same version of JAX stay."""
     FOLDER.mkdir(exist_ok=True)
     for module, values in computed.items():
         lines = [f"{json.dumps(name)}: {json.dumps(x)}" for name, x in sorted({**_values(module), **values}.items())]

@@ -1,4 +1,4 @@
-"""Derivatives at points where a function has none, or an infinite one: NumPy's, PyTorch's and JAX's.
+"""Compute derivatives of NumPy, PyTorch and JAX at points where a function has none, or an infinite one.
 
 python -m tests.singular_points      # writes docs/singular_points.json, from which the site makes its table
 """
@@ -21,10 +21,10 @@ inf, nan = float("inf"), float("nan")
 
 
 class Probe(NamedTuple):
-    """A function at a point; its derivative is that of the sum of its results in each element of each argument."""
+    """A function at a point. Derivatives of the sum of its results are taken in each element of each argument."""
 
     call: str
-    """The call, with dots in the place of the arguments."""
+    """The call, with dots in place of the arguments."""
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
@@ -34,12 +34,12 @@ class Probe(NamedTuple):
 
 
 def written(value: Any) -> str:
-    """Write a number, or a list of such, as short as it goes."""
+    """Write a number, or a list of numbers, in the shortest form."""
     return f"[{', '.join(map(written, value))}]" if isinstance(value, list) else f"{value:g}"
 
 
 def standard(name: str, *points: Any, **options: Any) -> list[Probe]:
-    """Probe a function of the standard at points: tuples of arguments, or the one argument."""
+    """Probe a function of the standard at points: tuples of arguments, or single arguments."""
 
     def function(*args: Any) -> Any:
         xp: Any = xpand.array_namespace(*args)
@@ -57,7 +57,7 @@ def extension(function: Any, *points: Any, **options: Any) -> list[Probe]:
 
 
 def probes(call: str, function: Any, *points: Any) -> list[Probe]:
-    """Make probes of one function."""
+    """Make the probes of one function."""
     return [Probe(call, function, point if isinstance(point, tuple) else (point,)) for point in points]
 
 
@@ -125,7 +125,7 @@ PROBES = [
 
 
 def derivatives(library: str) -> list[list[Any]]:
-    """Compute the derivatives of all probes, at once where the library compiles."""
+    """Compute the derivatives of all probes, as one program on libraries that compile."""
     arguments = [tuple(convert(np.asarray(x), library) for x in probe.arguments) for probe in PROBES]
 
     def all_of(arguments: Any) -> Any:
@@ -146,13 +146,13 @@ def derivatives(library: str) -> list[list[Any]]:
 
 
 def measured(library: str) -> dict[str, str]:
-    """Write the derivatives of each probe on a library."""
+    """Return the derivatives of each probe on a library, as text."""
     found = derivatives(library)
     return {str(probe): ", ".join(map(written_rounded, each)) for probe, each in zip(PROBES, found, strict=True)}
 
 
 def written_rounded(value: Any) -> str:
-    """Write derivatives with three digits; zeros without their sign."""
+    """Write derivatives with three digits, and zeros without their sign."""
     if isinstance(value, list):
         return f"[{', '.join(map(written_rounded, value))}]"
     return f"{value + 0.0:.3g}"

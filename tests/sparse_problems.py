@@ -1,4 +1,4 @@
-"""Sparse arrays to test with, beside the dense arrays that they mean."""
+"""Sparse arrays for tests, with the dense arrays that they represent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,14 +17,14 @@ DTYPES = ["float32", "float64", "complex128", "int64", "int32"]
 def matrices(
     draw: st.DrawFn, shape: tuple[int, int] | None = None, dtypes: list[str] | None = None, formats: Any = None
 ) -> tuple[str, np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
-    """Draw a format, values, rows, columns and a shape: with duplicates, in any order, empty ones, too."""
+    """Draw a format, values, rows, columns and a shape: with duplicates, in any order, perhaps empty."""
     m, n = shape if shape is not None else (draw(st.integers(0, 4)), draw(st.integers(0, 4)))
     nse = draw(st.integers(0, 7)) if m and n else 0
     index = draw(st.sampled_from(["int32", "int64"]))
     rows = np.asarray(draw(st.lists(st.integers(0, max(m - 1, 0)), min_size=nse, max_size=nse)), dtype=index)
     columns = np.asarray(draw(st.lists(st.integers(0, max(n - 1, 0)), min_size=nse, max_size=nse)), dtype=index)
     dtype = draw(st.sampled_from(dtypes or DTYPES))
-    # Small integers, of which sums and products are exact.
+    # Small integers have exact sums and products.
     values = np.asarray(draw(st.lists(st.integers(-3, 3), min_size=nse, max_size=nse))).astype(dtype)
     if np.dtype(dtype).kind == "c":
         values = values * (1 - 2j)
@@ -32,7 +32,7 @@ def matrices(
 
 
 def made(library: Library, problem: Any) -> tuple[Any, np.ndarray]:
-    """Make the container of what was drawn, and the dense array."""
+    """Make the container and the dense array of a drawn matrix."""
     format, values, rows, columns, shape = problem
     dense = np.zeros(shape, dtype=values.dtype)
     np.add.at(dense, (rows, columns), values)
@@ -41,7 +41,7 @@ def made(library: Library, problem: Any) -> tuple[Any, np.ndarray]:
 
 
 def assert_means(library: Library, a: Any, dense: np.ndarray, format: str | None = None, rtol: float = 0.0) -> None:
-    """Assert that a container means a dense array, and that what it promises holds."""
+    """Assert that a container represents a dense array, and that its flags are true."""
     assert isinstance(a, sparse.Sparse)
     assert format is None or a.format == format
     assert a.shape == dense.shape
@@ -55,5 +55,5 @@ def assert_means(library: Library, a: Any, dense: np.ndarray, format: str | None
 
 
 def examples(library: Library) -> int:
-    """Tell how many examples to draw."""
+    """Set the number of examples to draw."""
     return 4 if library.id in ("jax", "dask") else 20

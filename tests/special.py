@@ -1,4 +1,4 @@
-"""Properties of every elementwise special function, regardless of values: checks that test files run over tables."""
+"""Checks of properties that every elementwise special function has. Test files run them over their tables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from tests.libraries import Library
 
 
 def check_shapes(library: Library, function: Callable[..., Any], point: float, operands: int = 1) -> None:
-    """Empty arrays and arrays without axes keep their shape and data type."""
+    """Check that empty arrays and arrays without axes keep their shape and data type."""
     for dtype in ("float32", "float64"):
         for shape in ((), (0,), (2, 0), (2, 1, 3)):
             x = library.asarray(np.full(shape, point, dtype=dtype))
@@ -21,7 +21,7 @@ def check_shapes(library: Library, function: Callable[..., Any], point: float, o
 
 
 def check_narrow_types(function: Callable[..., Any], point: float, operands: int = 1) -> None:
-    """float16 and bfloat16, where a library has them, give what float32 gives, rounded."""
+    """Check that float16 and bfloat16, if a library has them, return the rounded results of float32."""
     import jax.numpy as jnp
     import torch
 
@@ -38,11 +38,11 @@ def check_narrow_types(function: Callable[..., Any], point: float, operands: int
         assert float(result[0]) == pytest.approx(exact, rel=2**-7 if "bfloat16" in str(x.dtype) else 2**-10)
 
 
-COMPLEX = ("rsqrt", "exp2", "sigmoid", "expit")  # which take complex numbers, too: tests/test_special_complex.py
+COMPLEX = ("rsqrt", "exp2", "sigmoid", "expit")  # these also accept complex numbers: tests/test_special_complex.py
 
 
 def check_bad_input(library: Library, name: str, function: Callable[..., Any]) -> None:
-    """Arguments other than arrays of a floating-point data type, for most functions a real one, raise by name."""
+    """Check the errors for arguments other than arrays of a floating-point data type, which mostly must be real."""
     real = "" if name in COMPLEX else "real "
     for dtype in ("bool", "int32", "uint64", *(() if name in COMPLEX else ("complex128",))):
         with pytest.raises(TypeError, match=rf"^{name}: x must have a {real}floating-point data type, got .*{dtype}"):
@@ -53,7 +53,7 @@ def check_bad_input(library: Library, name: str, function: Callable[..., Any]) -
 
 
 def check_bad_operands(library: Library, name: str, function: Callable[..., Any]) -> None:
-    """The same for a function of two operands, which must fit together."""
+    """Check the same for a function of two operands, which must also fit together."""
     x = library.asarray(np.ones(3))
     for dtype in ("bool", "int32", "uint64", "complex128"):
         for operands in ((library.asarray(np.ones(3), dtype=dtype), x), (x, library.asarray(np.ones(3), dtype=dtype))):
@@ -76,7 +76,7 @@ def check_bad_operands(library: Library, name: str, function: Callable[..., Any]
 def check_lazy(
     function: Callable[..., Any], points: np.ndarray, monkeypatch: pytest.MonkeyPatch, operands: int = 1
 ) -> None:
-    """Dask's arrays are not computed until they are asked for."""
+    """Check that Dask's arrays are not computed until their values are requested."""
     import dask.array as da
 
     def computed(*args: Any, **kwargs: Any) -> None:

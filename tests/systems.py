@@ -1,4 +1,4 @@
-"""Banks of linear systems: matrices of many kinds with solvable right-hand sides, and systems without a solution."""
+"""Banks of linear systems: many kinds of matrices with solvable right-hand sides, and systems without a solution."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ import scipy.sparse
 
 @dataclass(frozen=True)
 class LinearSystem:
-    """A matrix with what is known of it, and a solution that its right-hand side is made of."""
+    """A matrix with known properties, and a solution, from which the right-hand side is computed."""
 
     name: str
     matrix: np.ndarray
-    """Dense, of float64 or complex128."""
+    """A dense matrix of float64 or complex128."""
     is_symmetric: bool = False
-    """Equal to its transposed, conjugated."""
+    """Whether the matrix equals its adjoint."""
     is_definite: bool = False
-    """Symmetric, with positive eigenvalues."""
+    """Whether the matrix is symmetric, with positive eigenvalues."""
     is_sparse: bool = False
-    """Mostly zeros."""
+    """Whether the matrix is mostly zeros."""
     is_singular: bool = False
-    """Square, without an inverse; the right-hand side has solutions all the same."""
+    """Whether the matrix is square without an inverse. The right-hand side still has solutions."""
 
     @property
     def is_square(self) -> bool:
@@ -35,7 +35,7 @@ class LinearSystem:
 
     @cached_property
     def condition(self) -> float:
-        """The condition number; of what has not full rank, infinite."""
+        """The condition number; infinite without full rank."""
         if self.matrix.size == 0:
             return 1.0
         values = np.linalg.svd(self.matrix, compute_uv=False)
@@ -43,7 +43,7 @@ class LinearSystem:
 
     @cached_property
     def solution(self) -> np.ndarray:
-        """The kind of right-hand side."""
+        """The solution, from which the right-hand side is computed."""
         return vector(self.matrix.shape[1], self.matrix.dtype, seed=len(self.name))
 
     @cached_property
@@ -67,26 +67,26 @@ class Unsolvable:
     b: np.ndarray
     is_symmetric: bool = False
     is_finite: bool = True
-    """Whether the matrix and the right-hand side are."""
+    """Whether the matrix and the right-hand side are finite."""
 
     def __str__(self) -> str:
         return self.name
 
 
 def vector(size: int, dtype: object = np.float64, seed: int = 0) -> np.ndarray:
-    """A vector of normal numbers."""
+    """Make a vector of normally distributed numbers."""
     random = np.random.default_rng(seed)
     x = random.normal(size=size)
     return (x + 1j * random.normal(size=size) if np.dtype(dtype).kind == "c" else x).astype(dtype)
 
 
 def poisson(*shape: int) -> np.ndarray:
-    """Minus the Laplacian on a grid with zero boundaries, as finite differences."""
+    """Make minus the Laplacian on a grid with zero boundaries, by finite differences."""
     return grid_operator(shape, lambda n: (-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)))
 
 
 def convection_diffusion(peclet: float, *shape: int) -> np.ndarray:
-    """The same with a wind along all axes, by central differences."""
+    """Make the same with convection along all axes, by central differences."""
     return grid_operator(
         shape, lambda n: (-(1 + peclet) * np.ones(n - 1), 2 * np.ones(n), (peclet - 1) * np.ones(n - 1))
     )
@@ -102,7 +102,7 @@ def grid_operator(shape: tuple[int, ...], diagonals: object) -> np.ndarray:
 
 
 def neumann(*shape: int) -> np.ndarray:
-    """Minus the Laplacian on a grid without flow across the boundary: constants are its null space."""
+    """Make minus the Laplacian on a grid without flow across the boundary. Constants are its null space."""
 
     def diagonals(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         middle = 2 * np.ones(n)
@@ -114,10 +114,10 @@ def neumann(*shape: int) -> np.ndarray:
 
 
 def graph_laplacian(nodes: int, share: float, seed: int) -> np.ndarray:
-    """The Laplacian of a connected random graph with weights."""
+    """Make the Laplacian of a connected random graph with weights."""
     random = np.random.default_rng(seed)
     weights = np.triu(random.uniform(0.5, 2.0, (nodes, nodes)) * (random.uniform(size=(nodes, nodes)) < share), 1)
-    weights += np.diag(np.ones(nodes - 1), 1)  # a path, which makes it connected
+    weights += np.diag(np.ones(nodes - 1), 1)  # a path connects all nodes
     weights += weights.T
     return np.diag(weights.sum(axis=1)) - weights
 
@@ -125,7 +125,7 @@ def graph_laplacian(nodes: int, share: float, seed: int) -> np.ndarray:
 def of_condition(
     size: int, condition: float, seed: int, *, definite: bool = True, indefinite: bool = False
 ) -> np.ndarray:
-    """A random matrix with singular values down to the inverse of its condition number."""
+    """Make a random matrix with singular values from 1 down to the inverse of the condition number."""
     random = np.random.default_rng(seed)
     values = np.logspace(0, -np.log10(condition), size)
     q, _ = np.linalg.qr(random.normal(size=(size, size)))
@@ -255,13 +255,13 @@ def _systems() -> Iterator[LinearSystem]:
 
 
 SYSTEMS: list[LinearSystem] = list(_systems())
-"""Every system of the bank."""
+"""All systems of the bank."""
 
 SOLVABLE: list[LinearSystem] = [system for system in SYSTEMS if system.is_square and not system.is_singular]
-"""Those with one solution."""
+"""Systems with exactly one solution."""
 
 MILD: list[LinearSystem] = [system for system in SOLVABLE if system.condition < 1e4]
-"""Those whose solution float64 knows to many digits."""
+"""Well-conditioned systems: float64 determines many digits of their solutions."""
 
 
 def _unsolvable() -> Iterator[Unsolvable]:
@@ -290,4 +290,4 @@ def _unsolvable() -> Iterator[Unsolvable]:
 
 
 UNSOLVABLE: list[Unsolvable] = list(_unsolvable())
-"""The second bank: what no method may call converged, but for least squares."""
+"""The second bank: no method may report convergence, except least squares."""

@@ -29,12 +29,12 @@ def tool(name):
 def test_each_slow_test_runs_on_one_of_ten_days(monkeypatch, tmp_path):
     monkeypatch.setattr(tiers, "LIST", tmp_path / "slow.txt")
     tiers.LIST.write_text("\n".join(f"{0.5 + i / 10:.1f} {name}" for i, name in enumerate(NAMES[:80])))
-    days = [set(NAMES) - tiers.left_out(NAMES, tenth) for tenth in range(tiers.TENTHS)]
+    days = [set(NAMES) - tiers.omitted(NAMES, tenth) for tenth in range(tiers.TENTHS)]
     for name in NAMES[:80]:
         assert sum(name in run for run in days) == 1
     for name in NAMES[80:]:
         assert all(name in run for run in days)
-    assert tiers.left_out(NAMES, None) == set(NAMES[:80])
+    assert tiers.omitted(NAMES, None) == set(NAMES[:80])
 
 
 def test_every_tenth_takes_the_same_time():
@@ -66,7 +66,7 @@ def test_marked_tests_run_each_day_but_not_in_quick_runs(monkeypatch, tmp_path):
 
 def test_without_a_list_all_tests_run(monkeypatch, tmp_path):
     monkeypatch.setattr(tiers, "LIST", tmp_path / "missing.txt")
-    assert tiers.left_out(NAMES, 0) == set()
+    assert tiers.omitted(NAMES, 0) == set()
 
 
 def test_the_fastest_of_a_function_always_runs_unless_it_is_dear():

@@ -1,16 +1,16 @@
-"""The tiers of the test suite: which slow tests `make quick` and `make test` leave out; `make test-deep` runs all.
+"""The tiers of the test suite: `make quick` and `make test` omit slow tests; `make test-deep` runs all.
 
-`slow_tests.txt` lists the tests that take `SLOW` seconds or longer, each with its time. `make test` runs a tenth of
-them, another tenth each day, and all tenths take about the same time; `make quick` runs none. Of the slow tests of one
-function, the fastest isn't listed unless it takes `DEAR` seconds or longer: so every run checks each property, on all
-libraries where that takes less than `SLOW` seconds, and on one where that takes less than `DEAR`. A test that isn't in
-the list always runs. So does one with the mark `every_run` in `make test`, such as checks of the whole repository.
-`module_seconds.json` has the time that the other tests of each module take, for `make quick`. To write both files:
+`slow_tests.txt` lists the tests that take at least `SLOW` seconds, with their times. `make test` runs a tenth of them,
+another tenth each day; all tenths take about the same time. `make quick` runs none. The fastest test of a function is
+listed only if it takes at least `COSTLY` seconds. So every run checks each property, on all libraries that take less
+than `SLOW` seconds, and on one that takes less than `COSTLY`. Tests that aren't listed always run. In `make test`, so
+do tests with the mark `every_run`, such as checks of the whole repository. `module_seconds.json` has the time of the
+other tests of each module, for `make quick`. To write both files:
 
     make unit-deep ARGS=--junitxml=results.xml
     python -m tests.tiers results.xml
 
-To add the tests that have become slow, from a run of `make unit`, in which the other slow tests keep their times:
+To add tests that have become slow, from a run of `make unit`, and keep the times of the other slow tests:
 
     make unit ARGS=--junitxml=results.xml
     python -m tests.tiers results.xml --partial
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 
 SLOW: Final = 0.3
-DEAR: Final = 1.0
+COSTLY: Final = 1.0
 TENTHS: Final = 10
 LIST: Final = Path(__file__).with_name("slow_tests.txt")
 MODULES: Final = Path(__file__).with_name("module_seconds.json")
@@ -36,12 +36,12 @@ VARIABLE: Final = "XPAND_TEST_TENTH"
 
 
 def tenth_of_today() -> int:
-    """Return which tenth of the slow tests runs: that of the variable XPAND_TEST_TENTH, by default that of the day."""
+    """Return the tenth of the slow tests that runs: the variable XPAND_TEST_TENTH, by default from the date."""
     return int(os.environ.setdefault(VARIABLE, str(datetime.date.today().toordinal() % TENTHS)))
 
 
-def left_out(names: Iterable[str], tenth: int | None) -> set[str]:
-    """Return which tests don't run: the slow ones, but for a tenth of them, or for none."""
+def omitted(names: Iterable[str], tenth: int | None) -> set[str]:
+    """Return the slow tests to omit: all except a tenth, or all."""
     tenths = tenth_of_each(recorded())
     return {name for name in names if name in tenths and tenths[name] != tenth}
 
@@ -53,7 +53,7 @@ def recorded() -> dict[str, float]:
 
 
 def tenth_of_each(seconds: dict[str, float]) -> dict[str, int]:
-    """Return the tenth of each slow test: the dearest first, each in the tenth that is shortest so far."""
+    """Assign each slow test to a tenth: the longest first, each to the tenth with the least time so far."""
     tenths = [(0.0, tenth) for tenth in range(TENTHS)]
     found = {}
     for name in sorted(seconds, key=lambda name: (-seconds[name], name)):
@@ -64,16 +64,16 @@ def tenth_of_each(seconds: dict[str, float]) -> dict[str, int]:
 
 
 def slow_tests(seconds: dict[str, float]) -> list[str]:
-    """Return the tests for the list: the slow ones, but for the fastest test of a function where it isn't dear."""
+    """Return the tests to list: the slow ones, except the fastest test of a function unless it is costly."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in seconds:
         groups[name.partition("[")[0]].append(name)
     always = {min(names, key=lambda name: (seconds[name], name)) for names in groups.values()}
-    return sorted(name for name, cost in seconds.items() if cost >= (DEAR if name in always else SLOW))
+    return sorted(name for name, cost in seconds.items() if cost >= (COSTLY if name in always else SLOW))
 
 
 def main(results: str, partial: bool = False) -> int:
-    """Write the files from the durations of a run; of a partial run, tests in the list that didn't run stay there."""
+    """Write the files from the durations of a run. After a partial run, listed tests that didn't run stay listed."""
     seconds: dict[str, float] = {}
     for case in xml.etree.ElementTree.parse(results).iter("testcase"):
         module, *classes = case.attrib["classname"].removeprefix("tests.").split(".")

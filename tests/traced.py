@@ -1,6 +1,6 @@
-"""The checks of what `tracing` makes of an operation on NumPy's arrays: staging, batches, derivatives in both modes.
+"""Checks of operations that `tracing` transforms on NumPy's arrays: staging, batches, derivatives in both modes.
 
-What it makes is in turn what derivatives on PyTorch are compared with.
+The derivatives on PyTorch are compared with those on NumPy.
 """
 
 from typing import Any
@@ -32,12 +32,12 @@ from xpand_extensions.tracing._staging import stage
 from xpand_extensions.vmap import vmap
 
 TO_JAX = 1e-10
-"""How near derivatives come to JAX's own."""
+"""The tolerance for derivatives compared with JAX's."""
 
 
 @compiling
 def traced_stage(case: Case) -> None:
-    """The graph knows shapes and data types without values, and gives what the function gives."""
+    """Check that the graph predicts shapes and data types, and returns the same as the function."""
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     function = lambda *given: (as_tuple(case.function(*given)), ())
@@ -54,7 +54,7 @@ def traced_stage(case: Case) -> None:
 
 @mapping
 def traced_vmap(case: Case) -> None:
-    """The mapped function gives what a loop gives; so where one array alone is mapped."""
+    """Check that the mapped function returns the same as a loop, also if only one array is mapped."""
     library = library_of_name("numpy")
     lanes_of = [library.asarray(x) for x in batches(case)]
     mapped = vmap(lambda *arrays: as_tuple(case.function(*arrays)))
@@ -73,7 +73,7 @@ def _loop(library: Library, case: Case, arrays: Any, axes: Any = None) -> list[n
 
 
 def _of_jax(case: Case, transform: Any) -> tuple[np.ndarray, ...]:
-    """Transform the case's weighted sum by JAX, and call it; the result may be stored."""
+    """Transform the case's weighted sum by JAX, and call it. The result may be stored."""
 
     def compute() -> tuple[np.ndarray, ...]:
         import jax
@@ -81,7 +81,7 @@ def _of_jax(case: Case, transform: Any) -> tuple[np.ndarray, ...]:
         library = library_of_name("jax")
         transformed = transform(weighted_sum(library, case))
         arrays = [library.asarray(x) for x in case.arrays]
-        # One program compiles quicker than each of its operations, unless it is very large: then no part is compiled.
+        # One program compiles faster than all its operations, except a very large one, which is not compiled.
         if case.compiles and case.as_one_program:
             return as_tuple(jax.jit(transformed)(*arrays))
         with jax.disable_jit():
@@ -98,7 +98,7 @@ def _directions(case: Case) -> tuple[np.ndarray, ...]:
 
 
 def of_chosen_arrays(function: Any, arrays: Any, places: tuple[int, ...]) -> Any:
-    """Make a function one of some of its arrays; the others are those given."""
+    """Make a function of some of the arrays; the others are fixed."""
 
     def of_chosen(*chosen: Any) -> Any:
         given = list(arrays)
@@ -111,7 +111,7 @@ def of_chosen_arrays(function: Any, arrays: Any, places: tuple[int, ...]) -> Any
 
 @differentiating
 def traced_forward(case: Case) -> None:
-    """The derivative along a direction is JAX's."""
+    """Check the derivative along a direction against JAX."""
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     chosen = tuple(arrays[i] for i in case.differentiable)
@@ -133,7 +133,7 @@ def traced_forward(case: Case) -> None:
 
 @differentiating
 def traced_grad(case: Case) -> None:
-    """Gradients are JAX's, on the strict library too, and the same of a batch and from the graph."""
+    """Check gradients against JAX, on NumPy and on the strict library, and those of a batch and of the graph."""
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     gradients = grad(weighted_sum(library, case), case.differentiable)
@@ -145,7 +145,7 @@ def traced_grad(case: Case) -> None:
 
     expected = _of_jax(case, theirs)
     assert_close(library, gradients(*arrays), expected, case, TO_JAX)
-    strict = library_of_name("strict")  # which has the standard alone
+    strict = library_of_name("strict")  # it has only the standard's functions
     of_strict = grad(weighted_sum(strict, case), case.differentiable)(*(strict.asarray(x) for x in case.arrays))
     assert_close(strict, of_strict, expected, case, TO_JAX)
     if case.maps:
@@ -162,7 +162,7 @@ def traced_grad(case: Case) -> None:
 
 @differentiating
 def traced_second(case: Case) -> None:
-    """The derivative of the gradient along a direction is JAX's: forward over reverse, and reverse over reverse."""
+    """Check the gradient's derivative along a direction against JAX: forward over reverse, and reverse over reverse."""
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     directions = _directions(case)
@@ -189,24 +189,24 @@ def traced_second(case: Case) -> None:
 
 @differentiating
 def torch_orders(case: Case) -> None:
-    """Derivatives by PyTorch, first ones and by each nesting of the modes second ones, are those traced on NumPy."""
+    """Check PyTorch's first derivatives, and second ones by each nesting of modes, against those traced on NumPy."""
     check_orders("torch", case)
 
 
 def check_orders(name: str, case: Case) -> None:
-    """Check first derivatives, and second ones by each nesting of the modes, against those traced on NumPy."""
+    """Check first derivatives, and second ones by each nesting of modes, against those traced on NumPy."""
     expected, found = (_orders(library_of_name(each), case) for each in ("numpy", name))
     scale = max(float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) for xs in expected.values() for x in xs)
     rtol = max(case.rtol, TO_JAX)
     for modes, wanted in expected.items():
         for x, y in zip(found[modes], wanted, strict=True):
             assert (x.shape, x.dtype) == (y.shape, y.dtype), modes
-            # In proportion to the largest, for some are zero but for rounding.
+            # In proportion to the largest one, because some are zero except for rounding.
             np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol * scale, err_msg=modes)
 
 
 def _orders(library: Library, case: Case) -> dict[str, list[np.ndarray]]:
-    """Derivatives along directions, gradients, and derivatives of both in both modes."""
+    """Compute derivatives along directions, gradients, and derivatives of both in both modes."""
     arrays = [library.asarray(x) for x in case.arrays]
     chosen = tuple(arrays[i] for i in case.differentiable)
     directions = tuple(library.asarray(x) for x in _directions(case))

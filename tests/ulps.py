@@ -1,6 +1,6 @@
-"""How far a special function is from the true value, which mpmath knows, in units in the last place.
+"""Measures the errors of special functions against mpmath, in units in the last place (ulps).
 
-A test file lists what it promises, and checks it on every library in float32 and float64:
+A test file lists bounds of the errors, and checks them on every library in float32 and float64:
 
     ACCURACY = {"erf": Accuracy(special.erf, mpmath.erf, (reals(-7, 7),), ulps=2)}
 
@@ -20,35 +20,35 @@ import numpy as np
 from tests.libraries import Library
 
 DIGITS = 60
-"""The precision of references: so many that no cancellation inside them is seen in float64."""
+"""The precision of references: enough to hide cancellation inside them from float64."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A function of real numbers, and how near it must be to the true value at certain points."""
+    """A function of real numbers, and the bound of its error at given points."""
 
     function: Callable[..., Any]
-    """Takes arrays of one library, as many as there are arguments."""
+    """Takes arrays of one library, one for each argument."""
     reference: Callable[..., Any]
-    """Takes as many numbers of mpmath, and returns one: the true value, infinities and NaN included."""
+    """Takes a number of mpmath for each argument. Returns the true value, which may be infinite or NaN."""
     arguments: tuple[np.ndarray, ...]
-    """For each argument the points, in float64 and of one shape. They are rounded to the data type first, and those
-    that overflow or underflow in it are left out."""
+    """The points of each argument, of float64 and one shape. They are rounded to the data type. Points that overflow or
+    underflow are omitted."""
     ulps: float
-    """The largest error allowed, in units in the last place of the true value."""
+    """The largest allowed error, in units in the last place of the true value."""
     argument_ulps: float = 0.0
-    """How much further the result may be off because the arguments are: by the change of the true value when each
-    argument changes by so many units in its last place, to first order."""
+    """An additional allowance for errors of arguments: the change of the true value, to first order, if each argument
+    changes by this many units in its last place."""
     absolute: float = 0.0
     """An additional allowance near zeros of the function, in units in the last place of 1."""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, *arguments: np.ndarray) -> "Accuracy":
-        """The same function and bound at other points."""
+        """Return the same function and bounds at other points."""
         return replace(self, arguments=arguments, _cache={})
 
     def expected(self, dtype: str) -> "Expected":
-        """The points in a data type and the true values there, computed once."""
+        """Return the points in a data type and the true values there, computed once."""
         if dtype not in self._cache:
             self._cache[dtype] = _expected(self, np.dtype(dtype))
         return self._cache[dtype]
@@ -56,7 +56,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Expected:
-    """Points and true values: these are `rounded + rest * ulp`."""
+    """Points and true values. The true values are `rounded + rest * ulp`."""
 
     arguments: tuple[np.ndarray, ...]
     rounded: np.ndarray
@@ -64,22 +64,22 @@ class Expected:
     ulp: np.ndarray
     allowed: np.ndarray
     flushed: np.ndarray
-    """The value with arguments below the smallest normal number taken for zero."""
+    """The value if arguments below the smallest normal number count as zero."""
 
 
 def reals(low: float, high: float, count: int = 200, *, seed: int = 0) -> np.ndarray:
-    """Points between two numbers, the ends among them: half of them evenly spread, half at random."""
+    """Make points between two numbers, including the ends: half evenly spaced, half random."""
     random = np.random.default_rng(seed).uniform(low, high, count - count // 2)
     return np.sort(np.concatenate([np.linspace(low, high, count // 2), random]))
 
 
 def magnitudes(low: float, high: float, count: int = 200, *, seed: int = 0) -> np.ndarray:
-    """Positive points between two powers of ten, `10**low` and `10**high`, spread over all magnitudes."""
+    """Make positive points from `10**low` to `10**high`, spread over all magnitudes."""
     return 10.0 ** reals(low, high, count, seed=seed)
 
 
 def check_ulps(library: Library, accuracy: Accuracy, dtype: str) -> None:
-    """Check a function at all points; the message names the worst one."""
+    """Check a function at all points. The message names the worst point."""
     expected = accuracy.expected(dtype)
     errors = error_in_ulps(library, accuracy, dtype)
     excess = errors / expected.allowed
@@ -95,10 +95,10 @@ def check_ulps(library: Library, accuracy: Accuracy, dtype: str) -> None:
 
 
 def error_in_ulps(library: Library, accuracy: Accuracy, dtype: str) -> np.ndarray:
-    """The error of a function at each point, in units in the last place of the true value.
+    """Compute the error of a function at each point, in units in the last place of the true value.
 
-    Some libraries take numbers below the smallest normal one for zero. So where the true value is that small any result
-    that small has no error, and where an argument is that small neither has the true value at zero.
+    Some libraries treat numbers below the smallest normal one as zero. So for a true value that small, any result that
+    small has no error; for an argument that small, the true value at zero has no error.
     """
     expected = accuracy.expected(dtype)
     arrays = [library.asarray(x) for x in expected.arguments]
@@ -154,14 +154,14 @@ def _rounded(true: Any, dtype: np.dtype) -> float:
 
 
 def _ulp(value: float, dtype: np.dtype) -> float:
-    """The unit in the last place of a number; of the largest one for what overflows."""
+    """Return the unit in the last place of a number; of the largest number if it overflows."""
     largest = np.finfo(dtype).max
     below = dtype.type(min(abs(value), largest)) if np.isfinite(value) else largest
     return float(np.spacing(below) if below < largest else largest - np.nextafter(largest, dtype.type(0)))
 
 
 def _sensitivity(accuracy: Accuracy, exact: list[Any], true: Any, dtype: np.dtype) -> float:
-    """By how much the true value changes when each argument changes by a unit in its last place."""
+    """Compute the change of the true value if each argument changes by a unit in its last place."""
     total = 0.0
     for k, x in enumerate(exact):
         step = mpmath.mpf(_ulp(float(x), dtype))

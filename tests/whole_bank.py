@@ -1,10 +1,10 @@
-"""The whole bank: every system by every method that it is for, in both precisions, on a library: `make test-bank`.
+"""Solve every system of the bank by every suitable method, in both precisions, on a library: `make test-bank`.
 
     python -m tests.whole_bank [--library jax] [--methods cg gmres] [--precisions float32] [--parts dense sparse]
 
-The tests take a sample of it. What is wrong is named where it happens, and each library's counts at the end. On Dask,
-which plans as many steps as it is given, systems are solved as one batch, by few steps, which need not be enough; what
-is said of each has to be so all the same. What JAX compiles is kept in `JAX_COMPILATION_CACHE_DIR`.
+The tests use a sample of the bank. Errors are printed when they occur, and counts for each library at the end. Dask
+plans all steps that it is given, so systems are solved as one batch with few steps. These need not suffice, but the
+claims of the result must be true. JAX's compiled programs are stored in `JAX_COMPILATION_CACHE_DIR`.
 """
 
 import argparse
@@ -37,17 +37,17 @@ from xpand_extensions.progress import tracked
 from xpand_extensions.vmap import vmap
 
 COMPILED_SIZES: Final = (0, 1, 4, 12, 32, 64, 144)
-"""For JAX, which compiles each size for seconds: systems are enlarged to one of these."""
+"""Sizes to which systems are enlarged for JAX, which takes seconds to compile each size."""
 LAZY_STEPS: Final = 14
-"""Each takes Dask half a second to plan, whatever it is of."""
+"""The number of steps for Dask, which takes half a second to plan each step."""
 DENSE_ONLY: Final = ("qr", "lstsq", "cholesky")
 
 Outcome = tuple[str, bool | Exception]
-"""Of whom, and whether it has converged, or what is wrong."""
+"""The name of a system, and whether it has converged, or the error."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; return 1 if anything is wrong."""
+    """Run the selected parts; return 1 if there are errors."""
     options = _parse(arguments)
     warnings.simplefilter("error")
     totals, is_wrong = [], False
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 for method in options.methods:
                     total += _counted(f"{library} {part} {precision} {method}", PARTS[part](library, method, precision))
                     if library.id.startswith("jax"):
-                        sys.modules["jax"].clear_caches()  # which grow to gigabytes
+                        sys.modules["jax"].clear_caches()  # the caches grow to gigabytes
         is_wrong |= bool(total["wrong"])
         totals.append(f"{library}, all: {_described(total)}, {time.perf_counter() - start:.0f} s")
     say("\n".join(totals))
@@ -103,11 +103,11 @@ def _described(counts: Counter[str]) -> str:
 def _outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return call(*args, **kwargs)
-    except Exception as error:  # every one is what is looked for
+    except Exception as error:  # report every error
         return error
 
 
-# Systems that have a solution
+# Systems with a solution
 
 
 def _dense(library: Library, method: str, precision: str) -> Iterator[Outcome]:
@@ -151,11 +151,11 @@ def _together(library: Library, systems: list[LinearSystem], method: str, precis
             yield str(system), result if isinstance(result, Exception) else _outcome(converged, system, result)
 
 
-# Systems that have none
+# Systems without a solution
 
 
 def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outcome]:
-    """Each by itself where that isn't compiled or planned, and all at once: as a batch, and under `jit` and `vmap`."""
+    """Solve each system, unless it would be compiled or planned, and all together: as a batch, by `jit` and `vmap`."""
     if method not in DEFINITE:
         return
     steps = LAZY_STEPS if library.lazy else None
@@ -183,7 +183,7 @@ def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outco
 
 
 def _quiet(library: Library, function: Callable[..., Any], *args: Any) -> np.ndarray:
-    """Compute what works on NumPy's arrays without xpand's namespace, and so warns of infinities."""
+    """Compute without NumPy's warnings of infinities, which xpand's namespace would suppress."""
     with np.errstate(all="ignore"):
         return library.to_numpy(function(*args))
 

@@ -1,7 +1,7 @@
-"""Every public function on a device that is not the default one: the cases, and the check on JAX.
+"""Run every public function on a device that is not the default: the cases, and the check on JAX.
 
-The cases are those of the other test files, and `MORE`, for operations that have none there. JAX has several devices on
-a processor only where it is told so before it starts:
+The cases are those of the other test files, and `MORE` for other operations. JAX has several devices on a CPU only if a
+flag is set before it starts:
 
     XLA_FLAGS=--xla_force_host_platform_device_count=2 python -m tests.wrong_device
 """
@@ -51,7 +51,7 @@ def total(x: Any) -> Any:
 
 
 def with_rule(make: Function) -> Function:
-    """Differentiate x**3 by a rule of one's own."""
+    """Differentiate x**3 by a custom rule."""
 
     def differentiated(x: Any) -> Any:
         if make is autodiff.custom_jvp:
@@ -86,7 +86,7 @@ def collective(function: Function) -> Function:
 
 
 def beside(x: Any) -> Any:
-    """Make three elements of one."""
+    """Make three elements from one."""
     return xpand.array_namespace(x).stack([x, 2.0 * x, 3.0 * x])
 
 
@@ -119,7 +119,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "to_device": (lambda x: devices.to_device(x, xpand.device(x), copy=True), X),
     "jit": (lambda x: jit.jit(total)(x), X),
     "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
-    # JAX has no short way of its own, and goes the long one.
+    # JAX has no implementation of its own, and uses the generic one.
     "solve_dense": (lambda a, b: (b, solve_dense(a, b, None, 0.0)), SPD, X),
     "solve_levels": (
         solve_levels,
@@ -178,7 +178,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "truncated_normal": (lambda key, x: random.truncated_normal(key, -x, x), KEY, X),
     "wald": (random.wald, KEY, X),
 }
-"""A function of arrays, and their values; it returns an array, or a tree of them."""
+"""By name, a function of arrays, and the arrays' values. It returns an array, or a tree of arrays."""
 
 
 def scatter_ids(x: Any) -> Any:
@@ -186,7 +186,7 @@ def scatter_ids(x: Any) -> Any:
 
 
 def modules() -> list[str]:
-    """Name the test files that have cases. Those of rules are about traced arrays, and make constants themselves."""
+    """List the test files with cases, except those of rules, which are about traced arrays and make constants."""
     folder = Path(__file__).parent
     files = sorted(folder.glob("test_*.py"))
     return [
@@ -195,7 +195,7 @@ def modules() -> list[str]:
 
 
 def cases(module: str) -> dict[str, Case]:
-    """Gather the cases of a test file, under whatever names it has them; each once."""
+    """Collect the cases of a test file from all its tables, each once."""
     found: dict[str, Case] = {}
     for table in vars(importlib.import_module(f"tests.{module}")).values():
         if isinstance(table, dict):
@@ -220,26 +220,26 @@ def assert_there(result: Any, device: Any) -> None:
 
 
 def failures(cases: dict[str, Case], check: Callable[[Case], None]) -> list[str]:
-    """Check all cases, and describe those that fail, with the lines that led there."""
+    """Check all cases, and describe failures with the lines that led there."""
     found = []
     for name, case in cases.items():
         try:
             check(case)
-        except Exception as error:  # whatever a library says of two devices
+        except Exception as error:  # errors of libraries about two devices
             frames = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)]
             found.append(f"{name}: {' '.join(frames[-6:])}: {type(error).__name__}: {str(error)[:300]}")
     return found
 
 
 def _public(facade: Any) -> Any:
-    """Return what a facade's own body calls by its name: decorators copy its attributes."""
+    """Return the object that a facade's body calls by its name. Decorators copy the attributes of a facade."""
     found = getattr(sys.modules[facade.__module__], facade.__name__, facade)
     return found if hasattr(found, "native") else facade
 
 
 @contextmanager
 def recorded() -> Iterator[set[str]]:
-    """Note the operations that are called."""
+    """Record the operations that are called."""
     import_facades()
     called: set[str] = set()
     facades: list[Any] = [_public(operation.facade) for operation in OPERATIONS.values()]
@@ -253,7 +253,7 @@ def recorded() -> Iterator[set[str]]:
         return noted
 
     for operation, facade, (native, native_for) in zip(OPERATIONS.values(), facades, originals):
-        operation.forget_types()  # a call that is planned asks no more
+        operation.forget_types()  # a planned call would not look up the implementation
         facade.native = noting(operation.qualified_name, native)
         facade.native_for = noting(operation.qualified_name, native_for)
     try:
@@ -267,14 +267,14 @@ def recorded() -> Iterator[set[str]]:
 
 
 CREATION = ("empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like")
-"""Arrays that JAX makes on the default device and then moves, even if a device is named; xpand's namespace does not."""
+"""Functions with which JAX makes arrays on the default device and then moves them; xpand's namespace does not."""
 
 CUMULATIVE = ("cumulative_prod", "cumulative_sum")
-"""Functions of JAX that make their initial value so."""
+"""Functions of JAX that make their initial value in this way."""
 
 
 def check_jax(chosen: dict[str, Case]) -> list[str]:
-    """Run cases on the second of two devices, where JAX may copy nothing from one device to another by itself."""
+    """Run cases on the second of two devices. JAX must not copy anything between devices by itself."""
     import jax
     import jax.numpy as jnp
 
@@ -301,19 +301,19 @@ def check_jax(chosen: dict[str, Case]) -> list[str]:
 
 
 COMPILED = ("special.", "random.")
-"""Operations that are compiled whole on JAX, in which nothing lies on a device until it is run."""
+"""Operations that JAX compiles whole, so that no array has a device while they are traced."""
 
 OF_JAX = {
     "all_to_all": "JAX makes the positions along a mapped axis on the default device",
-    "custom_root": "within derivatives JAX doesn't tell on which device arrays lie",
+    "custom_root": "within derivatives, JAX doesn't report the device of arrays",
     "hessian": "the same",
     "root, differentiated": "the same",
 }
-"""Cases in which JAX has to copy, since where to make an array can't be known."""
+"""Cases in which JAX must copy, because the device for a new array is unknown."""
 
 
 def covering(cases: dict[str, Case], library: Any) -> dict[str, Case]:
-    """Choose cases that call every operation that any of them calls, as few as it takes one after the other."""
+    """Select cases that together call every operation. A case is omitted if earlier ones call all its operations."""
     seen: set[str] = set()
     chosen = {}
     for name, case in cases.items():
