@@ -1,8 +1,8 @@
 """The interpreter of affine functions: each element of its arrays is a linear combination of the argument's elements.
 
-A linear operation needs no rule here. It is applied to numbers that stand for elements: the result shows which element
-each entry comes from, and its factor. If an operation sums elements, its transpose is applied in the same way, and
-shows to which sum each element belongs. The numbers are host arrays for every library.
+A linear operation needs no rule here. It is applied to numbers that identify elements: the result shows the origin and
+the factor of each entry. If an operation sums elements, its transpose shows in the same way to which sum each element
+belongs. The numbers are host arrays for every library.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _PARTS: Final = ("real", "imag", "conj")
 
 
 class Combination:
-    """An array as a function of the argument: for each element a row of the matrix, and the offset."""
+    """An array as a function of the argument: each element has a row of the matrix and an offset."""
 
     __slots__ = ("device", "dtype", "offset", "rows", "shape")
 
@@ -45,14 +45,14 @@ class Affine(Trace):
     __slots__ = ("dtypes", "host", "is_complex", "width", "xp")
 
     def __init__(self, namespace: Any, host: Namespace, width: int, is_complex: bool) -> None:
-        """Run functions over a traced namespace, of `width` numbers, real or complex."""
+        """Make an interpreter over a traced namespace for functions of `width` numbers, real or complex."""
         super().__init__("matrix_from_function", namespace)
         self.xp, self.host, self.width = host, traced_namespace(host), width
         self.dtypes = Dtypes(namespace.base, host)
         self.is_complex = is_complex
 
     def argument(self, aval: Aval, first: int) -> Any:
-        """Make an array that stands for a part of the argument, whose elements have numbers from `first` on."""
+        """Make an array that stands for the elements of the argument from number `first` on."""
         xp, count = self.xp, aval.size
         columns = xp.arange(first, first + count, dtype=xp.int64)
         rows = Map(xp.ones(count, dtype=xp.float64), columns, xp.arange(count + 1, dtype=xp.int64)).matrix(self.width)
@@ -60,7 +60,7 @@ class Affine(Trace):
         return self.namespace.array(self, Combination(rows, offset, aval))
 
     def combination(self, x: Any) -> tuple["sparse.CSR", Array]:
-        """Return rows and offset of a result, which may be a constant."""
+        """Return the rows and the offset of a result, which may be a constant."""
         if self.owns(x):
             return x._value.rows, x._value.offset
         value = self.on_host(x)
@@ -119,7 +119,7 @@ class Affine(Trace):
         return self.results(op, call, maps)
 
     def part(self, op: Op, x: Any) -> Any:
-        """Take the real part, the imaginary part or the conjugate: of factors, since the argument is real."""
+        """Take the real part, imaginary part or conjugate of the factors, since the argument is real."""
         if self.is_complex:
             raise self.nonlinear(op)
         value = x._value
@@ -141,7 +141,7 @@ class Affine(Trace):
         return found[0] if op.result is None else rebuilt(op, call.aval, found)
 
     def nonlinear(self, op: Op) -> NonlinearError:
-        """Make the error of an operation that isn't affine."""
+        """Make the error for an operation that isn't affine."""
         return NonlinearError(
             f"{self.what}: the function must be linear, up to an offset, and `{op.name}` of what depends on its "
             "argument isn't"
@@ -158,7 +158,7 @@ class Affine(Trace):
 
 
 class _Call:
-    """An operation on traced and on concrete arguments, run on the host."""
+    """An operation on traced and concrete arguments, run on the host."""
 
     def __init__(self, trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any], mine: list[int]) -> None:
         self.trace, self.op, self.mine = trace, op, mine
@@ -202,7 +202,7 @@ class _Call:
         return scaled(xp, xp.reshape(xp.broadcast_to(positions, shape), (-1,)), value, shape)
 
     def maps(self, i: int) -> list[Map] | None:
-        """Return for each result which elements of an argument it copies or sums; None where it does anything else."""
+        """Return, for each result, the elements of an argument that it copies or sums; None for other operations."""
         shape = self.zeros[self.mine.index(i)].shape
         found = coordinates_of(self.trace.xp, lambda x: self.linear(i, x), shape)
         if found is not None or self.op.result is not None:
@@ -223,7 +223,7 @@ class _Call:
         return self.host_op.apply(rule, first, args, self.params)
 
     def probed(self, i: int) -> list[Map]:
-        """Return the map of an operation that acts on each element by itself."""
+        """Return the map of any linear operation by applying it to each unit vector."""
         xp, zero = self.trace.xp, self.zeros[self.mine.index(i)]
         size, count = prod(zero.shape), sum(map(prod, self.shapes))
         if size > _MOST_PROBES or size * count > _MOST_PROBED:
@@ -242,7 +242,7 @@ class _Call:
 
 
 def _product(name: str) -> Callable[..., Any]:
-    """Expand a product: broadcast the arrays to all of its axes, multiply, and sum over those that the result lacks."""
+    """Expand a product: broadcast the arrays to all axes, multiply, and sum over the axes that the result lacks."""
 
     def product(xp: Any, x: Any, y: Any, **params: Any) -> Any:
         arrays = [xp.conj(x) if name == "vecdot" and xp.isdtype(x.dtype, "complex floating") else x, y]
@@ -263,7 +263,7 @@ def _product(name: str) -> Callable[..., Any]:
 
 
 def _cumulative_sum(xp: Any, x: Any, *, axis: int | None = None, include_initial: bool = False, **_: Any) -> Any:
-    """Sum up along an axis, by a product with ones."""
+    """Sum along an axis by a product with a triangle of ones."""
     axis = 0 if axis is None else axis
     lines = xp.moveaxis(x, axis, 0)
     size = lines.shape[0]
@@ -276,7 +276,7 @@ EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     **{name: _product(name) for name in ("matmul", "tensordot", "vecdot")},
     "cumulative_sum": _cumulative_sum,
 }
-"""Decompositions of products and sums whose elements are neither copies of the argument's nor single sums of them."""
+"""Decompositions of products and sums whose elements are neither copies nor disjoint sums of argument elements."""
 
 
 def scan_affine(trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Linear operations as sparse maps: the elements of the argument that each element of a result depends on."""
+"""Linear operations as sparse maps from elements of the argument to elements of a result."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -14,17 +14,17 @@ _MANY = 8
 
 
 class Map:
-    """The matrix of a linear operation by rows: each element of the result is a weighted sum of argument elements."""
+    """The matrix of a linear operation, by rows: each element of the result is a weighted sum of argument elements."""
 
     __slots__ = ("columns", "ends", "is_selection", "weights")
 
     def __init__(self, weights: Array, columns: Array, ends: Array, *, is_selection: bool = False) -> None:
-        """Take what a CSR holds; `is_selection` where each row has one entry, of weight 1."""
+        """Take the arrays of a CSR. `is_selection`: each row has one entry, of weight 1."""
         self.weights, self.columns, self.ends, self.is_selection = weights, columns, ends, is_selection
 
     @classmethod
     def of_dense(cls, xp: Namespace, dense: Array) -> "Map":
-        """Take the entries of a matrix that are not zero."""
+        """Take the nonzero entries of a matrix."""
         found = sparse.from_dense(dense, "csr")
         assert isinstance(found, sparse.CSR), "what was asked for"
         return cls(found.values, xp.astype(found.indices, xp.int64), xp.astype(found.indptr, xp.int64))
@@ -47,14 +47,14 @@ class Map:
 def coordinates_of(
     xp: Namespace, operation: Callable[[Array], list[Array]], shape: tuple[int, ...]
 ) -> list[Map] | None:
-    """Find for each element of each result the one argument element that it equals, and its factor.
+    """Find, for each element of each result, the one argument element that it depends on, and its factor.
 
     Returns:
-        A map for each result; None where an element depends on two.
+        A map for each result, or None if an element depends on two.
     """
     size = prod(shape)
     numbers = xp.arange(1.0, size + 1.0, dtype=xp.float64)
-    # Unordered values, so that an operation that sorts, selects or mixes elements is detected.
+    # Unordered values detect operations that sort, select or mix elements.
     marks = 1.0 + (numbers * 0.6180339887498949) % 1.0
     ones = operation(xp.ones(shape, dtype=xp.float64))
     counted = operation(xp.reshape(numbers, shape))
@@ -77,7 +77,7 @@ def coordinates_of(
 
 
 def scaled(xp: Namespace, positions: Array, factor: Any, shape: tuple[int, ...]) -> Map:
-    """Return the map that takes elements at given positions times factors; a zero factor leaves the entry out."""
+    """Return the map that takes elements at given positions times factors, without entries for zero factors."""
     if isinstance(factor, (int, float, complex)):
         factor = xp.asarray(factor, dtype=xp.complex128 if isinstance(factor, complex) else xp.float64)
     weights = xp.reshape(xp.broadcast_to(factor, shape), (-1,))
@@ -116,7 +116,7 @@ def plus(parts: Sequence[sparse.CSR]) -> sparse.CSR:
     columns = xp.reshape(xp.stack([numbers + k * count for k in range(len(parts))], axis=1), (-1,))
     ends = xp.arange(count + 1, dtype=xp.int64) * len(parts)
     total = compose(Map(xp.ones(columns.shape[0], dtype=xp.float64), columns, ends, is_selection=True), below(parts))
-    # An element that sums many others is likely to have duplicates among them.
+    # Sums of many elements probably have duplicates.
     return sparse.sum_duplicates(total) if total.nse > _MANY * (count + 1) else total
 
 

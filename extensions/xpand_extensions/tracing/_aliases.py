@@ -1,4 +1,4 @@
-"""Find the results of a simplified graph that must be copied, so that none shares memory that it didn't share before.
+"""Find the results of a simplified graph that must be copied, so that no result shares more memory than before.
 
 The caller may write to a result. `x * 1` is a new array, but its simplification `x` is not. `sin(x)` written twice
 gives two arrays; computed once, it gives one. `zeros(3)` is a new array at each call, but the constant that replaces it
@@ -35,10 +35,10 @@ VIEWS: Final = frozenset(
 """Operations whose result may be their first array, or a view of it."""
 
 _MAY_RETURN: Final = frozenset({"ceil", "clip", "conj", "diff", "floor", "linalg.matrix_power", "round", "trunc"})
-"""Functions of the standard that return their argument itself in some libraries where there is nothing to do."""
+"""Functions of the standard that return their argument in some libraries if there is nothing to do."""
 
 _NEW: Final = (frozenset((*FUNCTIONS, *CREATION)) | {"setitem"}) - VIEWS - _MAY_RETURN - {"broadcast_arrays"}
-"""Operations whose result is always a new array. Loops, branches and facade operations may return an argument."""
+"""Operations that always return a new array. Loops, branches and facade operations may return an argument."""
 
 
 def to_be_copied(before: Graph, after: Graph) -> set[int]:
@@ -63,7 +63,7 @@ def to_be_copied(before: Graph, after: Graph) -> set[int]:
 
 
 def _as_before(equation: Equation, later: Equation | None) -> set[Any]:
-    """Return the inputs that an equation still has at the same positions in the simplified graph, and at no others."""
+    """Return the inputs of an equation that are only at their old positions in the simplified graph."""
     if later is None:
         return set()
     pairs = list(zip(equation.inputs, later.inputs))
@@ -71,11 +71,11 @@ def _as_before(equation: Equation, later: Equation | None) -> set[Any]:
 
 
 def _edges(graph: Graph, returned: Callable[[Equation], set[Any]]) -> dict[Variable, list[Variable]]:
-    """Return for each variable the inputs of its equation whose memory it may share; omit variables without any.
+    """Return, for each variable, the inputs of its equation that it may share memory with; omit variables without any.
 
     Args:
         graph: The graph.
-        returned: Says which inputs of an equation are taken for such as it may return, if it returns any.
+        returned: Returns the inputs that an equation may return, if it returns an input at all.
     """
     edges: dict[Variable, list[Variable]] = {}
     for equation in graph.equations:
@@ -87,7 +87,7 @@ def _edges(graph: Graph, returned: Callable[[Equation], set[Any]]) -> dict[Varia
 
 
 def _sources(variable: Variable, edges: dict[Variable, list[Variable]]) -> set[Variable]:
-    """Return a variable and all whose memory it may share."""
+    """Return a variable and all variables that it may share memory with."""
     found, left = {variable}, [variable]
     while left:
         for x in edges.get(left.pop(), ()):
@@ -98,7 +98,7 @@ def _sources(variable: Variable, edges: dict[Variable, list[Variable]]) -> set[V
 
 
 def _shared(equation: Equation, out: Variable, returned: Callable[[Equation], set[Any]]) -> Iterator[Variable]:
-    """Yield the inputs that a result may be, or may be a view of."""
+    """Yield the inputs that a result may be identical to, or a view of."""
     name, arrays = equation.op.name, [x for x in equation.inputs if isinstance(x, Variable)]
     if name in VIEWS or (name == "astype" and not equation.params.get("copy", True)):
         yield from arrays[:1]

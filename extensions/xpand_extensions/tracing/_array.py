@@ -30,9 +30,9 @@ _INSTEAD: Final = {
     "backward": "take derivatives with `autodiff.grad`",
     "requires_grad_": "take derivatives with `autodiff.grad`",
 }
-"""Suggested replacements for attributes of some libraries' arrays that the standard has no function for."""
+"""Suggested replacements for attributes of some libraries' arrays without a function in the standard."""
 
-# Arrays of NumPy and Dask convert their index themselves, so that `table[x]` cannot be traced.
+# Arrays of NumPy and Dask convert their index themselves, so `table[x]` cannot be traced.
 _INDEXING: Final = "; to index a constant array with it, write `xp.asarray(table)[x]` in place of `table[x]`"
 
 
@@ -51,7 +51,7 @@ class _Methods(TracedArray):
 
     @property
     def dtype(self) -> DType:
-        """The data type, one of the library's."""
+        """The data type of the library."""
         return self._trace.dtype(self)
 
     @property
@@ -79,7 +79,7 @@ class _Methods(TracedArray):
 
     @property
     def T(self) -> Any:
-        """The transpose of a matrix; over NumPy and its like the array with its axes in reverse order."""
+        """The transpose of a matrix; in NumPy and similar libraries, the array with all axes reversed."""
         if self.ndim != 2:
             if "transpose" in self._namespace.methods:
                 return self.transpose()
@@ -126,15 +126,15 @@ class _Methods(TracedArray):
         self._become(namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts})))
 
     def _become(self, found: TracedArray) -> None:
-        """Take over the elements of another array, so that all references to this one see them."""
+        """Replace the elements by those of another array, so that all references to this array see them."""
         self._trace, self._value, self._extra = found._trace, found._value, found._extra
         self._is_array = True
 
     def _is_written_in_place(self) -> bool:
-        """Return whether `x += y` writes into the array, as the library's own does, or makes another array.
+        """Return whether `x += y` writes into the array, as in the library, or makes a new array.
 
-        NumPy's functions return immutable scalars in place of arrays of shape (). So a traced array of that shape
-        counts as a scalar unless a creation function made it or something was written into it.
+        NumPy's functions return immutable scalars instead of arrays of shape (). So a traced array of shape () counts
+        as a scalar, unless a creation function made it or it has been written to.
         """
         trace = self._trace
         of_arrays, of_scalars = self._namespace.writes_in_place
@@ -149,7 +149,7 @@ class _Methods(TracedArray):
         return shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        # One operation: with one per element, each derivative would build a gradient of full size.
+        # Use one operation. With one per element, each derivative would build a gradient of full size.
         return iter(self._namespace.unstack(self) if len(self) else ())
 
     def __bool__(self) -> bool:
@@ -165,7 +165,7 @@ class _Methods(TracedArray):
         return complex(_constant(self, "complex(x)"))
 
     def __format__(self, spec: str) -> str:
-        # A string loses no derivative: it may show concrete values.
+        # A string may show concrete values, because it loses no derivative.
         return format(concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
 
     def __index__(self) -> int:
@@ -192,7 +192,7 @@ class _Methods(TracedArray):
         if name in namespace.attributes:
             return namespace.attributes[name](self)
         known = "with `xp = xpand.array_namespace(x, …)`, called with all arrays of the expression"
-        if name.startswith("_"):  # for a library's own functions
+        if name.startswith("_"):  # a library's function looks for its own protocol
             fix = f"where a function of a library was given it, write that of the standard {known}"
         elif name in _INSTEAD:
             fix = _INSTEAD[name]
@@ -203,7 +203,7 @@ class _Methods(TracedArray):
         raise AttributeError(f"a traced array has no {name!r}: {fix}")
 
     def to_dask_array(self) -> Any:
-        # Dask takes any object with a shape for an array, and would fail only when it computes, or never.
+        # Dask takes any object with a shape for an array, and fails late or never.
         return library_array(self, "conversion to Dask", _INDEXING)
 
     def __copy__(self) -> Any:
@@ -227,7 +227,7 @@ class _Methods(TracedArray):
 
 
 def concrete(x: Any, what: str) -> Any:
-    """Return the library's own array with the values of an array, or raise `TracedError`."""
+    """Return the library's own array with the values of a traced array, or raise `TracedError`."""
     while isinstance(x, TracedArray):
         if not x._trace.alive:
             raise leaked(what, x._trace.what)
@@ -236,7 +236,7 @@ def concrete(x: Any, what: str) -> Any:
 
 
 def _constant(x: Any, what: str) -> Any:
-    """Return the values of an array; raise if it has a derivative, which must not be lost silently."""
+    """Return the values of an array. Raise if a derivative would be lost silently."""
     found = concrete(x, what)
     if x._trace is not EVALUATION and x._namespace.is_floating(x.dtype):
         raise TracedError(
@@ -266,7 +266,7 @@ def array_class(namespace: Any) -> type[TracedArray]:
 
 
 _POWERS: Final = {(int, 2): "square", (int, -1): "reciprocal", (float, 0.5): "sqrt"}
-"""The powers of arrays for which NumPy's operator calls other functions, which round complex numbers differently."""
+"""The powers that NumPy's operator computes by other functions, which round complex numbers differently."""
 
 
 def _power(namespace: Any, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -305,7 +305,7 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
                 "`x = x + y` in place of `x += y`"
             )
         if found.dtype != self.dtype:
-            # Arrays of one element show whether the library casts the result.
+            # Try with arrays of one element whether the library casts the result.
             base = namespace.base
             one = base.ones((), dtype=self.dtype)
             write(one, base.ones((), dtype=other.dtype) if hasattr(other, "dtype") else other)

@@ -1,7 +1,7 @@
 """The interface between graphs and compilers.
 
-`jit` traces a function to a graph, simplifies it, and offers its equations to a backend. The backend compiles groups of
-those that it accepts; the library's own functions do the rest.
+`jit` traces a function to a graph, simplifies the graph, and offers its equations to a backend. The backend compiles
+groups of equations that it accepts. The library's own functions compute the rest.
 """
 
 import pkgutil
@@ -19,46 +19,46 @@ Run: TypeAlias = Callable[..., Any]
 
 
 class Backend:
-    """A compiler of graphs. This one accepts nothing, and so leaves all to the library's own functions.
+    """A compiler of graphs. This base class accepts nothing, so the library's own functions compute everything.
 
-    A subclass overrides `accepts` and `lower`, and the other methods where their defaults don't fit. Its objects hold
-    no state of a program; several threads may compile at the same time.
+    A subclass overrides `accepts` and `lower`, and other methods if their defaults don't fit. Backends have no state of
+    a program: several threads may compile at the same time.
     """
 
     priority: ClassVar[int] = 0
-    """The backend with the highest priority is used by default; one with a negative priority only by name."""
+    """The backend with the highest priority is the default. A backend with a negative priority is only used by name."""
 
     name: ClassVar[str] = ""
     """The name by which `jit(function, compiler=name)` selects the backend."""
 
     needs: ClassVar[str] = ""
-    """The requirement of the backend and the command that installs it, for the error where it isn't available."""
+    """The requirement of the backend and the command that installs it, for the error if it isn't available."""
 
     def is_available(self) -> bool:
         """Return whether the backend can be used on this machine."""
         return True
 
     def accepts(self, equation: Equation) -> bool:
-        """Return whether the backend can do an operation, by its name, parameters, shapes and data types.
+        """Return whether the backend can compute an operation with these parameters, shapes and data types.
 
-        Operations with side effects are always left to the library. A loop or a branch that is accepted is
-        one equation of a group, with the graphs of its bodies in its parameters. Where it is not accepted, the
-        library's own loop runs, and the graphs of its bodies are offered by themselves.
+        Operations with side effects are always left to the library. An accepted loop or branch is one equation of a
+        group, with the graphs of its bodies as parameters. If it is not accepted, the library's own loop runs, and the
+        graphs of its bodies are offered separately.
         """
         return False
 
     def left(self, graph: Graph) -> dict[int, str]:
-        """Return why operations of a graph are left to the library, by the `id` of their equation.
+        """Return the reasons why operations of a graph are left to the library, by the `id` of their equation.
 
-        By default they are those that `accepts` refuses. A backend overrides it to look at the operations around each
-        one, or to give reasons.
+        By default, these are the operations that `accepts` refuses. A backend overrides this to consider neighbouring
+        operations or to give reasons.
         """
         return {id(each): "not accepted" for each in graph.equations if not self.accepts(each)}
 
     def improved(self, graph: Graph, run: Run, compile_graph: Callable[[], Run]) -> Run:
-        """Return a program of the default backend, or one that calls it and becomes this backend's after a while.
+        """Return the default backend's program, or one that calls it and later changes to this backend's program.
 
-        By default it stays as it is, and this backend is used only if users name it.
+        By default, the program does not change, and this backend is used only if users name it.
 
         Args:
             graph: The graph of the program.
@@ -72,20 +72,20 @@ class Backend:
         return {}
 
     def accepts_bodies(self, equation: Equation) -> bool:
-        """Return whether all operations within a loop or a branch are accepted."""
+        """Return whether all operations in a loop or branch are accepted."""
         return all(self.accepts(each) for _, graph in graphs_within(equation.params) for each in graph.equations)
 
     def group_of(self, equation: Equation) -> Hashable:
-        """Return the kind of group that an accepted equation belongs to: neighbours of one kind are lowered together.
+        """Return the kind of group for an accepted equation. Neighbours of the same kind are lowered together.
 
         By default there is one kind.
         """
         return None
 
     def reads_whole(self, equation: Equation) -> bool:
-        """Return whether an accepted operation reads other elements of its arrays than those at its own position.
+        """Return whether an accepted operation reads elements at other positions than that of its result.
 
-        It is then not in one group with the operations that compute these arrays.
+        Such an operation is not grouped with the operations that compute its arrays.
         """
         return False
 
@@ -93,21 +93,21 @@ class Backend:
         """Compile a group of accepted equations.
 
         Args:
-            graph: The group as a graph, with those constants of the program that it uses.
+            graph: The group as a graph, with the constants of the program that it uses.
 
         Returns:
-            A function that takes arrays like `graph.inputs`, and then `graph.constants`, and returns arrays like
-            `graph.outputs`; or None to leave the equations to the library. It must not write into its arguments, and
-            may be called by several threads. A result shares memory with an argument only where the operation that
-            defines it does.
+            A function that takes arrays like `graph.inputs` and then `graph.constants`, and returns arrays like
+            `graph.outputs`, or None to leave the equations to the library. The function must not write to its
+            arguments, and several threads may call it. A result may share memory with an argument only if its operation
+            does so by definition.
         """
         raise NotImplementedError(f"{type(self).__name__} accepts equations, and so must define `lower`")
 
     @staticmethod
     def signature(leaves: Sequence[Any]) -> Hashable:
-        """Return the key under which a program for arrays and Python numbers is cached.
+        """Return the key of the cached program for arrays and Python numbers.
 
-        By default it holds the class, shape, data type and device of each array, and the class of each number.
+        By default, the key contains the class, shape, data type and device of each array, and the class of each number.
         """
         try:
             return tuple([(type(x), x.shape, x.dtype, x.device) for x in leaves])
@@ -116,7 +116,7 @@ class Backend:
 
 
 def signature_of_any(leaves: Sequence[Any]) -> Hashable:
-    """Return the signature where some leaves are numbers, or arrays without a device."""
+    """Return the signature for leaves with numbers, or arrays without a device."""
     return tuple(
         [
             type(x) if type(x) in NUMBERS else (type(x), tuple(x.shape), x.dtype, getattr(x, "device", None))
@@ -126,13 +126,13 @@ def signature_of_any(leaves: Sequence[Any]) -> Hashable:
 
 
 QUIET: Final = "quiet"
-"""The attribute of a function that `lower` returns, for the same function without warnings, if it has one.
+"""The optional attribute of a function from `lower`: the same function without warnings.
 
-Programs with derivatives don't warn. Without the attribute, `np.errstate` is entered at each call, which takes 3 µs.
+Programs with derivatives don't warn. Without the attribute, each call enters `np.errstate`, which takes 3 µs.
 """
 
 LIBRARY: Final = Backend()
-"""The backend that leaves all to the library's own functions."""
+"""The backend that leaves everything to the library's own functions."""
 
 
 class Backends:
@@ -157,7 +157,7 @@ class Backends:
         return next((backend for backend in ordered if backend.is_available()), LIBRARY)
 
     def names(self) -> dict[str, str]:
-        """Return the names of the backends, each with its requirement where it isn't available, and "" where it is."""
+        """Return the names of the backends, with "" for available ones and the requirement for others."""
         named = [backend for backend in self.all if backend.name]
         return {backend.name: "" if backend.is_available() else backend.needs for backend in named}
 

@@ -1,12 +1,12 @@
-"""Batching: arrays with a leading axis that the function doesn't see.
+"""Batching: arrays with a leading axis that is hidden from the function.
 
-The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` holds for each argument whether it has that
-axis. It returns the result, or a tuple of results, with the axis first.
+The rule of an operation is `rule(xp, mapped, *args, **params)`. `mapped` has a flag for each argument: whether it has
+the axis. The rule returns the result, or a tuple of results, with the axis first.
 
 Linear collectives along a named axis.
 
-The axis is identified by the positions that are mapped along it: its interpreter recognizes them, and those of other
-axes pass the operation on.
+The array of the positions along the axis identifies the axis. Its interpreter recognizes these positions, and
+interpreters of other axes pass the operation on.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,7 +23,7 @@ from ._fit import namespace_for
 
 
 class Batching(Trace):
-    """The interpreter of batches: its arrays hold the array with the axis."""
+    """The interpreter of batches. Its arrays contain the array with the axis."""
 
     __slots__ = ("axis", "axis_name", "size")
 
@@ -31,7 +31,7 @@ class Batching(Trace):
         super().__init__("vmap", namespace)
         self.size, self.axis_name = size, axis_name
         self.axis: object = object() if of is None else of.axis
-        """The identity of the axis, which an interpreter that traces the function again shares."""
+        """The identity of the axis. An interpreter that traces the function again has the same."""
 
     def owns(self, x: Any) -> bool:
         """Return whether something is an array with the axis."""
@@ -48,7 +48,7 @@ class Batching(Trace):
             if op.decomposition is None:
                 raise op.no_rule("batches")
             return op.decompose(args, params)
-        if op.is_elementwise:  # of mapped arrays with as many axes, and numbers: the rule would take as long as NumPy
+        if op.is_elementwise:  # all arrays are mapped and have equally many axes: the rule would take as long as NumPy
             values, ndims = [], set()
             for x in args:
                 if isinstance(x, TracedArray) and x._trace is self:
@@ -63,7 +63,7 @@ class Batching(Trace):
         return self.by_rule(op, args, params)
 
     def by_rule(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Apply an operation as its rule does."""
+        """Apply an operation by its rule."""
         rule = op.batching
         assert rule is not None
         mapped = tuple(map(self.owns, args))
@@ -89,7 +89,7 @@ class Batching(Trace):
         )
 
     def lifted(self, x: Any) -> Array:
-        """Return an array with the axis; an array without it is repeated for all lanes."""
+        """Return an array with the axis. An array without the axis is repeated for all lanes."""
         if self.owns(x):
             return x._value
         x = bare(x)
@@ -105,17 +105,18 @@ def batched(
     axis_name: Hashable = None,
     of: Batching | None = None,
 ) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
-    """Vectorize a function of arrays, which returns a tuple of arrays, over axes of its arguments.
+    """Vectorize a function from arrays to a tuple of arrays over axes of its arguments.
 
-    `of` is the interpreter of the same positions that the function was found under, whose arrays it may close over.
+    `of` is the interpreter under which the function was found. It has the same axis, and the function may close over
+    its arrays.
 
     Returns:
-        The results, those that are mapped with the axis first, and which of them are.
+        The results, mapped ones with the axis first, and which results are mapped.
     """
     with Batching(namespace, size, axis_name, of) as trace:
         given = []
         for x, axis in zip(arrays, axes):
-            x = snapshot(bare(x))  # the function may write into its arguments and into captured arrays
+            x = snapshot(bare(x))  # the function may write to its arguments and to captured arrays
             if axis is not None:
                 xp = namespace_for(namespace, x)
                 x = namespace.array(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))
@@ -139,7 +140,7 @@ def batched_all(
     size: int,
     of: Batching | None = None,
 ) -> tuple[Array, ...]:
-    """Vectorize a function as `batched` does; all results have the axis."""
+    """Vectorize a function like `batched`. All results have the axis."""
     outs, mapped = batched(namespace, function, arrays, axes, size, of=of)
     return tuple(x if is_mapped else spread_out(namespace, x, size) for x, is_mapped in zip(outs, mapped))
 
@@ -155,9 +156,9 @@ def collective(x: Array, axis: Axis, kind: str, sources: Sequence[int] = ()) -> 
     Args:
         x: The value of a lane.
         axis: The axis.
-        kind: "sum"; "gather", all lanes along a new first axis; "scatter", the entry of the sum at the lane's position
-            along the first axis; or "permute".
-        sources: For "permute", the position that each lane's result is from.
+        kind: "sum", "permute", "gather" (all lanes along a new first axis) or "scatter" (the entry of the sum at the
+            lane's position along the first axis).
+        sources: For "permute", the position from which each lane gets its result.
     """
     position = axis.position()
     namespace = type(position)._namespace
@@ -173,7 +174,7 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     x, position = args
     namespace = trace.namespace
     if not trace.owns(position):
-        # Map over the other axis, with this one last.
+        # Map over the other axis, with this axis last.
         found = bind(op, (namespace.moveaxis(x._value, 0, -1), bare(position)), params)
         return namespace.array(trace, bare(namespace.moveaxis(found, -1, 0)))
     kind, size = params["kind"], params["size"]
@@ -192,5 +193,5 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
 
 def _times(xp: Any, x: Array, size: int) -> Array:
-    """Multiply by the size of an axis; integers that can't hold it wrap around."""
+    """Multiply by the size of an axis. Integers that can't hold it wrap around."""
     return x * xp.astype(xp.asarray(size, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)

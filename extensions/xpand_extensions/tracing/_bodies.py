@@ -1,4 +1,4 @@
-"""Graphs as bodies of loops and branches: traced from functions, and transformed into other graphs."""
+"""Graphs as bodies of loops and branches, traced from functions and transformed into other graphs."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def cached(method: "Callable[Concatenate[Body, P], T]") -> "Callable[Concatenate[Body, P], T]":
-    """Cache what a method of a body makes from its arguments; not the body itself, whose arrays would stay alive."""
+    """Cache the results of a method of a body. The body itself is not stored, since its arrays would stay alive."""
 
     @wraps(method)
     def found(self: "Body", /, *args: P.args, **named: P.kwargs) -> T:
@@ -61,7 +61,7 @@ class Body:
         return self if self.is_in_block else Body(self.graph, self.backend, True)
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return the cached object under a key; make it the first time."""
+        """Return the cached object for a key. The first call makes it."""
         return self._made[key] if key in self._made else self._made.setdefault(key, make())
 
     @property
@@ -116,7 +116,7 @@ class Body:
         return tuple(isinstance(x, Variable) and x in found for x in graph.outputs)
 
     def depends_at_last(self, on: tuple[bool, ...], constants: int, carry: int) -> tuple[bool, ...]:
-        """Return which outputs do after any number of steps. Inputs after the constants are the carry."""
+        """Return which outputs depend on them after any number of steps. Inputs after the constants are the carry."""
         while True:
             found = self.depends(on)
             after = tuple(x or y for x, y in zip(on[constants : constants + carry], found))
@@ -126,9 +126,9 @@ class Body:
 
     @cached
     def pushed(self, has: tuple[bool, ...]) -> "Body":
-        """Return the body of forward mode: inputs, tangents of those that have some; outputs, and their tangents.
+        """Return the body of forward mode, from inputs and their tangents to outputs and their tangents.
 
-        Of the outputs those of floating point have tangents.
+        `has` says which inputs have tangents. Floating-point outputs have tangents.
         """
         graph, count = self.graph, len(self.graph.inputs)
         floats = self.floats("outputs")
@@ -149,9 +149,9 @@ class Body:
 
     @cached
     def with_rules(self, wanted: tuple[bool, ...]) -> "Body":
-        """Return the body whose outputs come from custom rules, as they do when some inputs are differentiated.
+        """Return the body whose outputs come from custom rules, as if some inputs are differentiated.
 
-        So a second derivative differentiates the rules, as it does outside of loops.
+        So a second derivative differentiates the rules, like outside of loops.
         """
         if not any(wanted) or not self.has_rules:
             return self
@@ -171,9 +171,9 @@ class Body:
 
     @cached
     def parted(self, count: int, selected: Callable[[Equation], bool] | None = None) -> "Parts | None":
-        """Split off the operations that depend on the first `count` inputs alone; None where there are none.
+        """Split off the operations that depend only on the first `count` inputs; return None if there are none.
 
-        `selected`: split off only the operations for which it is true, and those that they need.
+        `selected`: split off only the operations for which it returns True, and those that they need.
         """
         graph = self.graph
         given = graph.inputs[:count]
@@ -201,14 +201,14 @@ class Body:
     @property
     @cached
     def silent(self) -> "Body":
-        """The body without calls of functions that return nothing, for steps that are recomputed."""
+        """The body without calls of functions that return nothing, to recompute steps."""
         if not any(each.effects for each in self.graph.equations):
             return self
         return Body(_silenced(self.graph))
 
     @cached
     def pulled(self, wanted: tuple[bool, ...]) -> "Body":
-        """Return the body of reverse mode: inputs, cotangents of floating-point outputs; those of inputs wanted."""
+        """Return the body of reverse mode: from inputs and cotangents of outputs to cotangents of `wanted` inputs."""
         graph, count = self.silent.graph, len(self.graph.inputs)
         floats = self.floats("outputs")
         chosen = [i for i, each in enumerate(wanted) if each]
@@ -227,9 +227,9 @@ class Body:
 
     @cached
     def mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None = None) -> tuple["Body", Any]:
-        """Return the body of a batch: inputs with an axis first where `axes` says so; outputs, and which have the axis.
+        """Return the body of a batch, and which outputs have the batch axis. `axes` says which inputs have it.
 
-        All outputs that are wanted with the axis get it.
+        All `wanted` outputs get the axis.
         """
         namespace = self.graph.namespace
         which: tuple[bool, ...] = ()
@@ -249,9 +249,10 @@ class Body:
     def mapped_loop(
         self, axes: tuple[bool, ...], size: int, constants: int, carry: int
     ) -> tuple["Body", tuple[bool, ...]]:
-        """Return the body of a batch whose inputs after the constants are the carry, and which outputs have the axis.
+        """Return the body of a batch of loops, and which outputs have the axis. Inputs after the constants are the
+        carry.
 
-        A part of the carry has the axis only where it depends on an array that has it.
+        An array of the carry has the axis only if it depends on an array with the axis.
         """
         depends = self.depends_at_last(axes, constants, carry)
         while True:
@@ -263,20 +264,20 @@ class Body:
 
 
 class Parts(NamedTuple):
-    """A body split into the part that depends on its first inputs alone, and the rest."""
+    """A body split into the part that depends only on its first inputs, and the rest."""
 
     before: Body
     after: Body
-    """The second part: its inputs are some of the first inputs, the results of the first part, and the other inputs."""
+    """The second part. Its inputs are some of the first inputs, the results of the first part, and the other inputs."""
     some: tuple[int, ...]
 
     def rest(self, given: Sequence[Any], found: Sequence[Any]) -> tuple[Body, list[Any]]:
-        """Return the rest, and its first inputs."""
+        """Return the second part and its first inputs."""
         return self.after, [*(given[i] for i in self.some), *found]
 
 
 def _needed(graph: Graph, among: set[Variable], selected: Callable[[Equation], bool]) -> set[Variable]:
-    """Return which variables are computed by selected operations, or needed for these."""
+    """Return the variables that selected operations compute or need."""
     found: set[Variable] = set()
     for equation in reversed(graph.equations):
         if not among.isdisjoint(equation.outputs) and (selected(equation) or not found.isdisjoint(equation.outputs)):
@@ -321,7 +322,7 @@ def replaced(arrays: Sequence[Any], positions: Sequence[int], given: Sequence[An
 
 
 def native(body: Body, name: str) -> Callable[..., Any]:
-    """Return the loop or choice of the library whose arrays a body takes."""
+    """Return the loop or choice of the library of a body's arrays."""
     return for_library(f"control_flow.{name}", library_name(body.graph.namespace.base))
 
 
@@ -335,9 +336,9 @@ def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) 
 def closed(
     namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Any], is_choice: bool = False
 ) -> tuple[Body, list[TracedArray]]:
-    """Make the body of a function; captured traced arrays become its first inputs, and are returned.
+    """Make the body of a function. Captured traced arrays become its first inputs, and are returned.
 
-    `is_choice`: the function isn't always called, so that all its operations belong in the body.
+    `is_choice`: the function isn't always called, so all its operations belong in the body.
     """
     graph, _ = stage(namespace, what, function, avals, is_choice=is_choice)
     outer = {variable: x for variable, x in graph.constants.items() if isinstance(x, TracedArray)}

@@ -25,10 +25,9 @@ def cond(
     operands: Sequence[Array],
     skips: bool = False,
 ) -> list[Any]:
-    """Call the function with a number, an integer or a boolean, with operands.
+    """Call the function with number `index`, an integer or a boolean, with operands.
 
-    `skips`: the second of two functions is skipped where it isn't chosen, also for a batch whose lanes all choose the
-    first.
+    `skips`: the second of two functions is skipped if it isn't chosen, also if all lanes of a batch choose the first.
     """
     avals = list(map(aval_of, operands))
     made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals, is_choice=True) for f in functions]
@@ -40,7 +39,7 @@ def cond(
 def cond_bodies(
     namespace: Any, index: Any, bodies: Sequence[Body], counts: tuple[int, ...], args: Sequence[Any], skips: bool
 ) -> list[Any]:
-    """Choose among bodies; each has its own constants, and all have the same operands."""
+    """Choose among bodies. Each body has its own constants; all have the same operands."""
     op = namespace.operation("cond", _run_cond)
     return list(map(bare, bind(op, [index, *args], {"bodies": tuple(bodies), "counts": counts, "skips": skips})))
 
@@ -90,7 +89,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     if not trace.owns(index):
         found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
     elif skips:
-        # All lanes compute it if one needs it.
+        # All lanes compute the body if one lane needs it.
         some = namespace.any(namespace.wrap(index._value))
         first = lambda _, *x: tuple(mapped(0).graph.run(*given_to(0, counts, x)))
         each = lambda number, *x: tuple(_of_each(trace, number, x, axes, params))
@@ -103,7 +102,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
 def _of_each(
     trace: Batching, number: Any, given: Sequence[Any], axes: Sequence[bool], params: dict[str, Any]
 ) -> list[Any]:
-    """Choose where lanes differ: compute all bodies, and select each lane's result."""
+    """Choose for each lane: compute all bodies, and select the lane's result."""
     namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
     every = (True,) * len(bodies[0].graph.outputs)
     number = namespace.wrap(number)
@@ -121,7 +120,7 @@ def _of_each(
 
 
 def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
-    """Return which lanes choose the body `i`. Numbers outside the range mean the first or the last body."""
+    """Return which lanes choose body `i`. Numbers outside the range mean the first or the last body."""
     if is_bool:
         return number if i else ~number
     if i == 0:
@@ -130,9 +129,9 @@ def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
 
 
 def _of_chosen(trace: Batching, is_mine: Any, value: Any, has_axis: bool) -> tuple[Any, bool]:
-    """Return an argument for a body, and whether it has the axis; stop the gradient in lanes that choose another body.
+    """Return an argument for a body, without gradients in lanes that choose another body, and whether it has the axis.
 
-    Derivatives at values that the body isn't meant for may be NaN; so they don't reach the arguments.
+    Derivatives of a body that is not chosen may be NaN, so they must not reach the arguments.
     """
     namespace = trace.namespace
     if not namespace.is_floating(value.dtype) or not isinstance(value, TracedArray):
@@ -159,7 +158,7 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
         return push_body
 
-    # All arrays that they use are operands: operations on captured arrays would always run, not only if chosen.
+    # Pass all arrays as operands. Operations on captured arrays would always run, also in branches that aren't chosen.
     operands = [*given, *[t for t in along if t is not None]]
     found = cond(namespace, index, [pushed(i) for i in range(len(bodies))], operands, params["skips"])
     derivatives = iter(found[len(floats) :])
@@ -167,7 +166,7 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def cond_linearize(trace: Linearize | Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Trace the chosen body; where the choice is abstract, choose again among the pullbacks."""
+    """Trace the chosen body. If the choice is abstract, the pullback chooses again."""
     if isinstance(trace, Tape) and trace.owns(args[0]):
         raise trace.nonlinear(op)
     index, bodies, counts = trace.plain(args[0]), params["bodies"], params["counts"]

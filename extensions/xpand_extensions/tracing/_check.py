@@ -1,6 +1,6 @@
-"""Check a graph: each variable is defined once, before it is used, and has the type that its operation gives it.
+"""Check a graph: each variable is defined once, before it is used, and has the type that its operation returns.
 
-Each operation must get as many arrays as it takes, and parameters of the right names and kinds. Facades check their own
+Each operation must get the right number of arrays, and parameters of the right names and kinds. Facades check their own
 operations.
 """
 
@@ -22,7 +22,7 @@ _NUMBERS: Final = (bool, int, float, complex)
 
 @of_graphs
 def check(graph: Graph) -> None:
-    """Check a graph, and those of the loops and branches in it.
+    """Check a graph, and the graphs of its loops and branches.
 
     Raises:
         GraphError: It isn't well-formed.
@@ -86,24 +86,24 @@ def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:
 
 
 def _check_facade(op: FacadeOp, inputs: Sequence[Any], constants: dict[Variable, Any], params: dict[str, Any]) -> None:
-    """Call the facade, which checks its arguments.
+    """Call the facade to check its arguments.
 
-    Its results are ignored: the facade may have normalized its arguments before it made the operation.
+    Its results are ignored, since the facade may normalize its arguments before it makes the operation.
     """
     (template,) = params.values()
     if len(inputs) != len(template.names) or not all(isinstance(x, Variable) for x in inputs):
         raise TypeError(f"it takes {len(template.names)} arrays")
-    # Constants, such as indices, are passed with their values, so that the facade checks these too.
+    # Pass constants, such as indices, with their values, so that the facade checks the values too.
     known = {variable: x for variable, x in constants.items() if not isinstance(x, TracedArray)}
     given = [known.get(x, x.aval) for x in inputs]
     avals_of(op.namespace, given, lambda *arrays: trees.leaves(template.call(op.operation.facade, arrays)))
 
 
 def _check_call(name: str, signature: Signature, given: int, params: dict[str, Any]) -> None:
-    """Check how a function of the standard is called.
+    """Check the call of a function of the standard.
 
     Raises:
-        TypeError: It can't be called so.
+        TypeError: The arguments don't fit the signature.
     """
     count = len(signature.arrays) + len(signature.extra)
     if not signature.is_sequence and given != count:
@@ -132,7 +132,7 @@ def _are_integers(value: Any) -> bool:
 
 
 def _are_axes(value: Any) -> bool:
-    """Return whether a value is an integer or a sequence of integers, or has one of these for each operand."""
+    """Return whether a value is an integer, a sequence of integers, or one of these for each operand."""
     return all(map(_are_axes, value)) if isinstance(value, (tuple, list)) else _is_integer(value)
 
 
@@ -157,7 +157,7 @@ def _is_count(value: Any) -> bool:
 
 
 _MORE: Final = ("getitem", "scan", "setitem", "while_loop")
-"""Operations outside of the standard whose parameters are checked too."""
+"""Operations outside of the standard with checked parameters."""
 
 _KINDS: Final[dict[str, Callable[[Any], bool]]] = {
     "axis": _or_none(_are_integers),

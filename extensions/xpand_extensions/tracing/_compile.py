@@ -1,4 +1,4 @@
-"""Compile graphs to straight-line calls of groups that a backend lowered, and of the library's own functions."""
+"""Compile graphs to straight-line calls: of groups that a backend lowered, and of the library's own functions."""
 
 import inspect
 import math
@@ -24,11 +24,11 @@ _SCALAR: Final[dict[str, Callable[..., Any]]] = {
     "negative": operator.neg,
     "subtract": operator.sub,
 }
-"""Operators that have the values of the functions, and take a tenth of their time for NumPy's scalars."""
+"""Operators with the same values as functions. For NumPy's scalars, they take a tenth of the time."""
 
 
 def _squared(x: Any, _: int) -> Any:
-    """Return `xp.pow(x, 2)`, which is this product in NumPy too."""
+    """Return `xp.pow(x, 2)`, which NumPy computes as this product too."""
     return x * x
 
 
@@ -43,7 +43,7 @@ def _is_of_numbers(equation: Equation) -> bool:
 
 
 def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function for an operation of a graph, and the parameters that must still be passed to it."""
+    """Return the function for an operation of a graph, and the remaining parameters to pass."""
     op, params = equation.op, equation.params
     if isinstance(op, FacadeOp):
         return _bound(op.implementation, params["template"]), {}
@@ -63,14 +63,14 @@ def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]
 
 
 def _item(key: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Return the function that indexes with a key; None where arrays are nested in the key."""
+    """Return the function that indexes with a key, or None if arrays are nested in the key."""
     if ARRAY not in [part for part in key if isinstance(part, str)]:
         return operator.itemgetter(key[0] if len(key) == 1 else key)
     return operator.getitem if len(key) == 1 else None
 
 
 def _writer(asarray: Callable[..., Any], key: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the function that sets the elements of a key in a copy."""
+    """Return the function that sets the elements at a key in a copy."""
 
     def write(x: Any, value: Any) -> Any:
         x = asarray(x, copy=True)
@@ -88,7 +88,7 @@ class _Placeholder:
 
 
 def _bound(function: Callable[..., Any], template: Template) -> Callable[..., Any]:
-    """Return a call as a function of its arrays alone."""
+    """Return a call as a function of only its arrays."""
     filled = template.fill([_Placeholder(i) for i in range(len(template.names))])
     in_order = {name: filled[name] for name in template.signature.parameters if name in filled}
     bound = inspect.BoundArguments(template.signature, in_order)
@@ -99,7 +99,7 @@ def _bound(function: Callable[..., Any], template: Template) -> Callable[..., An
         return partial(_called, function, template)
     arrays = ", ".join(f"a{i}" for i in range(len(template.names)))
     exec(f"def call({arrays}): return function({', '.join(f'{name}{text}' for name, text in texts)})", scope)
-    call: Callable[..., Any] = scope.pop("call")  # the scope would keep it and its bound objects alive
+    call: Callable[..., Any] = scope.pop("call")  # avoids a cycle, since `call` refers to the scope
     return call
 
 
@@ -108,7 +108,7 @@ def _called(function: Callable[..., Any], template: Template, *arrays: Any) -> A
 
 
 def _text(x: Any, scope: dict[str, Any]) -> str | None:
-    """Write an argument as source; None for a tree of arrays, which can't be written."""
+    """Return the source of an argument, or None for a tree of arrays, which has no source."""
     if isinstance(x, _Placeholder):
         return f"a{x.number}"
     if not any(isinstance(leaf, _Placeholder) for leaf in trees.leaves(x)):
@@ -125,10 +125,10 @@ def _text(x: Any, scope: dict[str, Any]) -> str | None:
 
 
 LARGE: Final = 1024
-"""Arrays with at least this many elements are dropped after their last use; others when the program ends."""
+"""Arrays with at least this many elements are deleted after their last use, others at the end of the program."""
 
 Users: TypeAlias = dict[Variable, list[Any]]
-"""The equations that use each variable; None stands for the outputs of the graph."""
+"""The equations that use each variable. None stands for the outputs of the graph."""
 
 
 class Step(NamedTuple):
@@ -146,8 +146,8 @@ def compiled(graph: Graph, backend: Backend = LIBRARY, single: bool = False) -> 
 
     Args:
         graph: The graph.
-        backend: Compiles what it accepts of the simplified graph.
-        single: The function returns the one output itself, and not a tuple of outputs.
+        backend: Compiles the accepted equations of the simplified graph.
+        single: Whether to return the one output instead of a tuple of outputs.
     """
     short = simplified(graph)
     steps, copied = steps_of(short, backend), to_be_copied(graph, short)
@@ -159,12 +159,12 @@ def compiled(graph: Graph, backend: Backend = LIBRARY, single: bool = False) -> 
 
 
 def steps_of(graph: Graph, backend: Backend) -> list[Step]:
-    """Make the steps of a graph: one for each group that a backend lowers, one for each other equation."""
+    """Make the steps of a graph: one for each group that a backend lowers, and one for each other equation."""
     if backend is LIBRARY:
         return [step_of(equation, backend) for equation in graph.equations]
     users, left = users_of(graph), backend.left(graph)
     steps: list[Step] = []
-    groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; none depends on another
+    groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; no group depends on another
     where: dict[Variable, Hashable] = {}
 
     def flush(kind: Hashable) -> None:
@@ -197,7 +197,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
 
 
 def left_to_library(graph: Graph, backend: Backend) -> dict[int, str]:
-    """Return why operations of a graph, and of the bodies of loops that the library runs, are not compiled."""
+    """Return the reasons why operations of a graph, and of loops that the library runs, are not compiled."""
     left = backend.left(graph)
     found = {id(each): "side effects" if each.effects else left.get(id(each), "") for each in graph.equations}
     for equation in graph.equations:
@@ -208,7 +208,7 @@ def left_to_library(graph: Graph, backend: Backend) -> dict[int, str]:
 
 
 def part_of(graph: Graph, equations: Sequence[Equation], users: Users | None = None) -> Graph:
-    """Return some equations of a graph as a graph, whose outputs are the variables that the rest of the graph uses."""
+    """Return some equations of a graph as a graph. Its outputs are the variables that the other equations use."""
     users = users_of(graph) if users is None else users
     inside = set(map(id, equations))
     made = {x: None for equation in equations for x in equation.outputs}
@@ -220,7 +220,7 @@ def part_of(graph: Graph, equations: Sequence[Equation], users: Users | None = N
 
 
 def users_of(graph: Graph) -> Users:
-    """Return the operations that use each array; None for the graph's outputs."""
+    """Return the operations that use each array. None stands for the outputs of the graph."""
     users: Users = {}
     for user, inputs in (*((each, each.inputs) for each in graph.equations), (None, graph.outputs)):
         for x in inputs:
@@ -230,7 +230,7 @@ def users_of(graph: Graph) -> Users:
 
 
 def step_of(equation: Equation, backend: Backend) -> Step:
-    """Make the step of an operation that the library does; a backend compiles the bodies of loops and branches."""
+    """Make the step of an operation that the library runs. A backend compiles the bodies of loops and branches."""
     function, params = specialised(equation)
     if backend is not LIBRARY:
         params = {name: _compiled_by(backend, value) for name, value in params.items()}
@@ -246,11 +246,11 @@ def _compiled_by(backend: Backend, value: Any) -> Any:
 def program(
     graph: Graph, steps: Sequence[Step], copied: Collection[int] = (), single: bool = False
 ) -> Callable[..., Any]:
-    """Make the function that takes the steps of a graph one by one.
+    """Make the function that runs the steps of a graph one by one.
 
     Args:
         graph: The graph.
-        steps: Its steps, each after those that it needs.
+        steps: Its steps, each after the steps that it needs.
         copied: The positions of outputs that are copied.
         single: As in `compiled`.
     """
@@ -267,7 +267,7 @@ def program(
 
 
 class _Source:
-    """The source lines of the function, and the values that its names refer to."""
+    """The source lines of a function, and the values of its names."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -284,7 +284,7 @@ class _Source:
         return self.names.setdefault(variable, f"v{len(self.names)}") if found is None else found
 
     def value(self, x: Any) -> str:
-        """Write an operand: a variable, or a number."""
+        """Return the source of an operand, a variable or a number."""
         if isinstance(x, Variable):
             return self.name(x)
         if type(x) in (int, bool) or x is None or (type(x) is float and math.isfinite(x)):
@@ -292,7 +292,7 @@ class _Source:
         return self.bound(x)
 
     def bound(self, x: Any) -> str:
-        """Bind a value that can't be written as source, and return its name."""
+        """Bind a value without source, and return its name."""
         name = f"c{len(self.scope)}"
         self.scope[name] = x
         return name
@@ -319,5 +319,5 @@ class _Source:
         last = results[0] if single else f"({''.join(f'{each}, ' for each in results)})"
         body = "".join(f"    {line}\n" for line in (*self.lines, f"return {last}"))
         exec(f"def run({arguments}):\n{body}", self.scope)
-        run: Callable[..., Any] = self.scope.pop("run")  # which holds the scope, with the constants
+        run: Callable[..., Any] = self.scope.pop("run")  # avoids a cycle, since `run` refers to the scope
         return run

@@ -1,12 +1,12 @@
 """The core of tracing: operations, interpreters, and how an operation finds the interpreter for its arrays.
 
-An operation is a function of arrays: its arrays are positional, its static parameters keyword-only. A *trace* is an
+An operation is a function with positional arrays and keyword-only static parameters. A *trace* is an
 interpreter of operations: forward mode, linearization, batching, staging. Each application of a transformation makes a
-trace of a level above all existing ones. The array of the highest level among the arguments of an operation decides
-which trace interprets it. An interpreter applies further operations to the values of its arrays, which are arrays of
-levels below; at the bottom are the library's own arrays, on which an operation is the library's function.
+trace with a level above all existing traces. The trace of the argument with the highest level interprets an operation.
+The values of its arrays are arrays of lower levels, and the interpreter applies further operations to them. At the
+bottom are the library's own arrays, on which an operation is the library's function.
 
-One counter gives out levels, and the arrays hold them. So there is no stack to restore after an error or to share
+Levels come from one counter and are stored in the arrays. So there is no stack to restore after errors or to share
 between threads.
 """
 
@@ -85,14 +85,14 @@ def aval_of(x: Any) -> Any:
 
 
 class TracedArray:
-    """An array of the standard that an interpreter traces.
+    """An array of the standard, traced by an interpreter.
 
-    Its content depends on its trace: a library's own array, an array of a level below, or a variable.
+    Its content depends on its trace: the library's own array, an array of a lower level, or a variable.
     """
 
     __slots__ = ("_extra", "_is_array", "_trace", "_value")
 
-    # NumPy's arrays defer operators to the other operand, also in place: `x += y` makes a new array.
+    # NumPy's arrays defer operators to this class, also in place: `x += y` makes a new array.
     __array_priority__: ClassVar[float] = 1e6
     _namespace: ClassVar[Any]
 
@@ -123,7 +123,7 @@ class Trace:
     __slots__ = ("__weakref__", "alive", "level", "namespace", "what")
 
     def __init__(self, what: str, namespace: Any) -> None:
-        """Make an interpreter for the transformation called `what` and arrays over a namespace's library."""
+        """Make an interpreter for the transformation called `what` and arrays of a namespace's library."""
         self.what, self.namespace = what, namespace
         self.level = next(_LEVELS)
         self.alive = True
@@ -140,7 +140,7 @@ class Trace:
             raise_not_storable(error, error.__cause__)
 
     def process(self, op: "Op", args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Apply an operation to arrays, some of which are of this trace and none of a level above."""
+        """Apply an operation to arrays. Some belong to this trace; none has a higher level."""
         raise NotImplementedError
 
     def shape(self, x: TracedArray) -> tuple[int, ...]:
@@ -173,12 +173,12 @@ class Trace:
         return isinstance(x, TracedArray) and x._trace is self
 
     def plain(self, x: Any) -> Any:
-        """Return the value of an array of this trace at the levels below; return other objects unchanged."""
+        """Return the value of an array of this trace at lower levels; return other objects unchanged."""
         return x._value if self.owns(x) else bare(x)
 
 
 class Evaluation(Trace):
-    """The interpreter at the bottom: its arrays hold the library's own, and an operation is the library's function."""
+    """The interpreter at the bottom. Its arrays contain the library's own. Operations are the library's functions."""
 
     __slots__ = ()
 
@@ -226,22 +226,22 @@ class Op:
         self.linear = name in rules.LINEAR
         """Whether the operation is jointly linear in all its arrays."""
         self.is_elementwise = name in rules.ELEMENTWISE
-        """Whether each element of the result depends on one element of each array."""
+        """Whether each element of the result depends on only one element of each array."""
         self.effects = False
-        """Whether the operation has side effects, so that it must not be removed or merged."""
+        """Whether the operation has side effects, and must not be removed or merged."""
         self.overrides = rules.OVERRIDES.get(name, {})
-        """Replacements of an interpreter's rules, by the kind of interpreter."""
+        """Replacements for rules, by the kind of interpreter."""
         entries = self.derivative
         simple = isinstance(entries, tuple) and all(
             isinstance(e, int) or getattr(e, "is_factor", False) for e in entries
         )
         self.factors: tuple[Any, ...] | None = None
-        """The factors of an elementwise operation, or their functions, where that is all of its derivative."""
+        """The factors of an elementwise operation, or their functions, if its derivative has no other parts."""
         if simple:
             self.factors = tuple(e if isinstance(e, int) else e.of for e in entries)
 
     def entries(self, count: int, params: dict[str, Any]) -> Any:
-        """Return the rule for the derivative in each array, or one for all together; None where there is no rule."""
+        """Return the rules for the derivative in each array, one rule for all arrays, or None without a rule."""
         return self.derivative if self.derivative is None else _per_array(self.derivative, count)
 
     def transposes(self, count: int, params: dict[str, Any]) -> Any:
@@ -249,7 +249,7 @@ class Op:
         return None if self.transpose is None else _per_array(self.transpose, count)
 
     def named(self, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return values, one for each array, as the rules take them: in the order of the arrays."""
+        """Return values, one for each array, in the form for the rules: in the order of the arrays."""
         return values
 
     def apply(
@@ -264,15 +264,15 @@ class Op:
         return self.decomposition(self.namespace, *args, **params)
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the operation to arrays of any level; the library's own arrays are passed and returned bare."""
+        """Apply the operation to arrays of any level. The library's own arrays are passed and returned bare."""
         return bind(self, args, params)
 
     def no_rule(self, what: str) -> UnsupportedError:
-        """Make the error for an operation that an interpreter has no rule for."""
+        """Make the error for an operation without a rule for an interpreter."""
         return UnsupportedError(f"{self.name}: there is no rule for {what}, and none to do it in terms of others")
 
     def __reduce__(self) -> Any:
-        """Pickle the operation by its name; outside of the standard, by its function too."""
+        """Pickle the operation by its name. An operation outside of the standard is pickled with its function."""
         if self.name in self.namespace.standard:
             return _op_of, (self.namespace, self.name)
         return _op_of, (self.namespace, self.name, self.function)
@@ -287,7 +287,7 @@ def _op_of(namespace: Any, name: str, function: Callable[..., Any] | None = None
 
 
 class Each:
-    """One rule for every array of an operation with any number of arrays."""
+    """The same rule for all arrays of an operation."""
 
     __slots__ = ("rule",)
 
@@ -302,7 +302,7 @@ def _per_array(rules: Any, count: int) -> Any:
 def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply an operation with the interpreter of the highest level among the arrays.
 
-    Results that no interpreter traces come back as the library's own arrays.
+    Results that are not traced are returned as the library's own arrays.
     """
     top: Trace = EVALUATION
     level = 0
@@ -318,7 +318,7 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     current = CURRENT.get()
     if current is None or current.level <= level:
         return top.process(op, args, params)
-    # The arrays are captured by the function that is being staged: the operation is not part of its graph, unless the
+    # The arrays are captured by the function that is being staged. The operation is not part of its graph, unless the
     # function isn't always called.
     while current is not None and current.level > level and not current.is_choice:
         current = current.around
@@ -332,7 +332,7 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
 
 @contextmanager
 def leaks_checked() -> Iterator[None]:
-    """Within this context, watch which interpreters outlive their calls because an array still refers to them."""
+    """Watch, within this context, which interpreters outlive their calls because an array still refers to them."""
     made: list[Any] = []
     token = _MADE.set(made)
     try:
@@ -358,7 +358,7 @@ def leaked(what: str, transformation: str) -> LeakedArrayError:
 
 
 def raise_not_storable(error: ValueError, cause: TracedError) -> None:
-    """Raise a `TracedError` in place of NumPy's error of `buffer[i] = x`, which does not say that `x` is traced."""
+    """Raise `TracedError` instead of NumPy's error for `buffer[i] = x`, which does not say that `x` is traced."""
     if str(error).startswith("setting an array element"):
         better = TracedError(
             "buffer[i] = x: an array of the library itself can't hold a traced element; make the buffer with "
@@ -369,7 +369,7 @@ def raise_not_storable(error: ValueError, cause: TracedError) -> None:
 
 
 def bare(x: Any) -> Any:
-    """Take the library's own array out of a traced one that no interpreter traces; leave the rest as it is.
+    """Return the library's own array in a traced array that no interpreter traces; return other objects unchanged.
 
     Raises:
         LeakedArrayError: The transformation that made the array has finished.
@@ -384,11 +384,11 @@ def bare(x: Any) -> Any:
 
 
 def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
-    """Return the library's own array that a traced one holds.
+    """Return the library's own array in a traced array.
 
     Raises:
-        TracedError: A transformation traces it.
-        LeakedArrayError: One did, and has finished.
+        TracedError: A transformation traces the array.
+        LeakedArrayError: The transformation has finished.
     """
     found = bare(x)
     if found is x:
@@ -403,11 +403,11 @@ def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
 
 
 def snapshot(x: Any) -> Any:
-    """Return a copy of a traced array that keeps its elements when the original is written to."""
+    """Return a copy of a traced array that does not change when the original is written to."""
     return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
 
 
 def rebuilt(op: Op, like: Any, results: Sequence[Array]) -> Any:
-    """Pack the arrays of a result as the operation returns them."""
+    """Pack the arrays of a result in the class that the operation returns."""
     make = type(like) if op.result is None else op.namespace.result_class(op)
     return make(*results) if hasattr(make, "_fields") else make(results)

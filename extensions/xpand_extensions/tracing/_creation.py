@@ -15,14 +15,14 @@ from ._core import CURRENT, EVALUATION, Op, TracedArray, bare, bind
 
 
 def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
-    """Make a creation function; while a graph is staged, it becomes an operation of the graph."""
+    """Make a creation function. While a graph is staged, calls are operations of the graph."""
 
     def make(namespace: Any) -> Callable[..., Any]:
         found = attrgetter(name)(namespace.base)
         from . import rules
         from .rules.creation import SIGNATURES
 
-        is_wrapped = library_name(namespace.base) in LIBRARIES  # other libraries create arrays as they always do
+        is_wrapped = library_name(namespace.base) in LIBRARIES  # arrays of other libraries are created directly
         op = namespace.operations[name] = Op(
             name, lambda **params: found(*params["args"], **params["kwargs"]), namespace, rules
         )
@@ -45,7 +45,7 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _value(name: str, x: Any) -> Any:
-    """Return the value of an argument, such as a shape, that must have one."""
+    """Return the value of an argument that must be concrete, such as a shape."""
     if isinstance(x, tuple):
         return tuple([_value(name, part) for part in x])
     if not isinstance(x, TracedArray):
@@ -57,7 +57,7 @@ def _value(name: str, x: Any) -> Any:
 def _declared(
     name: str, signature: inspect.Signature, function: Callable[..., Any], doc: str | None
 ) -> Callable[..., Any]:
-    """Make the function with the standard's signature. It passes by name what must be named, all else by position."""
+    """Make the function with the standard's signature. It passes keyword-only arguments by name, others by position."""
     parameters = signature.parameters.values()
     by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     given = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]

@@ -34,7 +34,7 @@ def _nodes(trace: Linearize, args: Sequence[Any]) -> list[Any]:
 def called(
     namespace: Any, name: str, run: Callable[..., Arrays], args: Sequence[Any], params: dict[str, Any]
 ) -> Arrays:
-    """Call a function that has rules: as an operation where an array is traced, and else as it is."""
+    """Call a function with rules: as an operation if an array is traced, otherwise directly."""
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return run(*args)
     op = namespace.operation(name, _run)
@@ -57,7 +57,7 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
         return _inlined(op, args, params)
     count = len(constants)
     run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
-    # `forward` may be called later, when the graph is differentiated; the graph doesn't change until then.
+    # `forward` may be called later, when the graph is differentiated. The graph doesn't change until then.
     ahead = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
     rules = {**params, **ahead}
     rest = {"run": run, **{name: _after(name, rule, count) for name, rule in rules.items() if name != "run"}}
@@ -66,7 +66,7 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def _after(name: str, rule: Any, count: int) -> Any:
-    """Make a rule take leading arrays that it has no derivative for."""
+    """Make a rule accept leading arrays, for which it has no derivative."""
     if not count:
         return rule
     if name == "rule":
@@ -83,14 +83,14 @@ def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rul
 
 
 def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Trace the function itself: it is already differentiated, and now transposed."""
+    """Trace the function itself, since it is already differentiated, and now transposed."""
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
 def _above(trace: Trace, results: Sequence[Any]) -> Trace | None:
-    """Find the highest interpreter above one whose arrays a function captures, from its results.
+    """Find, from the results of a function, the highest interpreter above `trace` whose arrays it captures.
 
-    The tape is of the interpreter that has it.
+    The tape counts as part of its interpreter.
     """
     tape = getattr(trace, "tape", None)
     traces = [x._trace for x in results if isinstance(x, TracedArray) and x._trace is not tape]
@@ -98,7 +98,7 @@ def _above(trace: Trace, results: Sequence[Any]) -> Trace | None:
 
 
 def _below(trace: Trace, x: Any) -> Any:
-    """Take the value of an array out of interpreters above one."""
+    """Return the value of an array below all interpreters above `trace`."""
     while _above(trace, (x,)) is not None:
         if isinstance(x._trace, Batching):
             raise UnsupportedError(
@@ -110,12 +110,12 @@ def _below(trace: Trace, x: Any) -> Any:
 
 
 def _mapped(above: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Call a function that captures arrays of a batch with arrays that are the same for all lanes."""
+    """Call a function that captures arrays of a batch. Its arguments are the same for all lanes."""
     return above.process(op, [above.namespace.array(above, above.lifted(x)) for x in args], params)
 
 
 def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
-    """Call a function that captures arrays differentiated above its arguments directly, not as an operation."""
+    """Call a function directly, not as an operation, if it captures arrays differentiated at a higher level."""
 
     def refused(primals: Arrays, tangents: Arrays) -> Any:
         raise UnsupportedError(
@@ -123,19 +123,19 @@ def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
             "differentiated around that; give it as an argument what it closes over"
         )
 
-    # An outer derivative would need the rule, which is lost here.
+    # An outer derivative would need the rule, which is lost.
     given = called(op.namespace, "custom_jvp", lambda *x: x, args, {"rule": refused})
     return tuple(map(bare, params["run"](*given)))
 
 
 def _differentiated(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
-    """Differentiate a function in its captured arrays, which its rule doesn't cover; `found` are its values."""
+    """Differentiate a function in its captured arrays, which its rule doesn't cover. `found` has its values."""
     outs = params["run"](*map(trace.namespace.wrap, args))
     return tuple(_with_value(trace, x, value) for x, value in zip(outs, found))
 
 
 def _with_value(trace: Trace, x: Any, value: Any) -> Any:
-    """Put a value below the levels at which an array is differentiated, above that of a trace."""
+    """Replace the value of an array below all levels above `trace`."""
     if _above(trace, (x,)) is None:
         return value
     return trace.namespace.array(x._trace, _with_value(trace, x._value, value), x._extra)
@@ -155,7 +155,7 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     found = []
     for x, t in zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)]):
         t = trace.plain(t) if namespace.is_floating(x.dtype) else None
-        if trace.owns(x) and x._extra is not None:  # the derivative in captured arrays, which the rule doesn't cover
+        if trace.owns(x) and x._extra is not None:  # derivative in captured arrays, not covered by the rule
             t = bare(plus(namespace.wrap(t), namespace.wrap(x._extra)))
         found.append(trace.pair(trace.plain(x), t))
     return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
@@ -175,7 +175,7 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
 
 
 def _with_closure(trace: Linearize, x: Any, found: Any) -> Any:
-    """Add the derivative in captured arrays, which `x` has, to the one that the rule gives."""
+    """Add the derivative in captured arrays, from `x`, to that of the rule."""
     if not trace.owns(x):
         return found
     if not trace.owns(found):
@@ -202,7 +202,7 @@ def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
 
 def _filled(arrays: Sequence[Array | None], given: Sequence[Array]) -> tuple[Array | None, ...]:
-    """Replace arrays by others; leave None."""
+    """Replace the arrays by others; None stays None."""
     rest = iter(given)
     return tuple(None if x is None else next(rest) for x in arrays)
 
@@ -275,7 +275,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
         arrays = [*residuals, *(x for x in cotangents if x is not None)]
         each = lambda *xs: backward(perturbed, xs[: len(residuals)], _filled(cotangents, xs[len(residuals) :]))
         found = batched_all(trace.namespace, each, arrays, [0] * len(arrays), trace.size, trace)
-        # An array that all lanes share gets the sum of their contributions.
+        # Sum the contributions of all lanes to an array that they share.
         return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
 
     return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})
@@ -347,7 +347,7 @@ def custom_vmap_linearize(trace: Linearize, op: Op, args: Sequence[Any], params:
 def checkpointed(
     namespace: Any, function: Callable[..., Arrays], args: Sequence[Any], policy: AnyPolicy | None = None
 ) -> Arrays:
-    """Call a function of which reverse mode saves the arguments, and the values that a policy selects."""
+    """Call a function. Reverse mode saves only its arguments and the values that a policy selects."""
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return tuple(function(*args))
     body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])
@@ -389,7 +389,7 @@ def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
 def _pulled(
     namespace: Any, primals: list[Any], wanted: tuple[bool, ...], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Return the results, and the pullback, which computes them again."""
+    """Return the results, and a pullback that recomputes them."""
     body, policy = params["body"], params.get("policy")
     floats = body.floats("outputs")
     forward = body.with_rules(wanted) if policy is None else saving_of(body, wanted, policy).forward

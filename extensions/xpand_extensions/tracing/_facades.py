@@ -1,9 +1,9 @@
-"""The operations of facades as operations that the interpreters trace.
+"""Operations of facades, for the interpreters.
 
-Their arrays may be anywhere among the arguments, also in sequences. A `Template` holds the other arguments, so that the
-operation takes a flat list of arrays, as all others do. Its rules are called with the facade's own arguments, by name,
-and are keyed by them: `{"values": LINEAR}`. Where there is no rule, the generic implementation is traced, whose
-operations have rules.
+Arrays may be anywhere among the arguments, also in sequences. A `Template` holds the other arguments, so the operation
+takes a flat list of arrays, like all operations. Rules are called with the facade's own arguments, by name, and tables
+have these names as keys: `{"values": LINEAR}`. Without a rule, the generic implementation is traced. Its operations
+have rules.
 """
 
 import inspect
@@ -38,8 +38,8 @@ INLINED: Final = frozenset(
         "windows.window_reduce",
     }
 )
-"""Operations whose generic implementation is always traced: they take functions, return more than arrays, or share
-their name with a function of the standard that has other rules."""
+"""Operations whose generic implementation is always traced. They take functions, return more than arrays, or
+share their name with a function of the standard with other rules."""
 
 
 class Template:
@@ -61,7 +61,7 @@ class Template:
         arrays: list[Any] = []
         names: list[str] = []
         static: list[Any] = []
-        for name in sorted(arguments):  # as a tree has the keys of a dictionary
+        for name in sorted(arguments):  # sorted, like the keys of a dictionary in a tree
             for leaf in trees.leaves(arguments[name], is_leaf=_is_none):
                 is_array = hasattr(leaf, "dtype") and hasattr(leaf, "shape") and not isinstance(leaf, type)
                 if is_array:
@@ -83,7 +83,7 @@ class Template:
         return call_by_name(function, self.signature, self.fill(arrays))
 
     def __reduce__(self) -> Any:
-        # Annotations can't all be pickled, and are not looked at.
+        # Drop annotations: some can't be pickled, and nothing reads them.
         bare = [each.replace(annotation=each.empty) for each in self.signature.parameters.values()]
         return Template, (inspect.Signature(bare), self.names, self.static, self.structure)
 
@@ -102,7 +102,7 @@ class Template:
 
 
 def call_by_name(function: Callable[..., Any], signature: inspect.Signature, arguments: dict[str, Any]) -> Any:
-    """Call a function of a signature with arguments by their names, which may be positional-only."""
+    """Call a function with arguments by name, also those that are positional-only in its signature."""
     in_order = {name: arguments[name] for name in signature.parameters if name in arguments}
     bound = inspect.BoundArguments(signature, in_order)
     return function(*bound.args, **bound.kwargs)
@@ -130,7 +130,7 @@ class FacadeOp(Op):
             self.result = _result_class(_annotation(operation.facade))
 
     def _differentiated(self, derivative: Any) -> Any:
-        """Return another package's derivative as a rule of the tables."""
+        """Return another package's derivative in the form of the tables."""
         if derivative == {}:
             self.constant = "its rules say so"
             return None
@@ -142,7 +142,7 @@ class FacadeOp(Op):
         return derivative
 
     def _along(self, name: str, xp: Any, t: Any, out: Any, /, **arguments: Any) -> Any:
-        """Apply the operation to a tangent: as its generic implementation does, whose operations can be transposed."""
+        """Apply the generic implementation to a tangent, since its operations can be transposed."""
         self.own.check_linear(name, arguments[name])
         generic = self.operation.generic_implementation()
         if generic is None:
@@ -155,16 +155,16 @@ class FacadeOp(Op):
 
     @cached_property
     def implementation(self) -> Callable[..., Any]:
-        """Return the implementation of the library under the namespace."""
+        """Return the implementation for the library of the namespace."""
         return self.operation.implementation(library_name(self.namespace.base))
 
     def evaluate(self, *arrays: Any, template: Template) -> Any:
-        """Apply it to the library's own arrays."""
+        """Apply the operation to the library's own arrays."""
         return template.call(self.implementation, arrays)
 
     def entries(self, count: int, params: dict[str, Any]) -> Any:
         template, found = params["template"], self.derivative
-        if callable(found):  # it depends on what is static
+        if callable(found):  # it depends on static arguments
             found = found(template.fill([None] * len(template.names)))
         if not isinstance(found, dict):
             return found
@@ -212,7 +212,7 @@ def _annotation(facade: Callable[..., Any]) -> Any:
     """Return the annotated result of a facade, also if annotations are strings."""
     try:
         return inspect.signature(facade, eval_str=True).return_annotation
-    except NameError:  # imported for type checkers alone
+    except NameError:  # imported only for type checkers
         return inspect.Signature.empty
 
 
@@ -228,7 +228,7 @@ def _observed_class(op: FacadeOp, arrays: Sequence[Any], template: Template) -> 
 
     try:
         avals_of(op.namespace, [aval_of(x) for x in arrays], run)
-    except (TracedError, UnsupportedError):  # it needs values, or there is none
+    except (TracedError, UnsupportedError):  # it needs values, or does not exist
         return None
     return found
 
@@ -242,7 +242,7 @@ def _result_class(annotation: Any) -> Any:
 
 
 def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
-    """Make the implementation of a facade for traced arrays; None where the generic one is to be traced."""
+    """Make the implementation of a facade for traced arrays, or return None to trace the generic one."""
     if operation.qualified_name == "scatter.at":
         return at
     if operation.qualified_name in INLINED or _is_transformation(operation):

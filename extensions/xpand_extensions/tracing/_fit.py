@@ -10,7 +10,7 @@ from ._core import TracedArray
 
 
 def namespace_for(namespace: Any, *arrays: Any) -> Any:
-    """Return the namespace to compute with: the traced one if any of the arrays is traced, else the library's own."""
+    """Return the namespace to compute with: the traced one if an array is traced, otherwise the library's own."""
     for x in arrays:
         if isinstance(x, TracedArray):
             return namespace
@@ -18,7 +18,7 @@ def namespace_for(namespace: Any, *arrays: Any) -> Any:
 
 
 def spread(namespace: Any, t: Array, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Broadcast a tangent to the shape of a result, in its data type."""
+    """Broadcast a tangent to the shape of a result, and cast it to its data type."""
     xp = namespace_for(namespace, t)
     if t.dtype != dtype:
         t = cast(xp, namespace, t, dtype)
@@ -26,7 +26,7 @@ def spread(namespace: Any, t: Array, shape: tuple[int, ...], dtype: DType) -> Ar
 
 
 def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Sum a cotangent over the axes along which an array of a shape was broadcast, in its data type."""
+    """Sum a cotangent over the axes along which an array was broadcast, and cast it to the array's data type."""
     xp = namespace_for(namespace, ct)
     found = tuple(ct.shape)
     if found != shape:
@@ -46,14 +46,14 @@ def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) ->
 
 
 def cast(xp: Any, namespace: Any, x: Array, dtype: DType) -> Array:
-    """Convert floating-point arrays; complex numbers converted to real ones lose the imaginary part."""
+    """Convert floating-point arrays. Conversion of complex to real numbers drops the imaginary part."""
     if namespace.is_complex(x.dtype) and not namespace.is_complex(dtype):
         x = xp.real(x)
     return x if x.dtype == dtype else xp.astype(x, dtype)
 
 
 def total(namespace: Any, terms: list[Array]) -> Array:
-    """Add up arrays of one shape and data type."""
+    """Add arrays of the same shape and data type."""
     found = terms[0]
     for term in terms[1:]:
         found = plus(found, term)
@@ -61,14 +61,14 @@ def total(namespace: Any, terms: list[Array]) -> Array:
 
 
 def alike(namespace: Any, args: list[Any]) -> list[Any]:
-    """Wrap the library's own arrays if one of the arrays is traced: some libraries don't defer operators to it."""
+    """Wrap the library's own arrays if one array is traced, since some libraries don't defer operators to it."""
     if not any(isinstance(x, TracedArray) for x in args):
         return args
     return [namespace.wrap(x) if hasattr(x, "dtype") else x for x in args]
 
 
 def plus(x: Any, y: Any) -> Any:
-    """Add two arrays in this order, on which the memory order of NumPy's sum depends."""
+    """Add two arrays in this order, which determines the memory order of NumPy's sum."""
     if type(x) is Placed or type(y) is Placed:
         if type(x) is type(y) and x.takes(y):
             return x
@@ -77,22 +77,22 @@ def plus(x: Any, y: Any) -> Any:
 
 
 class Placed:
-    """A cotangent that is zero but for one element, or one slice along the last axes: `zeros[key] = value`.
+    """A cotangent that is zero except for one element, or one slice along the last axes: `zeros[key] = value`.
 
-    Adding another one takes the time of the element instead of that of the array. The sum has the bits that adding
-    arrays would give: also the sign of its zeros.
+    Adding another one takes the time of the element instead of that of the array. The sum has the same bits as a sum of
+    arrays, also the signs of zeros.
     """
 
     __slots__ = ("_has_several", "_key", "_like", "_value", "_whole", "_xp")
 
     def __init__(self, xp: Any, like: Any, key: tuple[Any, ...], value: Array) -> None:
-        """Take the namespace, an array of the whole's shape, a key of non-negative integers and `...`, and a value."""
+        """Take the namespace, an array with the whole shape, a key of non-negative integers and `...`, and a value."""
         self._xp, self._like, self._key, self._value = xp, like, key, value
         self._whole: Any = None
         self._has_several = False
 
     def takes(self, other: "Placed") -> bool:
-        """Add another cotangent to this one if their elements are the same or disjoint; return whether they are."""
+        """Add another cotangent if the elements of both are the same or disjoint; return whether it was added."""
         if len(other._key) != len(self._key) or other._value.dtype != self._value.dtype or other._whole is not None:
             return False
         if self._whole is None:
@@ -108,17 +108,17 @@ class Placed:
             whole = self._xp.zeros(tuple(self._like.shape), dtype=dtype, device=device)
             whole[self._key] = self._value
             return whole
-        # Elsewhere each of the others is +0.0, and -0.0 + 0.0 is +0.0.
+        # Add +0.0 as the sum of whole arrays would, which turns -0.0 into +0.0.
         return self._whole + 0.0 if self._has_several else self._whole
 
 
 def dense(x: Any) -> Array:
-    """Return the array that a cotangent stands for."""
+    """Return the whole array of a cotangent."""
     return x.dense() if type(x) is Placed else x
 
 
 def product(x: Array, y: Array) -> Array:
-    """Multiply two arrays in this order, whose complex products NumPy rounds differently from those of the other."""
+    """Multiply two arrays in this order, since NumPy rounds complex products differently in the other."""
     return y.__rmul__(x) if isinstance(y, TracedArray) else x * y
 
 

@@ -38,9 +38,9 @@ def push(namespace: Any, op: Op, primals: Sequence[Any], tangents: Sequence[Any]
 def pulled_back(
     trace: Linearize | Tape, op: Op, args: Sequence[Any], params: dict[str, Any], pulled: Callable[..., Any]
 ) -> Any:
-    """Apply reverse mode to an operation; `pulled` computes its results and the pullback.
+    """Apply reverse mode to an operation. `pulled` computes its results and the pullback.
 
-    Where it is linear in some of its arguments, its transpose is that at zero.
+    The transpose of an operation in linear arguments is the pullback at zero.
     """
     namespace = trace.namespace
     if isinstance(trace, Tape):

@@ -13,16 +13,16 @@ from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
 from ._fit import alike, cast, namespace_for, product, spread, total, zeros
 
 DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken", default=0)
-"""The number of derivatives taken: tracing a function compares it to see whether the function took any."""
+"""The number of derivatives taken so far. If it grows while a function is traced, the function takes derivatives."""
 
 
 def without_warnings() -> AbstractContextManager[Any]:
-    """Silence NumPy's warnings in this context; where it is set to raise or to call a function, it still does.
+    """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain.
 
-    Entered once per call, since it takes longer than many operations.
+    Enter it once per call, since it takes longer than many operations.
     """
     DERIVATIVES_TAKEN.set(DERIVATIVES_TAKEN.get() + 1)
-    numpy = sys.modules.get("numpy")  # NumPy may compute for another library
+    numpy = sys.modules.get("numpy")  # another library may compute with NumPy
     if numpy is None:
         return nullcontext()
     reactions = numpy.geterr()
@@ -39,7 +39,7 @@ _WRAPPED: Final = "wrapped"
 
 
 def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that NumPy doesn't warn in it."""
+    """Wrap a function to run without NumPy's warnings."""
 
     def call(*args: Any) -> Any:
         with without_warnings():
@@ -50,13 +50,13 @@ def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unwrapped(run: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], AbstractContextManager[Any]]]:
-    """Return a function that may warn, and the context to call it in; a loop enters it once."""
+    """Return the wrapped function, which may warn, and the context for its calls. A loop enters the context once."""
     found = getattr(run, _WRAPPED, None)
     return (run, nullcontext) if found is None else (found, without_warnings)
 
 
 class Forward(Trace):
-    """The interpreter of forward mode: its arrays hold a value and a tangent."""
+    """The interpreter of forward mode. Its arrays contain a value and a tangent."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class Forward(Trace):
         return self.pair(out, found)
 
     def pair(self, x: Array, t: Array | None) -> Array:
-        """Make an array of this trace; return the value itself where there is no tangent."""
+        """Make an array of this trace, or return the value itself if there is no tangent."""
         return x if t is None else self.namespace.array(self, x, t)
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -151,7 +151,7 @@ class Forward(Trace):
             return tuple(
                 None if t is None else bare(t) for t in (found if isinstance(found, (tuple, list)) else (found,))
             )
-        # Linear in each array or jointly linear: zeros replace missing tangents.
+        # Replace missing tangents by zeros in operations that are linear in each array, or jointly linear.
         given = [_tangent_or_zeros(namespace, t, x, entry) for t, x, entry in zip(tangents, primals, entries)]
         return tuple(map(bare, bind(op, given, params)))
 

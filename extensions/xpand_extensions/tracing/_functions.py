@@ -1,7 +1,7 @@
-"""The functions of the standard that take arrays, with their signatures.
+"""Signatures of the functions of the standard that take arrays.
 
-Arrays are the parameters before the slash, and those named after a colon: `"x, /, min=None, max=None: min, max"`.
-A star in front of an array's name says that it is a sequence of arrays.
+Array parameters are before the slash, or named after a colon: `"x, /, min=None, max=None: min, max"`. A star before a
+name marks a sequence of arrays.
 """
 
 from functools import cache
@@ -150,7 +150,7 @@ class Signature(NamedTuple):
     """The signature of a function of the standard."""
 
     header: str
-    """Its parameters as a Python signature."""
+    """The parameters as a Python signature."""
     arrays: list[str]
     """The names of array parameters; a leading star marks a sequence of arrays."""
     extra: list[str]
@@ -164,7 +164,7 @@ class Signature(NamedTuple):
 
     @property
     def is_sequence(self) -> bool:
-        """Whether it takes a sequence of arrays."""
+        """Whether the function takes a sequence of arrays."""
         return self.arrays[0].startswith("*")
 
 

@@ -1,8 +1,8 @@
 """The graph: a function of arrays as a list of operations.
 
 A graph is typed: every variable has a shape and a data type. It can be printed, walked (`equations`, each with `op`,
-`inputs`, `params`, `outputs`), drawn (`dot`), checked (`check`), run on arrays of its own library or of another
-(`run`), and traced by interpreters, since running it applies its operations one by one.
+`inputs`, `params`, `outputs`), drawn (`dot`), checked (`check`), and run on arrays of its own library or another one
+(`run`). Running a graph applies its operations one by one, so interpreters can trace it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ class Variable:
 
     @property
     def dtype(self) -> DType:
-        """The data type, of the library on which the function was traced."""
+        """The data type, in the library on which the function was traced."""
         return self.aval.dtype
 
 
 class Equation:
-    """An operation of the graph, on variables and numbers, that defines variables."""
+    """An operation of the graph on variables and numbers. It defines variables."""
 
     __slots__ = ("inputs", "op", "outputs", "params", "scope")
 
@@ -52,12 +52,12 @@ class Equation:
         self.scope = scope
 
     def with_inputs(self, inputs: Sequence[Any]) -> "Equation":
-        """Return the same operation on other inputs, defining the same variables."""
+        """Return the equation with other inputs."""
         return Equation(self.op, inputs, self.params, self.outputs, self.scope)
 
     @property
     def effects(self) -> bool:
-        """Whether the operation has side effects, or is a loop or branch whose body has some."""
+        """Whether the operation has side effects, also in the body of a loop or branch."""
         if self.op.effects:
             return True
         return any(each.effects for _, graph in graphs_within(self.params) for each in graph.equations)
@@ -67,7 +67,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def of_graphs(function: F) -> F:
-    """Make a function of another module what a method of graphs calls: it needs more than graphs."""
+    """Register a function of another module that a method of graphs calls."""
     _FUNCTIONS[function.__name__] = function
     return function
 
@@ -79,9 +79,9 @@ class GraphError(ValueError):
 
 
 def described(op: Op, inputs: Sequence[Any], constants: Iterable[tuple[Variable, Any]]) -> list[Any]:
-    """Return the abstract inputs of an operation; constants with their values where it is decomposed.
+    """Return the abstract inputs of an operation, and the values of constants if it will be decomposed.
 
-    Some decompositions depend on values, such as the range of integers to be counted; they use those of constants.
+    Some decompositions need values of constants, such as the range of integers to count.
     """
     if op.shape is not None:
         return [x.aval if isinstance(x, Variable) else x for x in inputs]
@@ -90,7 +90,7 @@ def described(op: Op, inputs: Sequence[Any], constants: Iterable[tuple[Variable,
 
 
 class Graph:
-    """A function of arrays as a list of operations, each after those that it depends on."""
+    """A function of arrays as a list of operations, each after the operations that it depends on."""
 
     __slots__ = ("constants", "equations", "inputs", "namespace", "outputs")
 
@@ -102,17 +102,17 @@ class Graph:
         equations: Sequence[Equation],
         outputs: Sequence[Any],
     ) -> None:
-        """Make a graph over the library of a traced namespace; the outputs are variables and numbers."""
+        """Make a graph over the library of a traced namespace. Outputs are variables and numbers."""
         self.namespace = namespace
         self.inputs, self.constants = tuple(inputs), constants
         self.equations, self.outputs = list(equations), tuple(outputs)
 
     def run(self, *arrays: Array) -> tuple[Array, ...]:
-        """Run the operations on arrays of the graph's library or of another one, traced arrays included.
+        """Run the operations on arrays of the graph's library or another one, traced or not.
 
         Raises:
-            TypeError: Another number of arrays than the graph has inputs.
-            ValueError: Arrays of other shapes.
+            TypeError: The number of arrays differs from that of the inputs.
+            ValueError: The shape of an array differs from that of its input.
         """
         given = self.on_library_of(arrays).checked(arrays)
         values: dict[Variable, Any] = {**given.constants, **dict(zip(given.inputs, map(bare, arrays)))}
@@ -138,7 +138,7 @@ class Graph:
         return self
 
     def on_library_of(self, arrays: Sequence[Array]) -> "Graph":
-        """Return the graph over the library of arrays: itself, or its translation."""
+        """Return the graph for the library of the arrays: itself, or its translation."""
         found = array_namespace(*arrays) if arrays else self.namespace
         if (
             found is self.namespace
@@ -157,12 +157,12 @@ class Graph:
             yield from equation.outputs
 
     def check(self) -> None:
-        """Check that every variable is defined once, before it is used, and has the type its operation gives it.
+        """Check that each variable is defined once, before it is used, and has the type that its operation returns.
 
-        Operations must get valid inputs and parameters. The graphs of loops and branches are checked too.
+        Operations must get valid inputs and parameters. The graphs of loops and branches are checked, too.
 
         Raises:
-            GraphError: One isn't.
+            GraphError: The graph isn't well-formed.
         """
         _FUNCTIONS["check"](self)
 
@@ -170,7 +170,7 @@ class Graph:
         return self.text({})
 
     def text(self, notes: Mapping[int, str]) -> str:
-        """Return the graph as text, with notes on equations, by their `id`."""
+        """Return the graph as text, with notes on equations by their `id`."""
         return "\n".join(_lines(self, "graph", f" over {library_name(self.namespace.base)}", notes))
 
     def __repr__(self) -> str:
@@ -180,12 +180,12 @@ class Graph:
         return drawn(drawing_of(self, f"graph over {library_name(self.namespace.base)}"))
 
     def dot(self) -> str:
-        """Return the graph in the language of Graphviz, to be drawn; those of loops and branches have boxes."""
+        """Return the graph in the language of Graphviz. Graphs of loops and branches have boxes."""
         return "\n".join(["digraph {", "    node [fontname=monospace];", *_drawn(self, ""), "}"])
 
 
 def graphs_within(params: dict[str, Any]) -> Iterator[tuple[str, Graph]]:
-    """Yield the graphs of loops and branches among parameters, with their names."""
+    """Yield the names and graphs of loops and branches among parameters."""
     for name, value in params.items():
         graph = getattr(value, "graph", None)
         if isinstance(graph, Graph):
@@ -213,7 +213,7 @@ def _lines(graph: Graph, title: str, over: str, notes: Mapping[int, str]) -> lis
 
 
 def drawing_of(graph: Graph, title: str) -> Drawing:
-    """Return the nodes of a graph, and of those of its loops and branches."""
+    """Return the nodes of a graph, its loops and branches."""
     nodes = [Node("input", "input", (), written_type(x.aval)) for x in graph.inputs]
     nodes += [Node(_short(value), "constant", (), written_type(x.aval)) for x, value in graph.constants.items()]
     numbers = {x: i for i, x in enumerate([*graph.inputs, *graph.constants])}
@@ -231,7 +231,7 @@ def drawing_of(graph: Graph, title: str) -> Drawing:
 
 
 def _drawn(graph: Graph, prefix: str) -> list[str]:
-    """Draw a graph whose nodes have names with a prefix."""
+    """Draw a graph, with a prefix for the names of nodes."""
     names = Names(graph)
     lines = []
 
@@ -256,7 +256,7 @@ def _drawn(graph: Graph, prefix: str) -> list[str]:
 
 
 class Names(dict[Any, str]):
-    """Names for the variables of a graph, in their order: a, b, …, z, ba, …; a number is its own name."""
+    """Names for the variables of a graph, in order: a, b, …, z, aa, …. A number is its own name."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__((variable, _letters(i)) for i, variable in enumerate(dict.fromkeys(graph.variables())))
@@ -271,7 +271,7 @@ def _letters(number: int) -> str:
 
 
 def written_type(aval: Aval) -> str:
-    """Write the type of an array."""
+    """Return the type of an array as text."""
     return f"{_dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
@@ -298,7 +298,7 @@ def _arguments(equation: Equation, names: Names) -> Iterator[str]:
 
 
 def _written(value: Any) -> str:
-    """Write a parameter; data types and functions by name."""
+    """Return a parameter as text. Data types and functions are written by name."""
     while isinstance(value, partial):
         value = next(filter(callable, value.args), value.func)
     if isinstance(value, FunctionType):

@@ -1,4 +1,4 @@
-"""Host functions of NumPy arrays as operations."""
+"""Host functions of NumPy arrays, as operations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from ._namespace import traced_namespace
 def pure_callback(
     function: Callable[..., Any], declared: Sequence[Any], arrays: Sequence[Array], vmap_method: str
 ) -> tuple[Array, ...]:
-    """Call a function of NumPy arrays that returns a tuple of such, of declared shapes and data types."""
+    """Call a function of NumPy arrays that returns a tuple of NumPy arrays with declared shapes and data types."""
     traced = traced_namespace(array_namespace(*arrays))
     op = traced.operation("pure_callback", _called)
     params = {"function": function, "declared": tuple(declared), "vmap_method": vmap_method}
@@ -30,9 +30,9 @@ def io_callback(
     arrays: Sequence[Array],
     lazily: Callable[..., None] | None = None,
 ) -> tuple[Array, ...]:
-    """Call a function with side effects, each time the program gets there.
+    """Call a function with side effects each time the program runs this operation.
 
-    `lazily` is called in its place with lazy arrays, whose values would have to be computed.
+    `lazily` is called instead with lazy arrays, since their values would have to be computed.
     """
     around = CURRENT.get()
     written = around is not None and not any(isinstance(x, TracedArray) for x in arrays)
@@ -40,7 +40,7 @@ def io_callback(
     op = traced.operation("io_callback", _called_for_effects)
     op.effects = True
     params = {"function": function, "declared": tuple(declared), "lazily": lazily}
-    # A call with constants alone belongs to the staged program, too.
+    # A call with only constants belongs to the staged program, too.
     found = around.process(op, arrays, params) if around is not None and written else bind(op, arrays, params)
     is_traced = written or any(isinstance(x, TracedArray) for x in arrays)
     return tuple(map(traced.wrap, found)) if is_traced else tuple(found)
@@ -69,7 +69,7 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
         return _later(arrays, function, declared, vmap_method)
     host = namespace("numpy")
     given = [on_host(x) for x in arrays]
-    # Copies: the function may keep and change its result, and libraries don't accept every memory layout.
+    # Copy: the function may store and change its result, and libraries don't accept all memory layouts.
     results = [host.asarray(x).copy() for x in function(*map(host.asarray, given))]
     of_shapes(results, [each.shape for each in declared])
     return tuple(xp.asarray(x, dtype=each.dtype, device=device) for x, each in zip(results, declared))

@@ -1,4 +1,4 @@
-"""`x[key]` and `x[key] = value` as operations: the arrays of a key are arguments, the rest of it is static."""
+"""`x[key]` and `x[key] = value` as operations: the arrays of a key are arguments, its other parts are static."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from ._keys import axes_taken, backwards, forwards, passes_over, put_together, s
 
 
 def block(xp: Any, x: Array, e: Array) -> Array:
-    """Build matrices `[[x, e], [0, x]]`; the upper right block of a function of one is the derivative along `e`."""
+    """Build matrices `[[x, e], [0, x]]`. The upper right block of their function is the derivative along `e`."""
     lower = xp.concat([xp.zeros_like(x), x], axis=-1)
     return xp.concat([xp.concat([x, e], axis=-1), lower], axis=-2)
 
@@ -71,10 +71,10 @@ def _getitem(base: Any) -> Callable[..., Any]:
 
 
 def _ending(base: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the key whose slices end right behind the last element that they select.
+    """Return the key with slices that end right after the last selected element.
 
-    Where further elements lie in a chunk of their own, Dask keeps that chunk, now empty. For a result with one element
-    it then takes both chunks for that element, so that operations on it are wrong.
+    If the other elements lie in a separate chunk, Dask keeps this chunk, now empty. If the result has one element, Dask
+    takes both chunks for this element, and operations on it are wrong.
     """
     parts = []
     axis = 0
@@ -99,7 +99,7 @@ def _setitem(base: Any) -> Callable[..., Any]:
             found = _by_choice(base, x, value, spelled_out(base, x.ndim, key, ()))
             if found is not None:
                 return found
-        if is_lazy(base) and backwards(key):  # Dask sets the wrong elements if the key has an integer too
+        if is_lazy(base) and backwards(key):  # Dask sets the wrong elements if the key also has an integer
             key, axes = forwards(base, x.shape, key, arrays)
             return base.flip(_setitem(base)(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
         if is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape:
@@ -112,9 +112,9 @@ def _setitem(base: Any) -> Callable[..., Any]:
 
 
 def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
-    """Set the elements that integers and slices select by `where`; return None for other keys.
+    """Set elements by `where`, if only integers and slices select them; return None for other keys.
 
-    Dask serializes its whole graph at each assignment, which takes time quadratic in their number.
+    Dask serializes its whole graph at each assignment, so the time is quadratic in the number of assignments.
     """
     wanted = [part for part in parts if part is not None]
     if len(wanted) != x.ndim or not all(
@@ -130,7 +130,7 @@ def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
         return x
     sizes = iter([len(positions) for positions, part in zip(selected, wanted) if isinstance(part, slice)])
     shape = tuple(1 if part is None else next(sizes) for part in parts if not isinstance(part, int))
-    if value.ndim > len(shape):  # leading axes of size 1, or it doesn't fit
+    if value.ndim > len(shape):  # leading axes of size 1, or an error
         value = base.squeeze(value, axis=tuple(range(value.ndim - len(shape))))
     value = base.astype(base.broadcast_to(value, shape), x.dtype)
     value = base.reshape(value, tuple(map(len, selected)))
@@ -192,7 +192,7 @@ INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
 
 
 def applied(xp: Any, name: str, args: Any, params: dict[str, Any]) -> Array:
-    """Apply an operation outside of the namespace, to traced or a library's own arrays."""
+    """Apply an operation outside of the namespace to arrays, traced or not."""
     if hasattr(xp, "operations"):
         return xp.wrap(bind(xp.operations[name], args, params))
     return INDEXING[name](xp)(*args, **params)
@@ -209,7 +209,7 @@ def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any]
 
 
 def numbers_of(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
-    """Number the elements that a key selects, of an array of a shape."""
+    """Return the flat numbers of the elements that a key selects in an array with a shape."""
     shape = tuple(shape)
     return get(
         xp, xp.reshape(xp.arange(math.prod(shape), dtype=index_dtype(xp, device), device=device), shape), key, arrays
@@ -224,7 +224,7 @@ def write_rows(
 
 
 def read_rows(xp: Any, table: Array, index: Array, *, dropped: bool = False) -> Array:
-    """Read rows of a table; those dropped are zero."""
+    """Read rows of a table. Dropped rows are zero."""
     count, width = table.shape
     if not count:
         return xp.zeros((*index.shape, width), dtype=table.dtype, device=getattr(table, "device", None))
@@ -232,7 +232,7 @@ def read_rows(xp: Any, table: Array, index: Array, *, dropped: bool = False) -> 
     if dropped:
         inside = index < count
         index = xp.where(inside, index, xp.zeros_like(index))
-    if width == 1:  # which NumPy reads four times as fast without the axis
+    if width == 1:  # without the axis, NumPy reads four times as fast
         found = xp.reshape(xp.take(xp.reshape(table, (count,)), index), (index.shape[0], 1))
     else:
         found = xp.take(table, index, axis=0)
@@ -240,7 +240,7 @@ def read_rows(xp: Any, table: Array, index: Array, *, dropped: bool = False) -> 
 
 
 class TracedAt(GenericAt):
-    """A traced array at an index: rows are read and written by operations that have rules."""
+    """A traced array at an index. Operations with rules read and write its rows."""
 
     __slots__ = ()
 

@@ -21,7 +21,7 @@ from ._staging import stage
 
 
 def jit_by(backend: Backend, others: Backends | None = None) -> Callable[..., Any]:
-    """Make the implementation of `jit` for a library whose programs a backend compiles, or others that users name."""
+    """Make the implementation of `jit` for a library, with a default backend and others that users name."""
 
     def named(compiler: str) -> Make:
         if others is None:
@@ -35,8 +35,8 @@ def jit_by(backend: Backend, others: Backends | None = None) -> Callable[..., An
 def lower_by(others: Backends | None = None) -> Callable[..., Any]:
     """Make the implementation of `lower` for a library with backends that users name.
 
-    The text is that of the simplified graph. For a backend that is named it says which operations are left to the
-    library, and why; by default, which ones another backend compiles later, and when.
+    The text shows the simplified graph. With a named backend, notes say which operations are left to the library, and
+    why. By default, notes say which operations another backend compiles later, and when.
     """
 
     def made(backend: Backend) -> Lower:
@@ -69,9 +69,9 @@ def _make(backend: Backend, others: Sequence[Backend] = ()) -> Make:
 def _program(
     function: Callable[..., Any], backend: Backend, others: Sequence[Backend], leaves: Sequence[Any]
 ) -> tuple[Callable[..., Any], bool]:
-    """Make the program for arrays and numbers like these; also return whether to cache it."""
+    """Make the program for arrays and numbers like these, and return whether to cache it."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
-        # The call belongs to the outer transformation. As elsewhere, the function must not write into its arguments.
+        # The call belongs to the outer transformation. Copies protect the arguments from writes.
         return lambda *given: function(*map(snapshot, map(bare, given))), False
     if any(isinstance(x, TracedArray) for x in leaves):
         wrap = next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap
@@ -85,16 +85,16 @@ def _program(
         run = other.improved(graph, run, partial(compiled, graph, other, single))
     if numbers:
         run = _of_numbers(run, graph, numbers)
-    is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # which `run` returns
+    is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # `run` returns such a tuple
     if is_cached and DERIVATIVES_TAKEN.get() != before:
         run = getattr(run, QUIET, None) or run_without_warnings(run)
     return run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays)), is_cached
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:
-    """Convert Python numbers to arrays of the widest precision among the arrays of a call, as everywhere under `jit`.
+    """Convert Python numbers to arrays with the widest precision among the arrays of a call, as always under `jit`.
 
-    Only the data types and devices of `arrays` matter; `name` is that of the transformation.
+    Only data types and devices of `arrays` matter. `name` is the name of the transformation.
     """
     device = getattr(arrays[0], "device", None) if arrays else None
     return tuple(
@@ -127,7 +127,7 @@ def _dtype_of_number(xp: Any, x: Any, arrays: Sequence[Array]) -> Any:
 def staged(
     name: str, function: Callable[..., Any], leaves: Sequence[Any]
 ) -> tuple[Graph, trees.Structure, Sequence[int]]:
-    """Trace a function of arrays, abstract values and numbers that returns a tree, for the transformation `name`.
+    """Trace a function from arrays, abstract values and numbers to a tree, for the transformation `name`.
 
     Returns:
         The graph, the structure of the result, and the positions of the numbers.

@@ -1,4 +1,4 @@
-"""The key of `x[key]`: its static part, its arrays, and the elements that it selects."""
+"""The key of `x[key]`: its static part, its arrays, and the selected elements."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -12,7 +12,7 @@ ARRAY: Final = "array"
 
 
 def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
-    """Divide a key into its static part and its arrays. `from_list` converts lists if the library accepts them."""
+    """Split a key into its static part and its arrays. `from_list` converts lists if the library accepts them."""
     arrays: list[Any] = []
     parts: list[Any] = []
     for part in key if isinstance(key, tuple) else (key,):
@@ -59,7 +59,7 @@ def is_mask(xp: Any, x: Any) -> bool:
 
 
 def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> list[Any]:
-    """List the parts of a key with its arrays, and one slice for each axis that the key leaves out."""
+    """List the parts of a key with its arrays, and one slice for each axis that the key omits."""
     given = iter(arrays)
     parts = [next(given) if part is ARRAY else part for part in key]
     taken = 0
@@ -77,16 +77,16 @@ def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any])
 
 
 def axes_taken(xp: Any, part: Any) -> int:
-    """Return how many axes a part of a key is for."""
+    """Return the number of axes that a part of a key indexes."""
     if part is None or part is Ellipsis:
         return 0
     return len(part.shape) if hasattr(part, "dtype") and is_mask(xp, part) else 1
 
 
 def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[int, ...], int]:
-    """Return the shape that a key without masks selects, and the positions of its arrays' axes in it."""
+    """Return the shape that a key without masks selects, and the positions of the axes of its arrays in this shape."""
     sizes: list[int] = []
-    positions: list[int] = []  # where in the key integers and arrays are
+    positions: list[int] = []  # the positions of integers and arrays in the key
     position = axis = 0
     shapes = []
     for i, part in enumerate(spelled_out(xp, len(shape), key, arrays)):
@@ -121,7 +121,7 @@ def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple
     """Replace masks by the indices of their true positions.
 
     Returns:
-        The key, its arrays, and which of the arrays before each is or comes from.
+        The key, its arrays, and the number of the original array of each.
     """
     found: list[Any] = []
     sources: list[int] = []
@@ -139,7 +139,7 @@ def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple
 
 
 def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[int, list[Any]] | None:
-    """Give the first mask without axes one axis; the indexed array must get the same axis."""
+    """Add an axis to the first mask without axes. The indexed array must get the same axis."""
     i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
     if i is None:
         return None
@@ -150,14 +150,14 @@ def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any
 
 
 def backwards(key: tuple[Any, ...]) -> bool:
-    """Return whether a slice of a key goes backwards."""
+    """Return whether a slice of a key has a negative step."""
     return any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in key)
 
 
 def forwards(
     xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]
 ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """Return the key whose slices go forwards in an array that is flipped along axes, and these axes."""
+    """Return the key with positive steps for an array that is flipped along axes, and these axes."""
     parts: list[Any] = []
     axes: list[int] = []
     axis = 0

@@ -1,8 +1,8 @@
-"""Methods of some libraries' arrays beyond the standard, in terms of the standard.
+"""Methods of some libraries' arrays beyond the standard, written with the standard.
 
-The table has NumPy's methods, with NumPy's signatures, which CuPy's arrays have too. A traced array has those that the
-library's own arrays have: `x.sum(axis=0)` over NumPy, and none over a library that is strict. If the library's own
-signature differs, as Dask's does, arguments follow that.
+The table has NumPy's methods, with NumPy's signatures. CuPy has the same. A traced array has the methods of the
+library's own arrays: `x.sum(axis=0)` over NumPy, and none over a strict library. If the library's own signature
+differs, as in Dask, arguments follow the library's signature.
 """
 
 import inspect
@@ -13,7 +13,7 @@ Method = Callable[..., Any]
 
 
 def _refuse(method: str, **given: Any) -> None:
-    """Raise for options of a library that the standard doesn't have, unless they have their defaults."""
+    """Raise for options that the standard doesn't have, unless they have their default values."""
     for name, value in given.items():
         if value is not None and value is not True:
             raise TypeError(
@@ -31,12 +31,12 @@ def _in_order(method: str, order: Any) -> None:
 
 
 def _number(xp: Any, x: Any) -> Any:
-    """Convert booleans to the integers as which NumPy sums them."""
+    """Convert booleans to integers, which NumPy does for sums."""
     return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
 
 
 def _floating(xp: Any, x: Any, dtype: Any) -> Any:
-    """Convert to a data type; by default convert booleans and integers to float64."""
+    """Convert to a data type. By default, convert booleans and integers to float64."""
     if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
         dtype = xp.float64
     return x if dtype is None else xp.astype(x, dtype, copy=False)
@@ -182,7 +182,7 @@ def _reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) ->
 
 
 def _one_or_several(given: tuple[Any, ...]) -> Any:
-    """Return integers that were passed one by one, or as one tuple or list."""
+    """Return integers that were passed separately, or as one tuple or list."""
     if len(given) == 1:
         return tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
     return given
@@ -269,7 +269,7 @@ METHODS: Final[dict[str, Method]] = {
     "trace": _trace,
     "transpose": _transpose,
 }
-"""Functions of a traced array and NumPy's arguments."""
+"""Functions of a traced array with NumPy's arguments."""
 
 ATTRIBUTES: Final[dict[str, Method]] = {
     "imag": lambda x: x._namespace.imag(x) if x._namespace.is_complex(x.dtype) else x._namespace.zeros_like(x),
@@ -277,7 +277,7 @@ ATTRIBUTES: Final[dict[str, Method]] = {
     "nbytes": lambda x: x.dtype.itemsize * x.size,
     "real": lambda x: x._namespace.real(x) if x._namespace.is_complex(x.dtype) else x,
 }
-"""Functions of a traced array that give an attribute."""
+"""Functions of a traced array that return an attribute."""
 
 
 def methods_of(array: type) -> dict[str, Method]:
@@ -291,10 +291,10 @@ def attributes_of(array: type) -> dict[str, Method]:
 
 
 def _as_declared(name: str, method: Method, array: type) -> Method:
-    """Make a method read its arguments by the signature of the library's own method, where it differs."""
+    """Make a method read its arguments by the signature of the library's own method, if it differs."""
     try:
         signature = inspect.signature(getattr(array, name))
-    except (TypeError, ValueError):  # of a compiled function
+    except (TypeError, ValueError):  # a compiled function has no signature
         return method
     theirs, ours = _positional(signature), _positional(inspect.signature(method))
     if not theirs or theirs == ours[: len(theirs)]:
@@ -319,6 +319,6 @@ def _as_declared(name: str, method: Method, array: type) -> Method:
 
 
 def _positional(signature: inspect.Signature) -> list[str]:
-    """List the positional parameters after the array; required ones have no name here."""
+    """List the positional parameters after the array. Required parameters have no name here."""
     chosen = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return ["" if p.default is p.empty else p.name for p in chosen[1:]]

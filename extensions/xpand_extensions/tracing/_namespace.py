@@ -23,13 +23,13 @@ _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__"
 _MORE_DTYPES: Final = ("float16", "bfloat16")
 
 _NUMBERS: Final = (int, float, complex)
-"""Python numbers, and numbers of other classes such as NumPy's: operators accept them, and rules pass them on."""
+"""Python numbers, and other classes of numbers such as NumPy's. Operators accept them, and rules pass them on."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
 
 
 def traced_namespace(base: Any) -> "TracedNamespace":
-    """Return the namespace of traced arrays over a library's namespace; over a traced one, that itself."""
+    """Return the namespace of traced arrays over a library's namespace. A traced namespace is returned unchanged."""
     if isinstance(base, TracedNamespace):
         return base
     found = _NAMESPACES.get(id(base))
@@ -60,9 +60,9 @@ class _Part:
 
 
 class TracedNamespace:
-    """The standard over the arrays of a library, whose functions the interpreters trace.
+    """The standard over the arrays of a library, with functions that interpreters trace.
 
-    It has the library's data types and devices. Its functions take the library's own arrays too, as constants.
+    It has the library's data types and devices. Its functions also take the library's own arrays, as constants.
     """
 
     def __init__(self, base: Any) -> None:
@@ -71,7 +71,7 @@ class TracedNamespace:
         self.__name__ = f"traced.{library_name(base)}"
         self.operations: dict[str, Op] = {}
         self.known: set[type] = {bool, int, float, complex}
-        """Classes whose instances may be combined with the arrays of this namespace."""
+        """Classes of objects that may be combined with arrays of this namespace."""
         self._floating: dict[DType, bool] = {}
         self._complex: dict[DType, bool] = {}
         self._dtypes: dict[DType, DType] = {}
@@ -101,7 +101,7 @@ class TracedNamespace:
         """The names of the operations that every traced namespace has."""
         self.array: type[TracedArray] = array_class(self)
         self.known.add(self.array)
-        itself: Any = self  # it replaces a module
+        itself: Any = self  # it takes the place of a module
         register_wrapper(self.array, itself)
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
@@ -109,12 +109,12 @@ class TracedNamespace:
 
     @cached_property
     def methods(self) -> dict[str, Callable[..., Any]]:
-        """The methods that the library's own arrays have beyond the standard, for traced ones."""
+        """The methods of the library's own arrays beyond the standard, for traced arrays."""
         return methods_of(type(self.base.ones(1, dtype=self.base.float32)))
 
     @cached_property
     def attributes(self) -> dict[str, Callable[..., Any]]:
-        """The attributes that the library's own arrays have beyond the standard, for traced ones."""
+        """The attributes of the library's own arrays beyond the standard, for traced arrays."""
         return attributes_of(type(self.base.ones(1, dtype=self.base.float32)))
 
     @cached_property
@@ -122,18 +122,18 @@ class TracedNamespace:
         """Whether the library's own arrays take lists as indices."""
         try:
             self.base.ones(2, dtype=self.base.float32)[[0, 1]]
-        except Exception:  # regardless of the library's own answer
+        except Exception:  # any error means no
             return False
         return True
 
     @cached_property
     def writes_in_place(self) -> tuple[bool, bool]:
-        """Whether `x += y` writes into the library's own arrays, and whether into functions' results of shape ()."""
+        """Whether `x += y` writes into the library's own arrays, and into results of functions with shape ()."""
         x = self.base.ones(1, dtype=self.base.float32)
         return hasattr(x, "__iadd__"), hasattr(self.base.sum(x), "__iadd__")
 
     def result_class(self, op: Op) -> Any:
-        """Return the library's own class of several results, so that trees have the same structure."""
+        """Return the library's own class of several results, so that trees keep their structure."""
         found = self._result_classes.get(op)
         if found is None:
             found = op.result
@@ -146,7 +146,7 @@ class TracedNamespace:
         return found
 
     def operation(self, name: str, function: Callable[..., Any]) -> Op:
-        """Return an operation outside of the namespace; make it from `function` the first time."""
+        """Return an operation outside of the namespace. The first call makes it from `function`."""
         found = self.operations.get(name)
         return self.operations.setdefault(name, Op(name, function, self, rules)) if found is None else found
 
@@ -155,18 +155,18 @@ class TracedNamespace:
         return x if isinstance(x, TracedArray) else self.array(EVALUATION, x)
 
     def argument(self, x: Any) -> Any:
-        """Wrap an array for a function that may write into it."""
+        """Wrap an array for a function that may write to it."""
         return snapshot(x) if isinstance(x, TracedArray) else self.array(EVALUATION, x)
 
     def wraps(self, base: Any) -> bool:
-        """Return whether this namespace takes the arrays of another."""
+        """Return whether this namespace takes the arrays of another one."""
         return base is self.base
 
     def check(self, x: Any) -> None:
-        """Check that an array may be combined with those of this namespace.
+        """Check that an array may be combined with arrays of this namespace.
 
         Raises:
-            TypeError: It is of another library.
+            TypeError: The array is from another library.
         """
         is_other = type(x) not in self.known and (isinstance(x, TracedArray) or checks.is_array(x))
         if is_other:
@@ -179,10 +179,10 @@ class TracedNamespace:
             self.known.add(type(x))
 
     def takes(self, x: Any, other: Any) -> bool:
-        """Return whether the operators of an array of this namespace take another operand.
+        """Return whether operators of an array of this namespace accept the other operand.
 
         Raises:
-            TypeError: It is an array of another library.
+            TypeError: The operand is an array of another library.
         """
         if isinstance(other, _NUMBERS):
             return True
@@ -192,7 +192,7 @@ class TracedNamespace:
         return True
 
     def dtype_of_arrays(self, dtype: DType) -> DType:
-        """Return the data type that arrays made with `dtype` have: of NumPy's class `float32` it is an `np.dtype`."""
+        """Return the data type of arrays that are made with `dtype`: an `np.dtype` for NumPy's class `float32`."""
         found = self._dtypes.get(dtype)
         if found is None:
             found = self._dtypes[dtype] = self.base.empty((0,), dtype=dtype).dtype
@@ -269,7 +269,7 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
 
 
 def _without_dtype(base: Any) -> Callable[..., Any]:
-    """Make `sum(dtype=)` from a sum that may lack the option, as MLX's does: convert the array first."""
+    """Make `sum(dtype=)` from a sum that may lack the option, like MLX's: convert the array first."""
 
     def total(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         x = x if dtype is None else base.astype(x, dtype)

@@ -1,9 +1,9 @@
-"""Reverse mode: linearise a function, which records a tape of linear operations, and transpose the tape.
+"""Reverse mode: linearize a function, which records linear operations on a tape, and transpose the tape.
 
-The tape records only the linear map from the inputs' tangents to the outputs' tangents. Values are computed eagerly,
-and the map holds those that it needs. An elementwise operation leaves one record with the factors of its arguments. A
-linear operation leaves a record of itself with its values. Other operations have a rule that builds their derivative
-from such operations.
+The tape records only the linear map from tangents of inputs to tangents of outputs. Values are computed eagerly, and
+the map stores the values that it needs. An elementwise operation leaves one record with the factors of its arguments. A
+linear operation leaves a record of itself with its values. The rules of other operations build derivatives from these
+two kinds.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from ._tape import Applied, Node, Opaque, Part, Sum, Tape, whole_of, without_val
 
 
 class Linearize(Trace):
-    """The interpreter that linearises: its arrays hold a value and the tape's node of the tangent."""
+    """The interpreter that linearizes. Its arrays contain a value and the tape's node of the tangent."""
 
     __slots__ = ("array", "base", "tape")
 
@@ -38,7 +38,7 @@ class Linearize(Trace):
         if factors is None:
             return self.process_other(op, args, params)
         array, base = self.array, self.base
-        # One or two arrays whose values are the library's own, without loops: these take longer than NumPy's part.
+        # Handle one or two arrays without loops, which would take longer than NumPy's operation.
         if len(args) == 2:
             x, y = args
             first = second = None
@@ -77,7 +77,7 @@ class Linearize(Trace):
         return array(self, out, node)
 
     def taken_apart(self, args: Sequence[Any]) -> tuple[list[Node | None], list[Any]]:
-        """Return the nodes of the arrays that are of this trace, and the values of all."""
+        """Return the nodes of arrays of this trace, and the values of all arrays."""
         nodes: list[Node | None] = []
         primals = []
         for x in args:
@@ -107,7 +107,7 @@ class Linearize(Trace):
         out = bind(op, primals, params)
         if isinstance(entries, joint):
             tangents = [None if node is None else self.tape.array(node) for node in nodes]
-            # The tangents are traced: some libraries' own arrays don't defer operators to them.
+            # Wrap all arrays, since some libraries' own arrays don't defer operators to traced tangents.
             wrap = self.namespace.wrap
             like = wrap(out) if op.result is None else rebuilt(op, out, list(map(wrap, out)))
             given = [wrap(x) if hasattr(x, "dtype") else x for x in primals]
@@ -157,7 +157,7 @@ class Linearize(Trace):
         return [] if t is None else [(t._extra, 1)]
 
     def value(self, x: Any, t: Any) -> Any:
-        """Make an array from a value and the traced tangent that a rule returned for it; None means zero."""
+        """Make an array from a value and the traced tangent that a rule returned, None for zero."""
         if t is None or not self.tape.owns(t):
             return x
         node = t._extra
@@ -167,7 +167,7 @@ class Linearize(Trace):
 
 
 def _scaled(node: Any, times: Any, out: Any) -> Node:
-    """Return the tangent of a result that is another one times a factor."""
+    """Return the tangent of a result: another tangent times a factor."""
     if type(times) is int and times == 1 and node.shape == out.shape and node.dtype == out.dtype:
         return node
     return Sum(tuple(out.shape), out.dtype, [(node, times)])
@@ -185,7 +185,7 @@ def opaque(
     pushforward: Any,
     symbolic_zeros: bool = False,
 ) -> Any:
-    """Make the arrays of a result whose derivative is a function; it gets None for zero cotangents."""
+    """Make the arrays of a result with a function as its derivative. The function gets None for zero cotangents."""
     whole = Opaque(list(map(aval_of, outs)), nodes, back, pushforward, symbolic_zeros)
     is_floating = trace.namespace.is_floating
     return tuple(
@@ -196,7 +196,7 @@ def opaque(
 def linearize(
     namespace: Any, what: str, function: Callable[..., Any], primals: Sequence[Array]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
-    """Evaluate and linearise a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
+    """Evaluate and linearize a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
     primals = [snapshot(bare(x)) for x in primals]
     with without_warnings(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
@@ -209,7 +209,7 @@ def linearize(
 
 
 class Linear:
-    """A linear map between tuples of arrays, recorded on a tape, that can be applied and transposed."""
+    """A linear map between tuples of arrays, recorded on a tape. It can be applied and transposed."""
 
     def __init__(
         self, namespace: Any, inputs: list[Node], outputs: list[Node | None], given: list[Any], avals: list[Any]
@@ -248,7 +248,7 @@ class Linear:
     def _pull(self, cotangents: Sequence[Array]) -> tuple[Array, ...]:
         namespace = self.namespace
         cts: dict[Node, Any] = {}
-        waiting: list[tuple[int, Node]] = []  # a heap: the records whose cotangents are in `cts`, the last one first
+        waiting: list[tuple[int, Node]] = []  # a heap of the nodes with cotangents in `cts`, the last one first
 
         def add(node: Node, ct: Any) -> None:
             old = cts.get(node)
@@ -269,11 +269,11 @@ class Linear:
                     if type(times) is int:
                         c = ct if times == 1 else -ct if times == -1 else ct * times
                     else:
-                        # Its operators are made at run time, so it does not match `Array`.
+                        # Operators of traced arrays are made at run time, so the type does not match `Array`.
                         c = product(ct, times) if isinstance(times, TracedArray) else ct * times  # type: ignore[arg-type]
                     if c.shape != parent.shape or c.dtype != parent.dtype:
                         c = gathered(namespace, c, parent.shape, parent.dtype)
-                    # As `add`, whose call would take a tenth of the time.
+                    # Repeat the code of `add`, whose call would take a tenth of the time.
                     if parent in cts:
                         cts[parent] = plus(cts[parent], c)
                     else:
@@ -297,7 +297,7 @@ class Linear:
 def transposed(
     namespace: Any, function: Callable[..., Any], templates: Sequence[Array]
 ) -> Callable[..., tuple[Array, ...]]:
-    """Return the transpose of a linear function of arrays that returns a tuple of arrays; values are not looked at.
+    """Return the transpose of a linear function from arrays to a tuple of arrays. No values are used.
 
     Raises:
         NonlinearError: The function isn't linear.
@@ -305,7 +305,7 @@ def transposed(
     try:
         return _transposed(namespace, function, templates)
     except NonlinearError:
-        # A nonlinear operation may not affect the results.
+        # Nonlinear operations are allowed if they don't affect the results.
         try:
             graph, _ = stage(
                 namespace, "linear_transpose", lambda *x: (function(*x), ()), list(map(aval_of, templates))
