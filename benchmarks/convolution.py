@@ -8,11 +8,8 @@ from scipy import ndimage, signal
 
 from xpand_extensions import convolution
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import Library, libraries
-
-BUDGET: Final = Budget(ratio=1.1)
-ON_NUMPY: Final = Budget(ratio=1.2)
 
 SMALL: Final[dict[str, Any]] = {"sides": (6,), "lengths": (9,)}
 """The sizes with which the tests run every row."""
@@ -35,7 +32,7 @@ def rows(
 
 
 def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[str, Call], size: int) -> Row:
-    budget = ON_NUMPY if library.name == "numpy" else BUDGET
+    budget = of_facade(library.name, 1.2 if library.name == "numpy" else 1.1)
     return Row(topic, f"{library.name}{name}", ours, recipes, budget, CHECKS if size <= 100_000 else "")
 
 

@@ -7,10 +7,8 @@ import numpy as np
 
 from xpand_extensions import histograms
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import libraries
-
-BUDGET: Final = Budget(ratio=1.1)
 
 SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
 """The sizes with which the tests run every row."""
@@ -33,13 +31,20 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000), bins: int = 100)
             topic = f"bincount of {size:,} integers below {bins}"
             reason = small or REASONS.get(f"{name}, bincount", "")
             ours = Call(histograms.bincount, ids, length=bins) if name == "jax" else Call(histograms.bincount, ids)
-            yield Row(topic, name, ours, BINCOUNT[name](ids, bins), BUDGET, reason)
+            yield Row(topic, name, ours, BINCOUNT[name](ids, bins), of_facade(name), reason)
             topic = f"histogram of {size:,} values in {bins} bins"
             reason = small or REASONS.get(name, "")
-            yield Row(topic, name, Call(histograms.histogram, x, bins), HISTOGRAM[name](x, bins, None), BUDGET, reason)
+            yield Row(
+                topic,
+                name,
+                Call(histograms.histogram, x, bins),
+                HISTOGRAM[name](x, bins, None),
+                of_facade(name),
+                reason,
+            )
             known = (0.0, 1.0)
             ours = Call(histograms.histogram, x, bins, range=known)
-            yield Row(topic, f"{name}, of a range", ours, HISTOGRAM[name](x, bins, known), BUDGET, reason)
+            yield Row(topic, f"{name}, of a range", ours, HISTOGRAM[name](x, bins, known), of_facade(name), reason)
 
 
 def _numpy_bincount(ids: Any, bins: int) -> Mapping[str, Call]:

@@ -7,10 +7,8 @@ import numpy as np
 
 from xpand_extensions import indexing, scatter
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import libraries
-
-BUDGET: Final = Budget(ratio=1.1)
 
 SMALL_REASON: Final = "the checks of arguments and bounds, before a call that takes only one to four µs"
 
@@ -43,7 +41,9 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
             recipes = RECIPES[library.name](line, square, flat_index, multi, v)
             for name, call in ours.items():
                 reason = SMALL_REASON if size <= 1_000 else REASONS.get(library.name, "")
-                yield Row(f"{name} of {size:,} elements", library.name, call, recipes[name], BUDGET, reason)
+                yield Row(
+                    f"{name} of {size:,} elements", library.name, call, recipes[name], of_facade(library.name), reason
+                )
 
 
 def _numpy(line: Any, square: Any, index: Any, multi: Any, v: Any) -> Mapping[str, Mapping[str, Call]]:

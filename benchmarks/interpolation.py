@@ -8,11 +8,8 @@ from scipy import ndimage
 
 from xpand_extensions import interpolation
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import Library, libraries
-
-BUDGET: Final = Budget(ratio=1.1)
-ON_NUMPY: Final = Budget(ratio=1.0)
 
 SMALL: Final[dict[str, Any]] = {"counts": (5,), "sides": (7, 5, 3)}
 """The sizes with which the tests run every row."""
@@ -68,8 +65,8 @@ def _functions(library: Library, positions: Any, points: Any) -> Iterator[Row]:
 
 def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[str, Call], count: int) -> Row:
     if library.name == "numpy":
-        return Row(topic, f"numpy{name}", ours, recipes, ON_NUMPY, CHECKS if count <= 1000 else "")
-    return Row(topic, f"{library.name}{name}", ours, recipes, BUDGET, REASONS[library.name])
+        return Row(topic, f"numpy{name}", ours, recipes, of_facade("numpy", 1.0), CHECKS if count <= 1000 else "")
+    return Row(topic, f"{library.name}{name}", ours, recipes, of_facade(library.name), REASONS[library.name])
 
 
 def _numpy(grid: Any, positions: Any, extrapolation: str) -> Mapping[str, Call]:

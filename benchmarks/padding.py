@@ -7,10 +7,8 @@ import numpy as np
 
 from xpand_extensions import padding
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import libraries
-
-BUDGET: Final = Budget(ratio=1.1)
 
 SMALL_CALL: Final = "the checks of arguments take 4 µs, longer than copying so few elements"
 
@@ -34,7 +32,12 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
                 ours = Call(padding.pad, x, 3, mode=mode)
                 reason = SMALL_CALL if size <= 1000 else REASONS.get(library.name, "")
                 yield Row(
-                    f"pad of {side}×{side} elements by 3", f"{library.name}, {mode}", ours, recipes, BUDGET, reason
+                    f"pad of {side}×{side} elements by 3",
+                    f"{library.name}, {mode}",
+                    ours,
+                    recipes,
+                    of_facade(library.name),
+                    reason,
                 )
 
 

@@ -7,10 +7,8 @@ import numpy as np
 
 from xpand_extensions import sorting
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import libraries
-
-BUDGET: Final = Budget(ratio=1.1)
 
 SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
 """The sizes with which the tests run every row."""
@@ -30,15 +28,24 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
             few = "small" if size < 10_000 else library.name
             reason = REASONS.get(few, "")
             topic = f"top_k: the 10 largest of {size:,} values"
-            yield Row(topic, library.name, Call(sorting.top_k, x, 10), TOP_K[library.name](x), BUDGET, reason)
+            yield Row(
+                topic, library.name, Call(sorting.top_k, x, 10), TOP_K[library.name](x), of_facade(library.name), reason
+            )
             if library.name == "jax":
-                yield Row(topic, "jax, under jit", _compiled(x), TOP_K["jax"](x), BUDGET, reason)
+                yield Row(topic, "jax, under jit", _compiled(x), TOP_K["jax"](x), of_facade(library.name), reason)
             if size <= 100_000:
                 ordered, looked_for = library.xp.sort(x), library.xp.asarray(values[::-1].copy())
                 topic = f"searchsorted of {size:,} values among as many"
                 ours = Call(sorting.searchsorted, ordered, looked_for)
                 recipes = SEARCH[library.name](ordered, looked_for)
-                yield Row(topic, library.name, ours, recipes, BUDGET, REASONS["small"] if size < 10_000 else "")
+                yield Row(
+                    topic,
+                    library.name,
+                    ours,
+                    recipes,
+                    of_facade(library.name),
+                    REASONS["small"] if size < 10_000 else "",
+                )
 
 
 def _numpy_top_k(x: Any) -> Mapping[str, Call]:

@@ -8,10 +8,8 @@ from scipy import ndimage
 
 from xpand_extensions import windows
 
-from ._measure import Budget, Call, Row
+from ._measure import Call, Row, of_facade
 from .namespaces import libraries
-
-BUDGETS: Final = {"numpy": Budget(ratio=1.2), "torch": Budget(ratio=1.1), "jax": Budget(ratio=1.1)}
 
 SMALL_CALL: Final = "checks, and a call and two slices for each pass, take longer than the passes"
 
@@ -39,7 +37,14 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
                 call = Call(ours, x, window)
                 reason = SMALL_CALL if size <= 1000 else REASONS.get(library.name, "")
                 topic = f"{function} of {size:,} elements"
-                yield Row(topic, f"{library.name}, {what}", call, recipes, BUDGETS[library.name], reason)
+                yield Row(
+                    topic,
+                    f"{library.name}, {what}",
+                    call,
+                    recipes,
+                    of_facade(library.name, 1.2 if library.name == "numpy" else 1.1),
+                    reason,
+                )
 
 
 def _numpy(function: str, x: Any, window: int) -> Mapping[str, Call]:

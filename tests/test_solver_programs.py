@@ -1,9 +1,10 @@
 """Programs of solvers on NumPy and JAX: compiled once for a function that is compiled itself, and freed with it."""
 
 import gc
-import sys
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
 from typing import Any
 from weakref import ref
 
@@ -35,7 +36,7 @@ def test_optimizers_reuse_programs(library: Library, own: bool) -> None:
     if own and library.id != "jax":
         return  # it has no jit of its own
     counted = Counted(lambda x, c: x**3 - c)
-    f = (sys.modules["jax"].jit if own else jit)(counted)
+    f = (import_module("jax").jit if own else jit)(counted)
 
     def found(c: float, **options: Any) -> float:
         return float(brentq(f, library.asarray(0.0), library.asarray(5.0), args=(library.asarray(c),), **options).x)
@@ -111,3 +112,103 @@ def test_linear_solvers_reuse_programs(library: Library) -> None:
         if not number:
             before = counted.calls
     assert counted.calls == before
+
+
+@pytest.fixture
+def compiled(library: Library) -> Iterator[Callable[..., tuple[Any, int]]]:
+    """Return a function that calls another, and returns its result and how often JAX compiled a solver's program."""
+    if library.id != "jax":
+        pytest.skip("only JAX compiles functions that the user has not compiled")
+    jax, messages, logger = import_module("jax"), Messages(), logging.getLogger("jax")
+
+    def called(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
+        messages.found.clear()
+        with jax.log_compiles():
+            found = jax.block_until_ready(function(*args))
+        return found, sum("Finished XLA compilation of jit(of_consts)" in each for each in messages.found)
+
+    logger.addHandler(messages)
+    yield called
+    logger.removeHandler(messages)
+
+
+class Messages(logging.Handler):
+    """The messages of a logger."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(record.getMessage())
+
+
+def test_functions_that_are_not_compiled_reuse_programs(library: Library, compiled: Any) -> None:
+    data = [library.asarray(0.0)]
+
+    def square(x: Any) -> Any:
+        return ((x - data[0]) ** 2 * (1.0 + x**2)).sum()
+
+    def minimum(c: float) -> Any:
+        data[0] = library.asarray(c)
+        return minimize(square, library.asarray([0.5, 1.5]), method="l-bfgs", max_steps=300).x
+
+    found, count = compiled(minimum, 1.0)
+    np.testing.assert_allclose(found, 1.0, rtol=1e-5)
+    assert count == 1
+    found, count = compiled(minimum, 2.0)  # arrays that it captures are read at each call
+    np.testing.assert_allclose(found, 2.0, rtol=1e-5)
+    assert not count
+    np.testing.assert_allclose(minimum(np.float64(0.5)), 0.5, rtol=1e-5)
+
+    def matrix(scale: float) -> Callable[[Any], Any]:
+        diagonal = np.asarray([1.0, 2.0, 4.0]) * scale
+        return lambda x: diagonal * x
+
+    b = library.asarray([1.0, 2.0, 3.0])
+    solution = lambda scale: solve(matrix(scale), b, method="cg", symmetric=True).x
+    for scale, programs in ((1.0, 1), (2.0, 0)):
+        found, count = compiled(solution, scale)
+        np.testing.assert_allclose(found, np.asarray([1.0, 1.0, 0.75]) / scale, rtol=1e-6)
+        assert count == programs
+
+
+def test_derivatives_reuse_programs_of_functions_that_are_not_compiled(library: Library, compiled: Any) -> None:
+    jax = import_module("jax")
+    start = library.asarray([0.0, 0.0])
+
+    def first(a: Any) -> Any:
+        return minimize(lambda x: ((x - a) ** 2).sum(), start, method="gradient-descent").x[0] ** 2
+
+    for a, programs in ((1.0, 1), (3.0, 0)):
+        found, count = compiled(grad(first), library.asarray(a))
+        assert float(found) == pytest.approx(2.0 * a, abs=1e-4)
+        assert count == programs
+    np.testing.assert_allclose(jax.vmap(grad(first))(library.asarray([1.0, 2.0])), [2.0, 4.0], atol=1e-4)
+    assert float(jax.jit(grad(first))(library.asarray(2.0))) == pytest.approx(4.0, abs=1e-4)
+    with jax.disable_jit():
+        assert float(first(library.asarray(2.0))) == pytest.approx(4.0, abs=1e-4)
+
+
+def test_rules_and_callbacks_of_functions_that_are_not_compiled(library: Library) -> None:
+    if library.id != "jax":
+        return  # the rules and callbacks are JAX's
+    jax = import_module("jax")
+    ends = library.asarray(0.0), library.asarray(5.0)
+    shape = jax.ShapeDtypeStruct((), ends[0].dtype)
+    for c in (1.0, 2.0):
+        shifted = lambda x, c=c: jax.pure_callback(lambda x: np.asarray(x - c), shape, x)
+        assert float(brentq(shifted, *ends).x) == pytest.approx(c)
+
+    def ruled(scale: float) -> Callable[[Any], Any]:
+        """Make a function whose derivative, by its rule, is too large by a factor."""
+        f = jax.custom_jvp(lambda x: x)
+        f.defjvp(lambda primals, tangents: (f(primals[0]), scale * tangents[0]))
+        return f
+
+    def slope(scale: float) -> Any:
+        f = ruled(scale)
+        return grad(lambda a: brentq(lambda x: x - f(a), *ends).x)(library.asarray(1.0))
+
+    assert float(slope(1.0)) == pytest.approx(1.0)
+    assert float(slope(3.0)) == pytest.approx(3.0)

@@ -123,8 +123,9 @@ def solve(
     need full rank.
 
     On JAX the iteration is compiled. For matrices, later calls with the same shapes, pattern and options reuse the
-    program. For a function A, they reuse it only if the function itself is compiled, by `jax.jit` or
-    `xpand_extensions.jit.jit`: then the arrays that it captures are constants.
+    program. A function A is traced again at each call, because values that it captures may have changed; calls with the
+    same operations reuse the program. A function that is compiled itself, by `jax.jit` or `xpand_extensions.jit.jit`,
+    is not traced again: arrays that it captures are constants.
 
     Source: `scipy.sparse.linalg`; `max_steps`, "cg-adaptive" and names: PhiML's `Backend.linear_solve`. The methods: M.
     R. Hestenes and E. Stiefel (1952); Y. Notay, SIAM J. Sci. Comput. 22 (2000) 1444; R. Fletcher (1976); G. L. G.

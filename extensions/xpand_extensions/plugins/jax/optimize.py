@@ -1,6 +1,7 @@
 """Iterations on JAX, compiled: a step is many small operations, which are slow one by one."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ from xpand import trees
 from ... import optimize
 from ..._dispatch import forwards_to
 from ...optimize._algorithms._states import is_known, looped, stepped
+from ._programs import call_compiled
 
 
 @forwards_to(optimize.iterate)
@@ -22,24 +24,31 @@ def iterate(step: Any, /, state: Any, *, running: Any, init: Any, callback: Any,
     def whole(state: trees.Tree) -> trees.Tree:
         return looped(step, state if init is None else init(state), running, callback)
 
-    # Inside another transformation, this is part of the outer function.
-    return _compiled(whole, state)(state)
+    return _compiled(whole, state, call_compiled)(state)
 
 
-def _compiled(function: Callable[[Any], Any], state: trees.Tree) -> Callable[[Any], Any]:
-    """Compile a function whose arguments are a state and trees."""
+def _compiled(
+    function: Callable[[Any], Any], state: trees.Tree, call: Callable[..., Any] | None = None
+) -> Callable[[Any], Any]:
+    """Compile a function of trees like a state.
+
+    Args:
+        function: The function.
+        state: The tree.
+        call: Calls a function of arrays, compiled. By default, it is compiled once for several calls.
+    """
     structure = trees.structure(state)
     result: list[trees.Structure] = []
 
-    def of_leaves(leaves: list[Any]) -> list[Any]:
+    def of_leaves(*leaves: Any) -> list[Any]:
         found, spec = trees.flatten(function(trees.unflatten(structure, leaves)))
         result[:] = [spec]
         return found
 
-    compiled_of_leaves = jax.jit(of_leaves)
+    run = jax.jit(of_leaves) if call is None else partial(call, of_leaves)
 
     def compiled(state: trees.Tree) -> trees.Tree:
-        leaves = compiled_of_leaves(trees.leaves(state))
+        leaves = run(*trees.leaves(state))
         return trees.unflatten(result[0], leaves)
 
     return compiled

@@ -8,6 +8,9 @@ import numpy as np
 from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 
+FEW: Final = 1 << 13
+"""Up to so many multi-indices, NumPy's own index is faster than that of flattened arrays."""
+
 BLOCK: Final = 1 << 15
 """The number of flat indices made at a time: they stay in the cache, and don't need memory for all."""
 

@@ -11,7 +11,7 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic
 from xpand_extensions.indexing._slice import SliceMode
 
-from ._rows import are_within, blocks, flat
+from ._rows import FEW, are_within, blocks, flat
 
 
 def _checks_itself(x: Array, indices: Array, mode: Mode | None) -> bool:
@@ -53,6 +53,11 @@ def gather_nd(x: Array, indices: Array, /, *, mode: Any = None, fill_value: Any 
     k = indices.shape[-1]
     sizes, rest = x.shape[:k], x.shape[k:]
     is_plain = k and not where["batch_dims"] and where["axes"] == tuple(range(k))
+    if is_plain and indices.size <= k * FEW and _checks_itself(x, indices, mode):
+        try:
+            return x[tuple([indices[..., j] for j in range(k)])]
+        except IndexError:
+            pass
     if is_plain and mode in (None, "raise") and are_within(indices, sizes):
         if not x.flags.c_contiguous:
             return x[tuple(indices[..., j] for j in range(k))]

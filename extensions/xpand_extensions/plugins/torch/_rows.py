@@ -1,12 +1,16 @@
 """Check and flatten multi-indices into tensors in as few passes as possible; read rows."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch._dtypes import SIGNED
+
+FEW: Final = 1 << 13
+"""Up to so many multi-indices, PyTorch's own index is faster than that of flattened tensors."""
 
 _INDEX = (torch.int64, torch.int32)
 

@@ -12,7 +12,7 @@ from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
 from xpand_extensions.generic.indexing._take import along
 
-from ._rows import are_within, checks_itself, flat, select, take_within
+from ._rows import FEW, are_within, checks_itself, flat, select, take_within
 
 
 def take(x: Array, indices: Array, /, *, axis: Any = None, mode: Any = None, fill_value: Any = None) -> Array:
@@ -56,7 +56,14 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = 
 def gather_nd(x: Array, indices: Array, /, *, mode: Any = None, fill_value: Any = None, **where: Any) -> Array:
     k = indices.shape[-1]
     is_plain = k and not where["batch_dims"] and where["axes"] == tuple(range(k)) and mode in (None, "raise")
-    if is_plain and checks_itself(x, indices) and are_within(indices, x.shape[:k]):
+    is_plain = is_plain and checks_itself(x, indices)
+    if is_plain and indices.numel() <= k * FEW:
+        try:
+            return x[indices.unbind(-1)]
+        except (IndexError, RuntimeError):
+            # Repeat it with the generic version, as above.
+            pass
+    if is_plain and are_within(indices, x.shape[:k]):
         # For ten million pairs 190 ms; PyTorch's own index takes 320 ms.
         found = select(x.flatten(0, k - 1), 0, flat(indices.reshape(-1, k), x.shape[:k]))
         return found.reshape(indices.shape[:-1] + x.shape[k:])

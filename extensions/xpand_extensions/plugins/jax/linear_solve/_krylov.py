@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import jax
-
 from xpand import is_concrete, trees
 from xpand.extend import Array
 from xpand_extensions._dispatch import forwards_to
@@ -14,6 +12,7 @@ from xpand_extensions.linear_solve._factorization import Factorization
 from xpand_extensions.linear_solve._krylov import Found
 from xpand_extensions.sparse._containers import Sparse
 
+from .._programs import call_compiled
 from ..sparse._layouts import arranged
 from ._columns import Columns
 
@@ -24,8 +23,7 @@ def krylov(b: Array, x0: Array, rtol: Array, atol: Array, /, *, system: Any, **o
         return Found(*run(b, x0, rtol, atol, system=system, arranged=_fast, loop_of=Columns, **options))
 
     of_arrays, arrays, _ = split(solve, (b, x0, rtol, atol, system))
-    # If all arrays are concrete, the user has not compiled the functions. These may have changed since the last call.
-    found: Found = (jax.jit(of_arrays) if all(map(is_concrete, arrays)) else of_arrays)(*arrays)
+    found: Found = call_compiled(of_arrays, *arrays) if all(map(is_concrete, arrays)) else of_arrays(*arrays)
     return found
 
 

@@ -48,6 +48,16 @@ class Blocks(Backend):
             return False
         return any(isinstance(x, Variable) and x.shape == out.shape for x in equation.inputs)
 
+    def left(self, graph: Graph) -> dict[int, str]:
+        return {id(each): self._reason(each) for each in graph.equations if not self.accepts(each)}
+
+    def _reason(self, equation: Equation) -> str:
+        if equation.op.name in _small_loops.LOOPS:
+            return "an array has too many elements, or NumPy computes most of its operations"
+        is_known = equation.op.name in ELEMENTWISE or self.reads_whole(equation)
+        is_small = all(math.prod(x.shape) < LEAST for x in equation.outputs)
+        return f"fewer than {LEAST:,} elements" if is_known and is_small else "NumPy's own function computes it"
+
     def group_of(self, equation: Equation) -> Hashable:
         if equation.op.name in _small_loops.LOOPS:
             return id(equation)
