@@ -146,9 +146,11 @@ def fori_loop(
     carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)
     one_library("fori_loop", init_val=carry.arrays, bounds=given)
 
+    fit, tree = carry.fit, carry.tree
+
     def step(i: Array, *arrays: Array) -> Arrays:
         if not carry.is_first:
-            return carry.fit(body_fun(i, carry.tree(arrays)))
+            return fit(body_fun(i, tree(arrays)))
         # An index of any library, as long as the library is unknown.
         call = lambda value, of_any: body_fun(int(i) if of_any else i, value)
         return carry.fit(carry.stepped(call, arrays))

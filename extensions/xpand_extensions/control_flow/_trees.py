@@ -342,6 +342,9 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
     Raises:
         TypeError: It is something else.
     """
+    dtype = _BOOL.get(type(value))
+    if dtype is not None and value.dtype == dtype and value.shape == ():  # loops ask at each step
+        return value
     if isinstance(value, bool):
         return as_array(f"{function}: {what}", value, like)
     if not checks.is_array(value):
@@ -349,7 +352,14 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
     if tuple(value.shape) != () or checks.kind(array_namespace(value), value.dtype) != "bool":
         remedy = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
         raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {remedy}")
+    if len(_BOOL) < _MOST:
+        _BOOL[type(value)] = value.dtype
     return value
+
+
+_BOOL: Final[dict[type, DType]] = {}
+"""The boolean data type of arrays that `scalar_bool` has checked, by their type."""
+_MOST: Final = 64
 
 
 def _holds(kind: str | None, number: Any) -> bool:
