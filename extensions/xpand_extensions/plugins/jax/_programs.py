@@ -44,8 +44,8 @@ def call_compiled(function: Callable[..., Any], *arrays: Any) -> Any:
     if is_known:
         of_types = list(map(_typed, given))
         text = program.lower(of_types[: len(consts)], *of_types[len(consts) :]).as_text()
-        if "callback" not in text:  # the text does not tell which function is called
-            types = (*map(jax.typeof, given), *traced.out_avals)  # nor which types are weak
+        if "callback" not in text:  # the text contains neither the functions of callbacks, nor which types are weak
+            types = (*map(jax.typeof, given), *traced.out_avals)
             key = sha256(text.encode()).digest(), types
             program = _PROGRAMS.get(key) or _PROGRAMS.add(key, program)
     return jax.tree.unflatten(jax.tree.structure(result), program(consts, *arrays))
