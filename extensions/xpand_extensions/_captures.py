@@ -115,7 +115,7 @@ class _Copies:
     """Copies of functions and objects with other arrays. This is a class because closures would keep arrays alive."""
 
     def __init__(self, arrays: Mapping[int, Array], holders: Collection[int]) -> None:
-        """Take the arrays to use, and the ids of the objects that hold a replaced array."""
+        """Store the new arrays by the `id` of the old ones, and the ids of objects that hold an old one."""
         self.arrays, self.holders = arrays, holders
         self.made: dict[int, Any] = dict(arrays)
         self.unfilled: list[tuple[Any, Any]] = []

@@ -129,7 +129,7 @@ class Operation(Generic[P, R_co]):
 
     @property
     def path(self) -> str:
-        """Where users import the function from, as a key: `xpand_extensions.scatter.segment_sum`."""
+        """The public path of the function, as a key: `xpand_extensions.scatter.segment_sum`."""
         return ".".join(part for part in (self.package, self.capability, self.name) if part)
 
     @property

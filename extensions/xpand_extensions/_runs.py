@@ -79,7 +79,7 @@ class Runs:
         return xp.take(values, self._within(self.stop - 1), axis=0)
 
     def last(self, values: Array) -> Array:
-        """Pick the last value of each index: shape `(count, width)`, arbitrary where there is none."""
+        """Pick the last value of each index: shape `(count, width)`, arbitrary if there is none."""
         return self.xp.take(values, self._positions(self.stop - 1), axis=0)
 
     def has_occurrence(self, number: int) -> Array:
@@ -87,7 +87,7 @@ class Runs:
         return self.first + number < self.stop
 
     def occurrence(self, number: int, values: Array) -> Array:
-        """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary where there is none."""
+        """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary if there is none."""
         return self.xp.take(values, self._positions(self.first + number), axis=0)
 
     def _positions(self, position: Array) -> Array:
@@ -132,7 +132,7 @@ class Matches:
         return _folded(xp.where(xp.expand_dims(self.found, axis=2), xp.expand_dims(values, axis=0), none), combine)
 
     def last(self, values: Array) -> Array:
-        """Pick the last value of each index: shape `(count, width)`, arbitrary where there is none."""
+        """Pick the last value of each index: shape `(count, width)`, arbitrary if there is none."""
         return self._picked(self._number_of(later=True) == 0, values)
 
     def has_occurrence(self, number: int) -> Array:
@@ -140,7 +140,7 @@ class Matches:
         return self.xp.any(self._chosen(self._number_of(later=False) == number), axis=1)
 
     def occurrence(self, number: int, values: Array) -> Array:
-        """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary where there is none."""
+        """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary if there is none."""
         return self._picked(self._number_of(later=False) == number, values)
 
     def _number_of(self, *, later: bool) -> Array:

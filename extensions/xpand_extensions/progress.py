@@ -44,7 +44,7 @@ class Progress(NamedTuple):
     step: int
     """The number of steps taken; the largest one of a batch."""
     total: int | None
-    """The maximum number of steps; None where there is none."""
+    """The maximum number of steps; None if there is none."""
     value: float | None
     """The residual or the objective value, the largest one of a batch; None if there is none."""
     label: str
@@ -114,7 +114,7 @@ def tracked(name: str, total: int | None = None, label: str = "", *, progress: T
         name: The name to show.
         total: The number of steps, if known.
         label: The name of the reported values.
-        progress: Where to report. False: as the surrounding `reporting` says, if any.
+        progress: The treatment of reports. False: as the surrounding `reporting` says, if any.
 
     Yields: The function to call after each step, or None if nothing is reported.
 

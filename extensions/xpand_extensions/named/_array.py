@@ -30,7 +30,7 @@ def interned(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class NamedArray(Methods, Operators):
-    """An array of any library whose axes have names.
+    """An array of any library with names for its axes.
 
     Args:
         array: An array of any library, or an object that a transformation puts in its place.

@@ -76,7 +76,7 @@ Pair: TypeAlias = tuple[str, int | None]
 
 
 def pairs(function: str, axes: Any) -> tuple[Pair, ...]:
-    """Return the name and size of each axis; None where the size isn't given."""
+    """Return the name and size of each axis; the size is None if it isn't given."""
     if isinstance(axes, str):
         return ((axes, None),)
     if isinstance(axes, Axis):

@@ -33,8 +33,8 @@ def vmap(
             it; the others are the same for all batch elements.
         default: The mapped axis of arrays without names: an integer, None for arrays that are the same for all, or a
             function from a leaf to one of these. By default the first; arrays without axes are the same for all.
-        args: The same for each positional argument, in place of `default`.
-        kwargs: The same for keyword arguments.
+        args: For each positional argument, the axis in place of `default`.
+        kwargs: For keyword arguments, likewise.
 
     Returns:
         A function of the same arguments. The axis is the first of its results. Inside, collectives such as `psum` find
@@ -154,7 +154,7 @@ def scan(
 
     Args:
         f: Takes the carry and the arguments at one position of the axis; returns the next carry and a result.
-        axis: The axis. Its size is needed where no argument has it.
+        axis: The axis. Its size is needed if no argument has it.
         reverse: Whether to start at the end.
         unroll: As in `control_flow.scan`.
         is_scanned: Selects the leaves of the arguments to scan: by default named arrays with the axis, and other arrays

@@ -51,7 +51,7 @@ def where(
     Args:
         condition: Booleans.
         x: The elements where the condition is true.
-        y: The elements where it is false. Without both, the positions are returned, as by `nonzero`.
+        y: The elements where it is false. Without `x` and `y`, positions are returned, as by `nonzero`.
         fill_value: The number in place of missing positions.
         new_axis: The axis of the positions.
 

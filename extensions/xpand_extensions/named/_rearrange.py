@@ -66,8 +66,8 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
         The array, after at most two reshapes and a transpose. Steps that aren't needed are skipped.
 
     Raises:
-        TypeError: Something else than a string or a sequence of axes.
-        ValueError: An unknown, missing or repeated axis, sizes that don't fit, a string that can't be read.
+        TypeError: An argument is neither a string nor a sequence of axes.
+        ValueError: An axis is unknown, missing or repeated; sizes don't fit; or the string can't be read.
 
     >>> import numpy as np
     >>> x = NamedArray(np.zeros((8, 4, 6)), ("B", "H", "W"))

@@ -50,8 +50,8 @@ def axis_mapping(mapping: ResourceMapping, *, merge: bool = False) -> Iterator[N
     """Use a mapping within a `with` block, in its thread or asyncio task.
 
     Args:
-        mapping: The axes of the mesh for names of axes.
-        merge: Whether to add it to the mapping of the block around, instead of replacing that.
+        mapping: By name of an axis, the axes of the mesh.
+        merge: Whether to extend the mapping of the surrounding block, instead of replacing it.
 
     Raises:
         TypeError: `mapping` is no dictionary of names.

@@ -29,7 +29,7 @@ def convolve(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options: 
 
     Args:
         x: An array of any numeric data type.
-        kernel: Another one.
+        kernel: The kernel, an array of any numeric data type.
         axis: The axes to convolve over.
         **options: `mode` and `method`.
 
