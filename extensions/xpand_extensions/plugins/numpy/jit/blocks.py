@@ -53,7 +53,7 @@ class Blocks(Backend):
 
     def _reason(self, equation: Equation) -> str:
         if equation.op.name in _small_loops.LOOPS:
-            return "an array has too many elements, or NumPy computes most of its operations"
+            return "NumPy computes its steps"
         is_known = equation.op.name in ELEMENTWISE or self.reads_whole(equation)
         is_small = all(math.prod(x.shape) < LEAST for x in equation.outputs)
         return f"fewer than {LEAST:,} elements" if is_known and is_small else "NumPy's own function computes it"
