@@ -29,7 +29,7 @@ _METHODS: Final[Any] = SimpleNamespace(
     permute_dims=lambda x, axes: x.transpose(axes),
     reshape=lambda x, shape: x.reshape(shape),
 )
-"""What `product` needs of a namespace: methods of arrays take a third of the time of NumPy's functions."""
+"""The namespace for `product`: methods of arrays take a third of the time of NumPy's functions."""
 
 _SCHUR: Final = 48
 """Unknowns from which SciPy's logarithm, by a Schur form, is faster than the generic one."""
