@@ -1,7 +1,8 @@
 """Plots of matrices, iterations, programs, profiles and samples, by matplotlib.
 
-Each function draws on the axes `ax`, or on a new figure, and returns the axes. `graph` returns SVG and needs no other
-package. Functions accept arrays of all libraries. matplotlib is in the extra `plot`.
+Each function draws on the axes `ax`, or on a new figure, and returns the axes. `axes.figure.savefig("p.png")` saves a
+picture. `graph` returns SVG and needs no other package. Functions accept arrays of all libraries. matplotlib is in the
+extra `plot`.
 
 >>> import numpy as np
 >>> from xpand_extensions.linear_solve import solve
