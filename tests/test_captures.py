@@ -176,6 +176,23 @@ def test_hidden_arrays_are_an_error(calling: str) -> None:
         CALLING[calling](lambda c: torch.sin(c) * next(hidden), x.detach().requires_grad_())
 
 
+@pytest.mark.parametrize("transform", ["grad", "jvp", "vmap", "backward"])
+@pytest.mark.parametrize("calling", ["custom_linear_solve", "custom_root"])
+def test_arrays_hidden_in_an_equation_are_an_error(calling: str, transform: str) -> None:
+    """Also if the solver doesn't use them: the derivative would be zero."""
+
+    def f(a: Any) -> Any:
+        hidden = iter(partial({0: a}.get, 0), None)
+        if calling == "custom_root":
+            return custom_root(lambda z: z - next(hidden), 0.0 * a, solve=lambda z: z + X)
+        return custom_linear_solve(lambda v: v * next(hidden), 1.0 + 0.0 * a, solve=lambda b: b / X, symmetric=True)
+
+    transformed = {"grad": grad, "jvp": lambda f: lambda x: jvp(f, (x,), (x,)), "backward": partial(partial, backward)}
+    transformed["vmap"] = lambda f: lambda x: vmap(f)(x[None])
+    with pytest.raises(TypeError, match=f"{calling}: a function uses an array from outside"):
+        transformed[transform](f)(torch.asarray(X))
+
+
 # Variables that have other values when a derivative is taken
 
 

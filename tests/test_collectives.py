@@ -397,6 +397,12 @@ def cond_of_jax(pred: Any, chosen: Any, other: Any, x: Any) -> Any:
 @pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch")], ids=str)
 def test_derivatives_of_choices_are_those_of_jax(library: Library, name: str) -> None:
     choice = CHOICES[name]
+    ours = lambda x: choice(x, cond, lambda x: psum(x, "i"))
+    if library is TORCH and name in ("in one", "beside NaN", "in both"):
+        for transformed in CHOSEN.values():
+            with pytest.raises(xpand.UnsupportedError, match="functions with collectives can't be differentiated"):
+                transformed(ours, named, grad, jvp)(library.asarray(OF_LANES))
+        return
     for transformation, transformed in CHOSEN.items():
         if (name, transformation) == ("in both", "grad of grad inside"):
             continue  # JAX takes there for one function what it has kept of the other
@@ -407,26 +413,8 @@ def test_derivatives_of_choices_are_those_of_jax(library: Library, name: str) ->
             jax.jvp,
         )
         with np.errstate(invalid="ignore"):  # of the root that is computed for nothing
-            found = transformed(lambda x: choice(x, cond, lambda x: psum(x, "i")), named, grad, jvp)(
-                library.asarray(OF_LANES)
-            )
+            found = transformed(ours, named, grad, jvp)(library.asarray(OF_LANES))
         library.assert_equal(found, np.asarray(native(JAX.asarray(OF_LANES))), rtol=1e-12)
-
-
-def test_choices_within_several_maps() -> None:
-    """On PyTorch, which calls functions of a choice again: the axis that is meant is still that of the name."""
-    f = lambda x, cond, psum: cond(x > 0, lambda y: root(y) + psum(y), lambda y: 2.0 * y, x)
-    ours = lambda x: f(x, cond, lambda x: psum(x, "i"))
-    theirs = lambda x: f(x, cond_of_jax, lambda x: jax.lax.psum(x, "i"))
-    x = np.stack([OF_LANES, OF_LANES[::-1] + 0.1])
-    for transformed in (
-        lambda f, vmap, grad: vmap(lambda row: vmap(grad(f))(row), axis_name="i"),
-        lambda f, vmap, grad: vmap(vmap(grad(f), axis_name="i")),
-        lambda f, vmap, grad: vmap(lambda row: grad(lambda row: total(vmap(f)(row)))(row), axis_name="i"),
-        lambda f, vmap, grad: lambda x: grad(lambda x: total(vmap(vmap(f, axis_name="i"))(x)))(x),
-    ):
-        expected = transformed(theirs, jax.vmap, jax.grad)(JAX.asarray(x))
-        TORCH.assert_equal(transformed(ours, vmap, grad)(TORCH.asarray(x)), np.asarray(expected), rtol=1e-13)
 
 
 @pytest.mark.parametrize("within", [checkpoint, lambda f: lambda x: cond(x < 9.0, f, lambda x: x, x)])
@@ -577,14 +565,10 @@ def test_under_jax_jit() -> None:
 
 
 def test_under_torch_compile() -> None:
-    x = TORCH.asarray(X)
     torch.compiler.reset()
-    compiled = torch.compile(twice(two_names), fullgraph=True, backend="eager")
-    TORCH.assert_equal(compiled(x), TORCH.to_numpy(twice(two_names)(x)), rtol=1e-13)
-    outside = torch.func.grad(lambda x: (twice(two_names)(x) ** 2).sum())
-    compiled = torch.compile(outside, fullgraph=True, backend="eager")
-    TORCH.assert_equal(compiled(x), TORCH.to_numpy(outside(x)), rtol=1e-12)
-    torch.compiler.reset()
+    compiled = torch.compile(named(lambda x: psum(x, "i")), fullgraph=True, backend="eager")
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="psum, .*torch.compile can't trace them"):
+        compiled(TORCH.asarray(V))
 
 
 def test_backward_of_torch() -> None:

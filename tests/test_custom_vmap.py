@@ -58,8 +58,12 @@ def test_within_other_transformations(able: Library) -> None:
     # The rule for the inner axis, whose operations the outer one maps.
     able.assert_equal(vmap(vmap(f))(x, {"y": y})["sum"], np.asarray([X - Y, 2 * X - Y]))
     g = lambda x, y: f(x, {"y": y})["sum"]
-    able.assert_equal(vmap(lambda x, y: jvp(g, (x, y), (x, y))[1])(x[0, :], y[0, :]), X - Y)
     able.assert_equal(jvp(vmap(g, (0, None)), (x[0, :], y[0, 0]), (x[1, :], y[0, 0]))[1], 2 * X - Y[0])
+    if "torch" in able.id:
+        with pytest.raises(TypeError, match="on PyTorch, .* has no derivative inside of the map"):
+            vmap(lambda x, y: jvp(g, (x, y), (x, y))[1])(x[0, :], y[0, :])
+        return
+    able.assert_equal(vmap(lambda x, y: jvp(g, (x, y), (x, y))[1])(x[0, :], y[0, :]), X - Y)
     able.assert_equal(vmap(lambda x: jvp(lambda x: g(x, y[0, 0]), (x,), (x,))[1])(x[0, :]), X)
 
 

@@ -166,7 +166,6 @@ def prepared(
     count = len(trees.leaves(given))
     arrays = arrays_of(name, "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
 
-    # This function captures only plain values and the user's function: torch.compile must turn them into constants.
     numbers = iter(range(count))
     positions = trees.map(lambda _: next(numbers), given)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)

@@ -54,6 +54,11 @@ def are_bound() -> bool:
     return bool(_BOUND.axes)
 
 
+def lookups() -> int:
+    """Return the number of look-ups of names so far, which shows whether a function has any."""
+    return _BOUND.lookups
+
+
 def all_bound() -> Mapping[Name, Axis]:
     """Return all bound names and their axes."""
     return _BOUND.axes
@@ -68,9 +73,9 @@ def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Cal
         safe: Returns the carry with safe values for finished lanes. Used if the step looks up no names, so no lane uses
             values of others.
     """
-    before = _BOUND.lookups
+    before = lookups()
     found = step(*safe())
-    return found if _BOUND.lookups == before else step(*carry)
+    return found if lookups() == before else step(*carry)
 
 
 def axis_of(function: str, name: Name) -> Axis:

@@ -259,16 +259,6 @@ def without_mapping() -> AbstractContextManager[Any]:
     return c._ExcludeDispatchKeyGuard(c.DispatchKeySet(c.DispatchKey.FuncTorchBatched))
 
 
-@_needs("torch._C:_dispatch_tls_local_include_set", "torch._C:_dispatch_tls_local_exclude_set")
-def thread_keys() -> tuple[Any, Any]:
-    """Return what this thread's dispatcher looks for. Public: none."""
-    return torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
-
-
-with_keys: Callable[[Any, Any], AbstractContextManager[Any]] = _function("torch._C:_ForceDispatchKeyGuard")
-"""Have this thread's dispatcher look for what `thread_keys` returned, in a `with` block. Public: none."""
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Tracing and compiling
 

@@ -59,7 +59,8 @@ def _written(name: str, error: Exception) -> Exception | None:
     if cause is None:
         return None
     # A clone of a shared array is shared, too.
-    copy = "of each lane (`y = y + 0 * x`, of a mapped `x`," if cause == _SHARED else "(`y = y.clone()`"
+    of_each = "of each lane (`y = y + torch.zeros_like(x, dtype=y.dtype)`, of a mapped `x`,"
+    copy = of_each if cause == _SHARED else "(`y = y.clone()`"
     return _traced_error(
         error,
         f"PyTorch's {name} can't trace a write in place: {cause}",

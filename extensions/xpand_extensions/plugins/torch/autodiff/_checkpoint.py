@@ -10,7 +10,6 @@ from xpand.extend import Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import with_own_cells
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
-from xpand_extensions.vmap._names import are_bound
 
 from ._closures import captured_by, outer_errors, with_arguments
 from ._levels import Arrays, Function, Rule, call, is_floating, merged
@@ -67,9 +66,7 @@ def _recomputed(function: Function, xs: Arrays) -> Arrays:
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         return pushed_forward(function, residuals, tangents)[1]
 
-    # A function that uses arrays of other lanes can't be recomputed for outer derivatives after the map has finished.
-    forward = lambda *arrays: (_recomputed(function, arrays), arrays)
-    return call(Rule(function, forward, pull, push, within=are_bound()), xs)
+    return call(Rule(function, lambda *arrays: (_recomputed(function, arrays), arrays), pull, push), xs)
 
 
 def pulled_back(function: Function, primals: Arrays, cotangents: Arrays) -> Arrays:

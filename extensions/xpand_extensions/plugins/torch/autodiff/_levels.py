@@ -38,10 +38,6 @@ class Rule(NamedTuple):
     """Maps residuals and tangents of the arguments to tangents of the results."""
     when: "Callable[[tuple[bool, ...]], Rule] | None" = None
     """Makes the rule for derivatives in some of the arguments, given booleans that tell which."""
-    symbolic_zeros: bool = False
-    """Whether `pull` takes None for cotangents that are zero."""
-    within: bool = False
-    """Whether the operation runs at a level of vmap, so that the outer levels trace its steps."""
     batches: "Callable[..., tuple[Arrays, Sequence[bool]]] | None" = None
     """Computes all lanes, below their level: takes `Lanes`, booleans that tell which arrays have an axis of lanes, and
     the arrays with this axis first; returns the results, and which of them have it."""
@@ -50,27 +46,11 @@ class Rule(NamedTuple):
         """Return the rule with all its functions wrapped."""
         function, forward, pull, push = map(wrap, self[:4])
         of = self.when
-        when = None if of is None else lambda differentiated: of(differentiated).each(wrap)
-        if self.symbolic_zeros:
-            pull = partial(_pulled_without_zeros, wrap, self.pull)
-        return Rule(function, forward, pull, push, when, self.symbolic_zeros, self.within)
+        return Rule(function, forward, pull, push, of and (lambda differentiated: of(differentiated).each(wrap)))
 
     def where(self, differentiated: Sequence[bool]) -> "Rule":
         """Return the rule for a level that traces some of the arguments."""
         return self if self.when is None else self.when(tuple(differentiated))
-
-
-def _pulled_without_zeros(
-    wrap: Any, pull: Callable[..., Arrays], residuals: Arrays, cotangents: Sequence[Any]
-) -> Arrays:
-    """Call a wrapped pullback with the cotangents that are arrays; the others are None."""
-
-    def of_arrays(residuals: Arrays, arrays: Arrays) -> Arrays:
-        given = iter(arrays)
-        return pull(residuals, tuple(None if x is None else next(given) for x in cotangents))
-
-    back: Arrays = wrap(of_arrays)(residuals, tuple(x for x in cotangents if x is not None))
-    return back
 
 
 def with_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,7 +97,7 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     interpreter = private.interpreter()
     level = interpreter.level()
     if private.is_vmap(interpreter):
-        return rule.function(*xs) if rule.within else _mapped(rule, xs, interpreter)
+        return _mapped(rule, xs, interpreter)
     below = tuple(private.unwrap_grad(x, level) for x in xs)
     # Arrays of levels below are constants here, also for forward mode, which stores the tangents of all levels
     # together.
@@ -212,7 +192,6 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Arrays) -> None:
         ctx.application, *ctx.xs = inputs
-        ctx.set_materialize_grads(not ctx.application.rule.symbolic_zeros)
         _note(ctx, output)
 
     @staticmethod
@@ -258,13 +237,13 @@ def _note(ctx: Any, outs: Arrays) -> None:
 
 
 def _pulled(ctx: Any, rule: Rule, residuals: Arrays, gradients: Sequence[Any]) -> list[Any]:
-    """Pull back PyTorch's gradients, which are None where they are zero, and the conjugates of JAX's."""
+    """Pull back PyTorch's gradients, which are the conjugates of JAX's, and None for integers."""
 
-    def cotangent(x: Array | None, like: Any) -> Array | None:
+    def cotangent(x: Array | None, like: Any) -> Array:
         if x is not None and is_floating(x):
             return conjugated(x)
         shape, dtype, device = like
-        return None if rule.symbolic_zeros else torch.zeros(shape, dtype=dtype, device=device)
+        return torch.zeros(shape, dtype=dtype, device=device)
 
     cotangents = tuple(map(cotangent, gradients, ctx.like))
     return [conjugated(x) if is_floating(x) else None for x in rule.pull(residuals, cotangents)]
@@ -274,22 +253,21 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     """Apply an operation to all lanes below the level of vmap."""
     level, size = interpreter.level(), interpreter.batch_size()
     pairs = [private.unwrap_mapped(x, level) for x in xs]
-    if all(axis is None for _, axis in pairs) and not (names.are_bound() and rule.batches is None):
+    mapped = tuple([axis is not None for _, axis in pairs])
+    if not any(mapped) and not (names.are_bound() and rule.batches is None):
         with interpreter.lower():
             return _call(rule, xs)
-    if rule.batches is not None:
-        given = [whole if axis is None else whole.movedim(axis, 0) for whole, axis in pairs]
-        lanes = Lanes(size, partial(over_lanes, interpreter))
-        with interpreter.lower():
-            outs, batched = rule.batches(lanes, tuple([axis is not None for _, axis in pairs]), *given)
-        return tuple([private.wrap_mapped(x, 0, level) if has_axis else x for x, has_axis in zip(outs, batched)])
-    each = over_lanes(interpreter)
-    below = []
-    for whole, axis in pairs:
-        below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
+    below = tuple([x if axis is None else x.movedim(axis, 0) for x, axis in pairs])
+    lanes = Lanes(size, partial(over_lanes, interpreter))
     with interpreter.lower():
-        outs = _call(rule.each(each), tuple(below))
-    return tuple(private.wrap_mapped(x, 0, level) for x in outs)
+        outs, have_axis = (rule.batches or partial(_each, rule))(lanes, mapped, *below)
+    return tuple([private.wrap_mapped(x, 0, level) if has_axis else x for x, has_axis in zip(outs, have_axis)])
+
+
+def _each(rule: Rule, lanes: "Lanes", mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
+    """Compute all lanes by the functions of a rule, vectorized."""
+    outs = _call(rule.each(lanes.over(0)), lanes.with_axis(mapped, arrays))
+    return outs, [True] * len(outs)
 
 
 class Lanes(NamedTuple):
@@ -299,8 +277,12 @@ class Lanes(NamedTuple):
     over: Callable[[Any], Callable[[Callable[..., Arrays]], Callable[..., Arrays]]]
     """Takes which arguments have an axis of lanes, 0 or None for each; returns what vectorizes functions of these."""
 
+    def with_axis(self, mapped: Sequence[bool], arrays: Sequence[Array]) -> Arrays:
+        """Add the axis of lanes to the arrays that lack it."""
+        return tuple([x if has_axis else x.expand(self.size, *x.shape) for x, has_axis in zip(arrays, mapped)])
 
-def over_lanes(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def over_lanes(interpreter: Any, axes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a function that vectorizes functions as a level of vmap does, below it or after it has finished.
 
     The names of its axis are bound inside, so that collectives find the positions of lanes at the right level.

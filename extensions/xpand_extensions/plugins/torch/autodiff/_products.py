@@ -9,8 +9,10 @@ from typing import Any, Final
 import torch
 from torch.func import debug_unwrap
 
+from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
+from xpand_extensions._transforms import ArraySpec
 
 from .._errors import with_errors
 from ._levels import Arrays, conjugated, depends, is_floating, merged, with_warnings
@@ -31,15 +33,15 @@ def jvp(
     count: list[int] = []
 
     def extended(*arrays: Array) -> Any:
-        outs, *aux = function(*arrays) if has_aux else (function(*arrays),)
+        outs, aux = function(*arrays)
         count[:] = [len(outs)]
-        return tuple(outs) or (arrays[0].new_zeros(()),), *aux  # PyTorch needs an output
+        return tuple(outs) or (arrays[0].new_zeros(()),), aux  # PyTorch needs an output
 
-    pushed = partial(torch.func.jvp, extended, has_aux=has_aux)
-    outs, found, *aux = with_errors("forward mode", _alone, pushed, tuple(map(_whole, primals)), tuple(tangents))
+    pushed = partial(torch.func.jvp, extended, has_aux=True)
+    outs, found, aux = with_errors("forward mode", _alone, pushed, tuple(map(_whole, primals)), tuple(tangents))
     outs = outs[: count[0]]
     # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
-    return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), *aux
+    return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), aux
 
 
 def _is_distributed(x: Array) -> bool:
@@ -113,6 +115,13 @@ def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = 
         return outs, lambda *tangents: filled(()), aux
     _, push, _ = vjp(lambda *cotangents: (pull(*filled(cotangents)), ()), *zeros, has_aux=True)
     return outs, lambda *tangents: filled(push(*tangents)), aux
+
+
+def residuals(function: Callable[..., Any], /, *specs: ArraySpec) -> tuple[list[Array], Callable[..., Any]]:
+    raise UnsupportedError(
+        "vjp, linearize, linear_transpose: on PyTorch, the functions that they return can't be arguments or results of "
+        "transformations, be carried through loops, or be pickled; call them there, and use the results"
+    )
 
 
 def value_and_grad(

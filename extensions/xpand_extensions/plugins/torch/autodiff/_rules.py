@@ -16,14 +16,14 @@ from ._levels import Arrays, Rule, call, is_traced_anywhere
 
 def custom_jvp(
     function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-) -> "_Forward":
-    return _Forward(function)
+) -> "_Custom":
+    return _Custom("custom_jvp", function)
 
 
 def custom_vjp(
     function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-) -> "_Reverse":
-    return _Reverse(function)
+) -> "_Custom":
+    return _Custom("custom_vjp", function)
 
 
 def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
@@ -32,21 +32,79 @@ def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tu
     return with_arguments("closure_convert", function, captured), captured
 
 
-def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:
-    """Call a function with a rule.
+class _Custom:
+    """A function with a custom rule for its derivative."""
 
-    Captured arrays of outer levels become arguments: PyTorch's arrays don't outlive their level, and are different
-    objects when a level is left and entered again.
-    """
-    perturbed = (True,) * len(xs)
-    if torch.compiler.is_dynamo_compiling():
-        return call(custom.as_rule(perturbed), xs)
-    outer = captured_by(name, custom)
-    if not outer and not any(map(is_traced_anywhere, xs)):
-        return call(custom.as_rule(perturbed), xs)
-    rule = custom.with_own_cells().as_rule(perturbed)
-    with outer_errors(name):
-        return call(_with_outer(name, rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
+    make: Callable[..., Rule]
+    """Takes which arguments are differentiated, and the users' functions."""
+    users: tuple[Callable[..., Any], ...]
+    """The function, and those of its rule."""
+    symbolic_zeros: bool
+
+    def __init__(self, name: str, function: Callable[..., Arrays]) -> None:
+        self.name, self.function = name, function
+
+    def defjvp(self, rule: Callable[[Arrays, Any], tuple[Arrays, Arrays]], symbolic_zeros: bool) -> None:
+        self.make, self.users, self.symbolic_zeros = _of_jvp, (self.function, rule), symbolic_zeros
+
+    def defvjp(
+        self, forward: Callable[..., tuple[Arrays, Arrays]], backward: Callable[..., Arrays], symbolic_zeros: bool
+    ) -> None:
+        self.make, self.users, self.symbolic_zeros = _of_vjp, (self.function, forward, backward), symbolic_zeros
+
+    def __call__(self, *xs: Array) -> Arrays:
+        """Call the function.
+
+        Captured arrays of outer levels become arguments: PyTorch's arrays don't outlive their level, and are different
+        objects when a level is left and entered again.
+        """
+        if torch.compiler.is_dynamo_compiling():
+            return call(self._rule(self.users, (True,) * len(xs)), xs)
+        outer, users = captured_by(self.name, self.users), self.users
+        if outer or any(map(is_traced_anywhere, xs)):
+            # Later calls of the functions use the current values of their variables, except those of a pullback.
+            users = (*map(with_own_cells, users[:2]), *users[2:])
+        rule = self._rule(users, (True,) * len(xs))
+        with outer_errors(self.name):
+            return call(_with_outer(self.name, rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
+
+    def _rule(self, users: Sequence[Any], perturbed: tuple[bool, ...]) -> Rule:
+        """Return the operation, for derivatives in some of the arguments."""
+        when = partial(self._rule, users) if self.symbolic_zeros else None
+        return self.make(perturbed, *users)._replace(when=when)
+
+
+def _of_jvp(perturbed: tuple[bool, ...], function: Callable[..., Arrays], rule: Callable[..., Any]) -> Rule:
+    """Return an operation with a rule for forward mode, whose transpose serves reverse mode."""
+
+    def ruled(xs: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
+        found: tuple[Arrays, Arrays] = rule(xs, tuple(t if each else None for t, each in zip(tangents, perturbed)))
+        return found
+
+    def forward(*xs: Array) -> tuple[Arrays, Arrays]:
+        # The output computed by the rule, which derivatives of a level below differentiate.
+        return ruled(xs, tuple(map(torch.zeros_like, xs)))[0], xs
+
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
+        return pulled_back(
+            lambda *tangents: ruled(residuals, tangents)[1], tuple(map(torch.zeros_like, residuals)), cotangents
+        )
+
+    return Rule(function, forward, pull, lambda residuals, tangents: ruled(residuals, tangents)[1])
+
+
+def _of_vjp(
+    perturbed: tuple[bool, ...], function: Callable[..., Arrays], forward: Callable[..., Any], backward: Any
+) -> Rule:
+    """Return an operation with a rule for reverse mode."""
+    return Rule(function, partial(forward, perturbed), partial(backward, perturbed), _no_forward_mode)
+
+
+def _no_forward_mode(residuals: Arrays, tangents: Arrays) -> Arrays:
+    raise TypeError(
+        "custom_vjp: a function with a rule for reverse mode has no forward mode; give it a rule with `custom_jvp`, "
+        "which serves both"
+    )
 
 
 def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule:
@@ -70,7 +128,7 @@ def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule
         in_outer = any(differentiated[own:])
         return _in_outer(own, own + count, inner, any(differentiated[:own])) if in_outer else inner
 
-    made = Rule(function, forward, pull, push, None, rule.symbolic_zeros)
+    made = Rule(function, forward, pull, push)
     return made._replace(when=when)
 
 
@@ -102,75 +160,3 @@ def _in_outer(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
         return tuple(map(torch.add, rule.push(residuals[count:], tangents), moved)) if in_own else moved
 
     return Rule(rule.function, forward, pull, push)
-
-
-class _Forward:
-    """A function with a rule for forward mode, whose transpose serves reverse mode."""
-
-    rule: Callable[[Arrays, Any], tuple[Arrays, Arrays]]
-    symbolic_zeros: bool
-
-    def __init__(self, function: Callable[..., Arrays]) -> None:
-        self.function = function
-
-    def defjvp(self, rule: Callable[[Arrays, Any], tuple[Arrays, Arrays]], symbolic_zeros: bool) -> None:
-        self.rule, self.symbolic_zeros = rule, symbolic_zeros
-
-    def __call__(self, *xs: Array) -> Arrays:
-        return _called("custom_jvp", self, xs)
-
-    def with_own_cells(self) -> "_Forward":
-        """Return a rule whose functions use the current values of their variables."""
-        other = _Forward(with_own_cells(self.function))
-        other.defjvp(with_own_cells(self.rule), self.symbolic_zeros)
-        return other
-
-    def as_rule(self, perturbed: tuple[bool, ...]) -> Rule:
-        """Return the operation, for derivatives in some of the arguments."""
-        forward, pull, push = [partial(each, perturbed) for each in (self.forward, self.pull, self.push)]
-        return Rule(self.function, forward, pull, push, when=self.as_rule if self.symbolic_zeros else None)
-
-    def forward(self, perturbed: tuple[bool, ...], *xs: Array) -> tuple[Arrays, Arrays]:
-        """Return the output computed by the rule, which derivatives of a level below differentiate."""
-        return self.rule(xs, tuple(torch.zeros_like(x) if each else None for x, each in zip(xs, perturbed)))[0], xs
-
-    def push(self, perturbed: tuple[bool, ...], residuals: Arrays, tangents: Arrays) -> Arrays:
-        return self.rule(residuals, tuple(t if each else None for t, each in zip(tangents, perturbed)))[1]
-
-    def pull(self, perturbed: tuple[bool, ...], residuals: Arrays, cotangents: Arrays) -> Arrays:
-        push = lambda *tangents: self.push(perturbed, residuals, tangents)
-        return pulled_back(push, tuple(map(torch.zeros_like, residuals)), cotangents)
-
-
-class _Reverse:
-    """A function with a rule for reverse mode."""
-
-    def __init__(self, function: Callable[..., Arrays]) -> None:
-        self.function = function
-
-    def defvjp(
-        self, forward: Callable[..., tuple[Arrays, Arrays]], backward: Callable[..., Arrays], symbolic_zeros: bool
-    ) -> None:
-        self.forward, self.backward, self.symbolic_zeros = forward, backward, symbolic_zeros
-
-    def __call__(self, *xs: Array) -> Arrays:
-        return _called("custom_vjp", self, xs)
-
-    def with_own_cells(self) -> "_Reverse":
-        """Return a rule whose forward function, but not its pullback, uses the current values of its variables."""
-        other = _Reverse(with_own_cells(self.function))
-        other.defvjp(with_own_cells(self.forward), self.backward, self.symbolic_zeros)
-        return other
-
-    def as_rule(self, perturbed: tuple[bool, ...]) -> Rule:
-        """Return the operation, for derivatives in some of the arguments."""
-        forward, backward = [partial(each, perturbed) for each in (self.forward, self.backward)]
-        when = self.as_rule if self.symbolic_zeros else None
-        return Rule(self.function, forward, backward, _no_forward_mode, when=when, symbolic_zeros=self.symbolic_zeros)
-
-
-def _no_forward_mode(residuals: Arrays, tangents: Arrays) -> Arrays:
-    raise TypeError(
-        "custom_vjp: a function with a rule for reverse mode has no forward mode; give it a rule with `custom_jvp`, "
-        "which serves both"
-    )

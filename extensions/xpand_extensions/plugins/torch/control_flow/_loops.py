@@ -16,13 +16,13 @@ from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand.torch._differentiated import is_differentiated_in_reverse
 from xpand_extensions.autodiff import checkpoint
-from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan
+from xpand_extensions.control_flow._checkpointed import Primitives
 from xpand_extensions.generic.control_flow import _loops as scans
 from xpand_extensions.generic.control_flow._loops import counted, looped
 
 from ..autodiff._levels import Arrays, Function
 from ._branches import holds, is_known, is_open, unaliased
-from ._traced import FEW_STEPS, is_long, repeated, saves, scanned
+from ._traced import FEW_STEPS, in_blocks, is_long, repeated, scanned
 
 # An unrolled step costs the compiler about 35 ms, the operator 0.5 s.
 _FEW_COMPILED_STEPS: Final = 16
@@ -33,11 +33,9 @@ def scan(
 ) -> tuple[Arrays, Arrays]:
     if is_traced():
         return _compiled_scan(f, init, xs, length, reverse)
-    if not is_long(length) or not saves(f, (*init, *xs)):
-        return scans.scan(f, init, xs, length, reverse)
     run = partial(scans.scan, reverse=reverse)
     library = Primitives(torch, run, lambda active, function, state: state, FEW_STEPS, checkpoint)
-    return checkpointed_scan(library, f, init, xs, length, reverse)
+    return in_blocks(library, f, init, xs, length, reverse)
 
 
 def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:

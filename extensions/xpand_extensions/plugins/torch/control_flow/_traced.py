@@ -8,6 +8,8 @@ import torch
 
 from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
+from xpand.torch import _private as private
+from xpand.torch._concrete import holds_at_some_level
 from xpand.torch._differentiated import is_differentiated, is_differentiated_in_reverse
 from xpand_extensions._captures import captured, converted, with_own_cells
 from xpand_extensions.control_flow._checkpointed import (
@@ -18,7 +20,7 @@ from xpand_extensions.control_flow._checkpointed import (
     selected,
     whole_blocks,
 )
-from xpand_extensions.vmap._names import are_bound
+from xpand_extensions.vmap._names import are_bound, lookups
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
 from ..autodiff._levels import Arrays, Function, Lanes, Rule, call, is_floating
@@ -33,22 +35,24 @@ def is_long(length: int) -> bool:
     return length >= FEW_STEPS and torch.is_grad_enabled()
 
 
-def saves(function: Function, arrays: Arrays) -> bool:
-    """Return whether reverse mode, at any level of torch.func, saves values of a function of arrays."""
-    return any(map(_is_saved, arrays)) or bool(captured(_is_saved, function))
-
-
 def _is_saved(x: Any) -> bool:
+    """Return whether reverse mode saves values that depend on an array, at any level of torch.func."""
     return isinstance(x, torch.Tensor) and is_differentiated_in_reverse(x)
 
 
-def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Arrays, Arrays]:
+def in_blocks(
+    library: Primitives, f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool
+) -> tuple[Arrays, Arrays]:
     """Scan over rows; block by block where many steps would be saved for reverse mode."""
-    length = xs[0].shape[0]
-    scan = partial(_scan_of, reverse=reverse)
-    if not is_long(length) or not saves(f, (*init, *xs)):
-        return scan(f, init, xs, length)
-    return checkpointed_scan(_PRIMITIVES._replace(scan=scan), f, init, xs, length, reverse)
+    if not is_long(length) or not (any(map(_is_saved, (*init, *xs))) or captured(_is_saved, f)):
+        return library.scan(f, init, xs, length)
+    return checkpointed_scan(library, f, init, xs, length, reverse)
+
+
+def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Arrays, Arrays]:
+    """Scan over rows, as a traced operation."""
+    library = _PRIMITIVES._replace(scan=partial(_scan_of, reverse=reverse))
+    return in_blocks(library, f, init, xs, xs[0].shape[0], reverse)
 
 
 def _scan_of(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool = False) -> tuple[Arrays, Arrays]:
@@ -76,7 +80,7 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
         return programs.scan(step, arrays, carried, across, reverse)
 
     def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
-        carry = _with_lanes(lanes, mapped, arrays[:carried])
+        carry = lanes.with_axis(mapped, arrays[:carried])
         rows = [x.movedim(0, 1) if has_axis else x for x, has_axis in zip(arrays[ahead], mapped[ahead])]
         each = _over(lanes, step, (*(True for _ in carry), *mapped[carried:]))
         found = _scan(each, (*carry, *rows, *arrays[same]), carried, across, reverse)
@@ -124,11 +128,6 @@ def _over(lanes: Lanes, function: Function, mapped: Sequence[bool]) -> Function:
     if not any(mapped) and not are_bound():
         return lambda *xs: tuple([x.expand(lanes.size, *x.shape) for x in function(*xs)])
     return lanes.over(tuple([0 if has_axis else None for has_axis in mapped]))(function)
-
-
-def _with_lanes(lanes: Lanes, mapped: Sequence[bool], arrays: Arrays) -> Arrays:
-    """Add the axis of lanes to the arrays that lack it."""
-    return tuple([x if has_axis else x.expand(lanes.size, *x.shape) for x, has_axis in zip(arrays, mapped)])
 
 
 def _select_lanes(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
@@ -192,7 +191,7 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
 
     def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
         """Step until the last lane has finished."""
-        carry = _with_lanes(lanes, mapped, arrays[:carried])
+        carry = lanes.with_axis(mapped, arrays[:carried])
         which = (*(True for _ in carry), *mapped[carried:])
         holds_each, body_each = _over(lanes, holds, which), _over(lanes, body, which)
 
@@ -226,25 +225,12 @@ def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
     )
 
 
-def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, any_lane: bool = False) -> Arrays:
     """Call one of two functions, as a traced operation.
 
-    Derivatives are choices too, so that the other function doesn't affect them, even by NaN.
+    Derivatives are choices too, so that the other function doesn't affect them, even by NaN. With `any_lane`, the first
+    one is called for all lanes if any lane chooses it.
     """
-    return _between(pred, true_fun, false_fun, operands, programs.choose)
-
-
-def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
-    """Call both functions, and select the results and the derivatives of each lane."""
-    found = selected(pred, true_fun(*operands), false_fun(*operands))
-    if not any(map(is_differentiated, found)):
-        return found
-    return _between(pred, true_fun, false_fun, operands, _selected_within if are_bound() else _selected)
-
-
-def _between(
-    pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function, any_lane: bool = False
-) -> Arrays:
     true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)))
     false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)))
     ends = len(operands) + len(of_true)
@@ -252,37 +238,36 @@ def _between(
         lambda *arrays: true(*arrays[:ends]),
         lambda *arrays: false(*arrays[: len(operands)], *arrays[ends:]),
         (pred, *operands, *of_true, *of_false),
-        choose,
         any_lane,
     )
 
 
-def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    pred, *others = arrays
-    return selected(pred, true(*others), false(*others))
+def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+    """Call both functions, and select the results and the derivatives of each lane.
 
-
-def _selected_within(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Select the result of each lane, for functions that may use collectives, at a level of vmap.
-
-    For derivatives of outer levels, each function gets its arguments only from the lanes that choose it. So derivatives
-    are as on JAX, and the other function doesn't affect them.
+    For derivatives, each function gets its arguments only from the lanes that choose it. So the other function doesn't
+    affect them, even by NaN.
     """
-    pred, *others = arrays
-    fixed = [x.detach() for x in others]
-    return selected(
-        pred,
-        true(*[torch.where(pred, x, y) for x, y in zip(others, fixed)]),
-        false(*[torch.where(pred, y, x) for x, y in zip(others, fixed)]),
-    )
-
-
-def _choice(true: Function, false: Function, arrays: Arrays, choose: Function, any_lane: bool) -> Arrays:
-    """Call one of two functions; with `any_lane`, the first for all lanes if any lane chooses it."""
-
-    def run(*arrays: Array) -> Arrays:
-        found: Arrays = choose(true, false, arrays)
+    before = lookups()
+    found = selected(pred, true_fun(*operands), false_fun(*operands))
+    if not any(map(is_differentiated, found)):
         return found
+    if lookups() > before and holds_at_some_level(private.is_mapped, pred):
+        raise UnsupportedError(
+            "cond: on PyTorch, functions with collectives can't be differentiated where lanes choose different ones; "
+            "call the collective outside of `cond`, and pass its result"
+        )
+
+    def of_own(own: Array, function: Function) -> Arrays:
+        closed, outer = _closed(lambda *xs: tuple(function(*xs)))
+        return tuple(closed(*[torch.where(own, x, x.detach()) for x in (*operands, *outer)]))
+
+    return selected(pred, of_own(pred, true_fun), of_own(~pred, false_fun))
+
+
+def _choice(true: Function, false: Function, arrays: Arrays, any_lane: bool) -> Arrays:
+    def run(*arrays: Array) -> Arrays:
+        return programs.choose(true, false, arrays)
 
     def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
         count = len(residuals) - 1
@@ -290,7 +275,7 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function, a
         def back(function: Function, *arrays: Array) -> Arrays:
             return pulled_back(function, arrays[:count], arrays[count:])
 
-        found = _choice(partial(back, true), partial(back, false), (*residuals, *cotangents), choose, any_lane)
+        found = _choice(partial(back, true), partial(back, false), (*residuals, *cotangents), any_lane)
         return (torch.zeros_like(residuals[0]), *found)
 
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
@@ -299,20 +284,18 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function, a
         def ahead(function: Function, *arrays: Array) -> Arrays:
             return pushed_forward(function, arrays[:count], arrays[count:])[1]
 
-        return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), choose, any_lane)
+        return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), any_lane)
 
     def batches(lanes: Lanes, mapped: Sequence[bool], pred: Array, *others: Array) -> tuple[Arrays, Sequence[bool]]:
         chosen, other = _over(lanes, true, mapped[1:]), _over(lanes, false, mapped[1:])
         if mapped[0] and not any_lane:
             found = _select_lanes(pred, chosen(*others), other(*others))
         else:
-            found = _choice(chosen, other, (torch.any(pred, dim=0) if mapped[0] else pred, *others), choose, any_lane)
+            found = _choice(chosen, other, (torch.any(pred, dim=0) if mapped[0] else pred, *others), any_lane)
         return found, [True] * len(found)
 
-    forward = lambda *arrays: (_choice(true, false, arrays, choose, any_lane), arrays)
-    # Selecting by lane is one operation on each array, at any level.
-    own = batches if choose is programs.choose else None
-    return call(Rule(run, forward, pull, push, within=choose is _selected_within, batches=own), arrays)
+    forward = lambda *arrays: (_choice(true, false, arrays, any_lane), arrays)
+    return call(Rule(run, forward, pull, push, batches=batches), arrays)
 
 
 def _closed(function: Function) -> tuple[Function, Arrays]:
@@ -326,7 +309,7 @@ def _closed(function: Function) -> tuple[Function, Arrays]:
 
 
 def _run_if(active: Array, function: Function, state: Arrays) -> Arrays:
-    return _between(active, function, lambda *state: state, state, programs.choose, any_lane=True)
+    return either(active, function, lambda *state: state, state, any_lane=True)
 
 
 _PRIMITIVES: Final = Primitives(torch, _scan_of, _run_if, FEW_STEPS, skips_steps=False)

@@ -1,15 +1,14 @@
 """Host functions on PyTorch: operations without derivatives, which graphs contain as they are."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
 
 from xpand import UnsupportedError, is_concrete
-from xpand.extend import LibraryArray as Array, untraced
+from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.jit._host import of_shapes, pure_callback as facade
@@ -45,36 +44,22 @@ def host_call(
     """Call a function of NumPy arrays for the operation `name`; all but `pure_callback` have side effects."""
     results = tuple([(tuple(each.shape), each.dtype) for each in types])
     if torch.compiler.is_dynamo_compiling():
-        if name != "pure_callback" or private.are_levels_active():
-            inside = " inside of derivatives and maps" if name == "pure_callback" else ""
-            raise UnsupportedError(f"{name}: torch.compile cannot trace it{inside}; use `xpand_extensions.jit.jit`")
-        # The compiled code depends on the identity of this object: otherwise another function with the same code would
-        # be taken for it.
-        id(function.args[0])  # type: ignore[attr-defined]
-        found: Arrays = run_program(arrays, _number(results, function.func, *function.args))  # type: ignore[attr-defined]
-        return found
+        raise UnsupportedError(
+            f"{name}: torch.compile cannot trace it; use `xpand_extensions.jit.jit`, or `torch.library.custom_op`"
+        )
     return call(_rule(_Host(name, function, results, vmap_method)), arrays)
-
-
-@untraced
-def _number(results: Any, function: Callable[..., Any], *args: Any) -> int:
-    return numbered(_program(_Host("pure_callback", partial(function, *args), results)))
-
-
-def _program(host: _Host) -> Program:
-    # Inside of an operation, the dispatcher ignores derivatives, which the function may compute.
-    return Program(lambda arrays: _as_in_new_thread(partial(_called, host, arrays)), host.results)
 
 
 def _rule(host: _Host) -> Rule:
     def run(*arrays: Array) -> Arrays:
         if not private.count_modes() and all(map(is_concrete, arrays)):
             return _called(host, arrays)
+        number = numbered(Program(partial(_called, host), host.results))
         if host.name == "pure_callback":
-            return tuple(run_program(list(arrays), numbered(_program(host))))
+            return tuple(run_program(list(arrays), number))
         if not _HAS_EFFECTS:
             raise UnsupportedError("callback, io_callback: this PyTorch cannot compile them; 2.13 can")
-        return tuple(_run_effect(list(arrays), numbered(_program(host))))
+        return tuple(_run_effect(list(arrays), number))
 
     def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
         given, function = list(arrays), host.function
@@ -99,18 +84,6 @@ def _no_derivative(name: str, *args: Any) -> Any:
     )
 
 
-def _as_in_new_thread(function: Callable[[], Arrays]) -> Arrays:
-    with private.with_keys(*_keys()):
-        return function()
-
-
-@cache
-def _keys() -> Any:
-    """Return the dispatcher's state of a new thread."""
-    with ThreadPoolExecutor(1) as fresh:
-        return fresh.submit(private.thread_keys).result()
-
-
 def _called(host: _Host, arrays: Sequence[Array]) -> Arrays:
     device = arrays[0].device
     found = host.function(*[x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays])
@@ -129,8 +102,6 @@ def _sequential(host: _Host, mapped: Sequence[bool], size: int) -> Callable[...,
 
     return each
 
-
-run_program.register_autograd(partial(_no_derivative, "pure_callback"))  # for torch.compile
 
 # Without the tag PyTorch would run it once, while it traces, if its arguments are constants.
 _run_effect: Final = program_operation("host_effect", tags=(torch.Tag.nondeterministic_seeded,))

@@ -1,6 +1,7 @@
 """Mapping on PyTorch."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -32,26 +33,23 @@ def vmap(
     def mapped(*arrays: Array) -> Any:
         positions = torch.arange(size, dtype=torch.int32, device=arrays[0].device if arrays else None)
         same: list[Array] = []
+        # PyTorch's `out_dims=None` refuses what an outer `vmap` maps, but torch.compile can't trace anything else.
+        is_checked = out_axes != 0 and not torch.compiler.is_dynamo_compiling()
 
         def at_position(position: Array, *arrays: Array) -> Any:
-            result = _called(function, arrays, axis_name, names.Axis(size, lambda: position))
-            if out_axes == 0:
+            axis = names.Axis(size, lambda: position)
+            with nullcontext() if axis_name is None else names.bound(axis_name, axis):
+                result = function(*arrays)
+            if not is_checked:
                 return result
-            # Not through PyTorch's `out_dims=None`, which refuses what an outer `vmap` maps.
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        found = with_errors("vmap", torch.func.vmap(at_position, in_dims=(0, *in_axes)), positions, *arrays)
-        return found if out_axes == 0 else (found, tuple(same))
+        of_all = torch.func.vmap(at_position, in_dims=(0, *in_axes), out_dims=0 if is_checked else out_axes)
+        found = with_errors("vmap", of_all, positions, *arrays)
+        return (found, tuple(same)) if is_checked else found
 
     return mapped
-
-
-def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: Any, axis: names.Axis) -> Any:
-    if axis_name is None:
-        return function(*arrays)
-    with names.bound(axis_name, axis):
-        return function(*arrays)
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

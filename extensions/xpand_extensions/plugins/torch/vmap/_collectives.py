@@ -4,8 +4,8 @@ torch.func calls the vmap rule of each level in turn, starting at the innermost.
 positions along the axis are mapped; the others only pass the call on.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import torch
 
@@ -27,9 +27,8 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
             along the first axis; "permute"; or "same", the common value of all lanes, an error where it differs.
         sources: For "permute", the position that each lane's result is from.
     """
-    # torch.compile can't trace levels, but supports the vmap rule of an operator.
     if torch.compiler.is_dynamo_compiling():
-        return _operator(x, position, kind, list(sources))
+        raise UnsupportedError("psum, all_gather, …: torch.compile can't trace them; use `xpand_extensions.jit.jit`")
     return call(_rule(kind, list(sources)), (x, position))[0]
 
 
@@ -45,48 +44,19 @@ def _rule(kind: str, sources: list[int]) -> Rule:
         return (collective(tangents[0], residuals[0], kind, sources),)
 
     def batches(lanes: Lanes, batched: tuple[bool, ...], x: Array, position: Array) -> tuple[Arrays, tuple[bool, ...]]:
-        axes = tuple([0 if has_axis else None for has_axis in batched])
-        found, axis = _mapped(collective, lanes.size, axes, x, position, kind, sources)
-        return (found if axis is None else found.movedim(axis, 0),), (axis is not None,)
+        has_axis = batched[0]
+        if batched[1]:  # the level of the axis; the others leave the function to the next level
+            found, axis = _applied(x, 0 if has_axis else None, lanes.size, kind, sources)
+            return (found if axis is None else found.movedim(axis, 0),), (axis is not None,)
+        # The axis of this level is last, so that it isn't in the way.
+        found = collective(x.movedim(0, -1) if has_axis else x, position, kind, sources)
+        return (found.movedim(-1, 0) if has_axis else found,), (has_axis,)
 
-    return Rule(lambda x, position: (_operator(x, position, kind, sources),), forward, pull, push, batches=batches)
+    return Rule(_finished, forward, pull, push, batches=batches)
 
 
-@torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
-def _operator(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
+def _finished(x: Array, position: Array) -> Arrays:
     raise UnsupportedError("psum, all_gather, ppermute: the map over this axis has finished")
-
-
-@_operator.register_fake  # type: ignore[untyped-decorator]
-def _(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
-    raise UnsupportedError(
-        "psum, all_gather, ppermute: torch.compile can't take them in a while_loop without max_iter; give max_iter, or "
-        "use `xpand_extensions.jit.jit`"
-    )
-
-
-def _mapped(
-    apply: Callable[..., Array],
-    size: int,
-    in_dims: tuple[int | None, ...],
-    x: Array,
-    position: Array,
-    kind: str,
-    sources: list[int],
-) -> tuple[Array, int | None]:
-    """Apply the function at the level of the axis; elsewhere leave it to the next level."""
-    axis = in_dims[0]
-    if in_dims[1] is not None:
-        return _applied(x, axis, size, kind, sources)
-    if axis is None:
-        return apply(x, position, kind, sources), None
-    found = apply(x.movedim(axis, -1), position, kind, sources)  # its axis last, where it is in nobody's way
-    return found, found.ndim - 1
-
-
-@_operator.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Array, int | None]:
-    return _mapped(_operator, info.batch_size, in_dims, *args)
 
 
 def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:

@@ -1,6 +1,6 @@
 """Functions with custom rules for batches on PyTorch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import torch
@@ -8,7 +8,6 @@ import torch
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 
-from ..autodiff._checkpoint import pushed_forward
 from ..autodiff._levels import Arrays, Rule, call
 
 Batches: TypeAlias = "Callable[..., tuple[Arrays, tuple[bool, ...]]]"
@@ -32,45 +31,13 @@ class _CustomVmap:
         """Call the function."""
         if torch.compiler.is_dynamo_compiling() and not private.are_levels_active():
             return self.function(*xs)  # nothing maps here
-        return call(_with_batches(self.function, self.rule), xs)
+        forward = lambda *xs: (self(*xs), ())
+        batches = lambda lanes, *args: self.rule(lanes.size, *args)
+        return call(Rule(self.function, forward, _no_derivative, _no_derivative, batches=batches), xs)
 
 
-def _with_batches(function: Callable[..., Arrays], batches: Batches) -> Rule:
-    """Return the operation; its derivative by forward mode is a function with a rule for batches, too."""
-
-    def forward(*xs: Array) -> tuple[Arrays, Arrays]:
-        return call(_with_batches(function, batches), xs), xs
-
-    def push(xs: Arrays, tangents: Arrays) -> Arrays:
-        count = len(xs)
-
-        def pushed(*arrays: Array) -> Arrays:
-            return pushed_forward(function, arrays[:count], arrays[count:])[1]
-
-        def of_batches(size: int, batched: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
-            # A tangent has the axis if and only if its primal has it.
-            either = tuple(map(max, batched[:count], batched[count:]))
-            given = [
-                x if has or not wants else x.expand(size, *x.shape)
-                for x, has, wants in zip(arrays, batched, 2 * either)
-            ]
-            which: tuple[bool, ...] = ()
-
-            def outputs(*xs: Array) -> Arrays:
-                nonlocal which
-                outs: Arrays
-                outs, which = batches(size, either, *xs)
-                return outs
-
-            return pushed_forward(outputs, tuple(given[:count]), tuple(given[count:]))[1], which
-
-        return call(_with_batches(pushed, of_batches), (*xs, *tangents))
-
-    return Rule(function, forward, _no_reverse_mode, push, batches=lambda lanes, *args: batches(lanes.size, *args))
-
-
-def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
+def _no_derivative(residuals: Arrays, given: Arrays) -> Arrays:
     raise TypeError(
-        "custom_vmap: a function with a rule for batches has no derivative by reverse mode (grad, vjp, jacrev, "
-        "linearize); put `custom_vjp` around it"
+        "custom_vmap: on PyTorch, a function with a rule for batches has no derivative inside of the map, in reverse "
+        "or forward mode; put `custom_vjp` or `custom_jvp` around it"
     )
