@@ -204,6 +204,8 @@ ALLOWED = {
         "_dynamo_marked_constant",
     ): "torch.compiler.assume_constant_result, without importing torch",
     ("_imports.py", "_torchdynamo_inline"): "a mark on functions, without importing torch",
+    ("_imports.py", "_torchdynamo_orig_callable"): "a mark on functions, without importing torch",
+    ("_imports.py", "_torchdynamo_wrapper_id"): "a mark on functions, without importing torch",
     ("_trees.py", "_values"): "an attribute of xpand's own containers",
 }
 
