@@ -312,9 +312,9 @@ def test_rules_that_close_over_what_is_traced_with_their_arguments(function: Any
 
 def test_rules_that_are_lost_are_not_left_out_in_silence() -> None:
     x, c = X, np.asarray([1.0, 2.0, -3.0])
-    with pytest.raises(UnsupportedError, match="give it as an argument what it closes over"):
+    with pytest.raises(UnsupportedError, match="pass the captured array as an argument"):
         grad(lambda x: total(vmap(grad(forward_rule, 1))(x, c)))(x)
-    with pytest.raises(UnsupportedError, match="give it as an argument what it closes over"):
+    with pytest.raises(UnsupportedError, match="pass the captured array as an argument"):
         grad(lambda x: grad(lambda c: reverse_rule(x[0], c[0]))(c)[0])(x)
 
 

@@ -102,8 +102,8 @@ def _below(trace: Trace, x: Any) -> Any:
     while _above(trace, (x,)) is not None:
         if isinstance(x._trace, Batching):
             raise UnsupportedError(
-                "a function with a rule closes over an array that is differentiated within `vmap`, and is given some "
-                "that are differentiated around it; give it as an argument what it closes over"
+                "a function with a rule captures an array that is differentiated inside `vmap`, and has arguments that "
+                "are differentiated outside of it; pass the captured array as an argument"
             )
         x = x._value
     return bare(x)
@@ -119,8 +119,8 @@ def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
 
     def refused(primals: Arrays, tangents: Arrays) -> Any:
         raise UnsupportedError(
-            f"{op.name}: a function that closes over what is differentiated within another transformation is "
-            "differentiated around that; give it as an argument what it closes over"
+            f"{op.name}: the function captures an array that is differentiated inside another transformation, and is "
+            "differentiated outside of it; pass the captured array as an argument"
         )
 
     # An outer derivative would need the rule, which is lost.

@@ -1,4 +1,4 @@
-"""The values in a graph that a policy of `checkpoint` saves, and the derivative computed from them."""
+"""The values of a graph that a policy of `checkpoint` saves, and the derivative computed from them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,11 +18,11 @@ class Saving(NamedTuple):
     forward: Body
     """Maps the arguments to the results and the saved values."""
     backward: Body
-    """Maps the arguments, the saved values and cotangents of the results to cotangents of the wanted arguments."""
+    """Maps arguments, saved values and cotangents of results to cotangents of the wanted arguments."""
 
 
 def saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Saving:
-    """Split a function by a policy; `wanted` holds for each argument whether its cotangent is needed."""
+    """Split a function by a policy. `wanted` says, for each argument, whether its cotangent is needed."""
     found: Saving = body.made(("saving", wanted, policy), lambda: _saving_of(body, wanted, policy))
     return found
 
@@ -31,7 +31,7 @@ def _saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Savin
     graph = body.graph
     chosen = [each for each in graph.equations if not each.op.effects and _saves(policy, each)]
     saved = [x for each in chosen for x in each.outputs]
-    # Most values that a policy allows to save aren't needed: nothing in the backward part is computed from them.
+    # Most values that a policy allows to save aren't needed, because the backward part does not use them.
     pulled = _pulled(graph, saved, wanted).graph
     used = {x for each in pulled.equations for x in each.inputs if isinstance(x, Variable)} | set(pulled.outputs)
     saved = [x for x, given in zip(saved, pulled.inputs[len(graph.inputs) :]) if given in used]
@@ -46,7 +46,7 @@ def _saves(policy: AnyPolicy, equation: Equation) -> bool:
 
 
 def _pulled(graph: Graph, saved: list[Variable], wanted: tuple[bool, ...]) -> Body:
-    """Return the body of reverse mode of a graph whose saved values are further inputs."""
+    """Return the body of reverse mode of a graph, with saved values as further inputs."""
     op = graph.namespace.operation("saved_value", _given)
     inputs = {x: Variable(x.aval) for x in saved}
     known: dict[Any, Any] = {}  # the inputs that replace saved variables
@@ -67,7 +67,7 @@ def _given(computed: Array, saved: Array) -> Array:
 
 
 def _with_saved(graph: Graph) -> Body:
-    """Use saved values in place of recomputed ones, also in the factors of derivatives."""
+    """Use saved values instead of recomputed ones, also in the factors of derivatives."""
     known: dict[Any, Any] = {}
     equations = []
     for equation in graph.equations:

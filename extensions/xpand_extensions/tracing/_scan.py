@@ -1,7 +1,7 @@
-"""Scans as operations: their bodies are graphs, and captured arrays are arguments.
+"""Scans as operations. Their bodies are graphs, and captured arrays are arguments.
 
-Reverse mode saves the carry before each step, and computes each step again when the cotangents are pulled back. A long
-scan becomes a scan over blocks, so that it saves the carry at about the square root of the number of steps.
+Reverse mode saves the carry before each step, and recomputes each step when it pulls cotangents back. A long scan
+becomes a scan over blocks, which saves the carry about sqrt(n) times for n steps.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -24,11 +24,11 @@ from ._simplify import without_unused
 from ._tape import Tape
 
 FEW_STEPS: Final = 32
-"""Scans of fewer steps save each carry. A batch computes all of them, also after the end of a loop."""
+"""Scans with fewer steps save each carry. A batch computes all of these steps, also after the end of a loop."""
 
 
 class Step(NamedTuple):
-    """A step of a scan as a body, and the captured arrays, which are its first inputs."""
+    """A step of a scan as a body, and the captured arrays, its first inputs."""
 
     body: Body
     constants: Sequence[Any]
@@ -42,9 +42,9 @@ def scan(
     length: int,
     in_block: bool = False,
 ) -> tuple[list[Any], list[Any]]:
-    """Call `function(carry, x)` for each row, which returns the next carry and a row to stack, both flat tuples.
+    """Call `function(carry, x)` for each row. It returns the next carry and a row to stack, both flat tuples.
 
-    `in_block`: reverse mode saves the carry before each step, however many there are.
+    `in_block`: reverse mode saves the carry before each step, for any number of steps.
     """
     step = function if isinstance(function, Step) else traced_step(namespace, function, init, xs, length)
     body = step.body.in_block if in_block else step.body
@@ -72,7 +72,7 @@ def _row_of(x: Any) -> Aval:
 def scan_body(
     namespace: Any, body: Body, constants: Sequence[Any], init: Sequence[Any], xs: Sequence[Any], length: int
 ) -> tuple[list[Any], list[Any]]:
-    """Scan with a body of constants, the carry, and a row."""
+    """Scan with a body that takes constants, the carry and a row."""
     op = namespace.operation("scan", _run_scan)
     params = {"body": body, "constants": len(constants), "carry": len(init), "length": length}
     found = bind(op, [*constants, *init, *xs], params)
@@ -157,7 +157,7 @@ def scan_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 def _reordered(
     pushed: Body, counts: tuple[int, int, int], tangents: tuple[int, int, int], carry: int, outs: tuple[bool, ...]
 ) -> Body:
-    """Bring the inputs and outputs of forward mode's body into the order of a scan's: constants, carried, rows."""
+    """Reorder the inputs and outputs of the body of forward mode as a scan needs them: constants, carry, rows."""
     graph = pushed.graph
     values, along = split(list(graph.inputs), sum(counts))
     inputs = [x for pair in zip(split(values, *counts[:2]), split(along, *tangents[:2])) for part in pair for x in part]
@@ -185,9 +185,9 @@ def _by_blocks(namespace: Any, args: Sequence[Any], params: dict[str, Any]) -> A
 
 
 def primitives(namespace: Any, skips: bool = True) -> Primitives:
-    """Return what loops are made of, for `control_flow._checkpointed`.
+    """Return the building blocks of loops for `control_flow._checkpointed`.
 
-    `skips`: a batch computes no step that no lane needs.
+    `skips`: a batch skips steps that no lane needs.
     """
 
     def run_if(active: Array, function: Callable[..., Arrays], state: Arrays) -> Arrays:
@@ -206,7 +206,7 @@ def primitives(namespace: Any, skips: bool = True) -> Primitives:
 def _pulled(
     namespace: Any, primals: list[Any], active: Sequence[bool], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., Any]]:
-    """Scan, and save the carry before each step; return the results and the pullback."""
+    """Scan and save the carry before each step. Return the results and the pullback."""
     body, count, carry, length = params["body"], params["constants"], params["carry"], params["length"]
     fixed, init, xs = split(primals, count, carry)
     floats, of_outs = body.floats("inputs"), body.floats("outputs")
@@ -241,7 +241,7 @@ def _flipped(namespace: Any, arrays: Sequence[Any]) -> list[Any]:
 
 
 def _saving(body: Body, constants: int, carry: int) -> Body:
-    """Return the body that stacks the carry before each step, before the other rows."""
+    """Return the body that also stacks the carry before each step, as the first rows."""
     graph = body.graph
     before = graph.inputs[constants : constants + carry]
     outputs = [*graph.outputs[:carry], *before, *graph.outputs[carry:]]
@@ -249,7 +249,7 @@ def _saving(body: Body, constants: int, carry: int) -> Body:
 
 
 def scan_prune(equation: Equation, used: Container[Any]) -> Equation:
-    """Drop the rows that nothing uses."""
+    """Remove unused rows."""
     body, carry = equation.params["body"], equation.params["carry"]
     which = (*(True,) * carry, *(x in used for x in equation.outputs[carry:]))
     if all(which):

@@ -1,24 +1,25 @@
-"""Axis signatures: which axis of a result comes from which axis of an argument, and what may be done to it.
+"""Axis signatures: the origin of each axis of a result in the arguments, and the permitted changes of axes.
 
-Each operation has one, in the table `AXES` of its family in `rules`. The rules for shapes and batches are derived from
-it (`rules._derived_shapes`, `rules._derived_batches`). The grammar extends that of NumPy's generalised ufuncs:
+Each operation has a signature in the table `AXES` of its family in `rules`. The rules for shapes and batches are
+derived from it (`rules._derived_shapes`, `rules._derived_batches`). The grammar extends that of NumPy's generalized
+ufuncs:
 
 | signature | operation |
 | --- | --- |
 | `...,...->...` | `add`: `...` are axes that broadcast |
 | `...ij,...jk->...ik` | a product of matrices: an axis that the result lacks is summed over |
 | `...[nn]->...[nn]` | `inv`: an axis in brackets must stay whole |
-| `...[mn]->...[k]` | `svdvals`: an axis that only the result has gets its size from `Axes.sizes` |
+| `...[mn]->...[k]` | `svdvals`: `Axes.sizes` has the size of an axis that only the result has |
 | `...(axis)->...` | `sum`: the axes that the parameter `axis` names, among those of `...`; None names all |
 | `...[(axis=-1)]->...[(axis)]` | `sort`: a parameter that is omitted has the default after `=` |
-| `...[(axis)]->...[(axis:k)]` | `rfft`: the same axes with sizes of their own |
-| `...->...(axis)` | `expand_dims`: new axes, where the parameter says, of size 1 |
-| `...[k]->...{num}[k]` | `random.split`: an axis, or several, of the size that the parameter `num` gives |
-| `*...[(axis=0)]->...[(axis:k)]` | `concat`: the same for any number of arrays |
-| `key:...[k],data:...->...[k]` | arguments named as the parameters of a facade |
+| `...[(axis)]->...[(axis:k)]` | `rfft`: the same axes with other sizes |
+| `...->...(axis)` | `expand_dims`: new axes of size 1 at the positions of the parameter |
+| `...[k]->...{num}[k]` | `random.split`: one or several axes with the size in the parameter `num` |
+| `*...[(axis=0)]->...[(axis:k)]` | `concat`: any number of arrays |
+| `key:...[k],data:...->...[k]` | arguments with the names of a facade's parameters |
 
-Axes outside of brackets may be moved, renamed, and split: the operation on a part is that part of the result. Of a
-summed axis it is one term of a sum; other ways to combine the parts, such as "max", are `Axes.combine`. An operation
+Axes outside of brackets may be moved, renamed and split: the operation on a part returns this part of the result, or
+for a summed axis one term of the sum. `Axes.combine` names other ways to combine parts, such as "max". An operation
 with the parameter `keepdims` keeps the axes that it reduces, with size 1.
 """
 
@@ -32,26 +33,26 @@ class Axis(NamedTuple):
     """One axis of a signature, or the axes that one parameter names."""
 
     kind: str
-    """"letter", "named" (by a parameter that says where) or "sized" (by a parameter that says how long)."""
+    """"letter", "named" (a parameter has the position) or "sized" (a parameter has the size)."""
     name: str
     """The letter or the parameter."""
     whole: bool
     """Whether the axis must stay whole."""
     size: str | None = None
-    """For a named axis of a result, the letter of its own size."""
+    """The letter of the new size of a named axis of a result."""
     default: int | None = None
-    """For a named axis, where it is if the parameter is omitted; None: all axes."""
+    """The position of a named axis if the parameter is omitted. None means all axes."""
 
 
 class Array(NamedTuple):
     """The axes of one argument or result."""
 
     name: str | None
-    """The parameter, where the signature names it."""
+    """The parameter, if the signature names it."""
     repeated: bool
-    """Whether it stands for any number of arrays."""
+    """Whether this stands for any number of arrays."""
     broadcasts: bool
-    """Whether there are leading axes that broadcast."""
+    """Whether leading axes broadcast."""
     axes: tuple[Axis, ...]
 
     @property
@@ -69,28 +70,28 @@ Positions = Callable[[Axis, int], tuple[int, ...]]
 
 
 class Dimension(NamedTuple):
-    """One axis of a result, or one that all results lack."""
+    """An axis of a result, or a reduced axis."""
 
     sources: tuple[tuple[int, int], ...]
-    """The axes that it comes from: argument and axis, both counted from 0."""
+    """The axes of arguments that it comes from: number of the argument and axis, both from 0."""
     whole: bool
-    """Whether it must stay whole. Otherwise it may be moved, renamed and split."""
+    """Whether the axis must stay whole. Other axes may be moved, renamed and split."""
     broadcasts: bool = False
-    """Whether its sources may have size 1 next to others."""
+    """Whether a source may have size 1 if others are larger."""
     size: int | tuple[str, int] | None = None
-    """Its size, where that isn't the one of its sources: a number, or a letter and which of its axes this is."""
+    """The size, if it differs from the sources: a number, or a letter and the number of the axis among its axes."""
 
 
 class Layout(NamedTuple):
-    """Where the axes of the results come from, for arguments of certain numbers of axes."""
+    """The origin of the axes of results, for arguments with given numbers of axes."""
 
     results: tuple[tuple[Dimension, ...], ...]
     reduced: tuple[Dimension, ...]
-    """The axes of arguments that no result has."""
+    """The axes of arguments that all results lack."""
     positions: Mapping[str, tuple[int, ...]]
-    """The axes that each parameter names, counted from the front of what the arguments broadcast to."""
+    """The axes that each parameter names, counted from the front of the broadcast shape."""
     ndim: int
-    """The number of axes that the leading axes of the arguments broadcast to."""
+    """The number of axes of the broadcast leading axes."""
 
 
 class Signature(NamedTuple):
@@ -104,30 +105,30 @@ class Signature(NamedTuple):
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether all axes broadcast, and there are no others."""
+        """Whether all axes broadcast."""
         return all(each.broadcasts and not each.axes for each in (*self.arguments, *self.results))
 
     @property
     def has_letters_only(self) -> bool:
-        """Whether no parameter says where an axis is, or how long: so leading axes may be added."""
+        """Whether no parameter has the position or size of an axis, so leading axes may be added."""
         return all(axis.kind == "letter" for each in (*self.arguments, *self.results) for axis in each.axes)
 
     @property
     def taken(self) -> frozenset[str]:
-        """The parameters that name axes of arguments; others name new axes of results."""
+        """The parameters that name axes of arguments. Others name new axes of results."""
         return frozenset([each.named.name for each in self.arguments if each.named is not None])
 
     def argument(self, i: int) -> Array:
-        """Return the axes of an argument, which may be one of a repeated one."""
+        """Return the axes of argument number `i`; the last one may be repeated."""
         return self.arguments[min(i, len(self.arguments) - 1)]
 
     def layout(self, ndims: Sequence[int], params: Mapping[str, Any], positions: Positions) -> Layout:
-        """Return where the axes of the results come from.
+        """Return the origin of the axes of the results.
 
         Args:
-            ndims: The number of axes of each argument, not below that of its letters.
+            ndims: The number of axes of each argument, at least the number of its letters.
             params: The static parameters.
-            positions: The axes that a parameter names, of so many.
+            positions: Returns the axes that a parameter names, given their total number.
         """
         leads = [ndim - len(self.argument(i).letters) for i, ndim in enumerate(ndims)]
         total = max(leads, default=0)
@@ -173,7 +174,7 @@ def _dimensions(
     positions: Positions,
     found: dict[str, tuple[int, ...]],
 ) -> tuple[Dimension, ...]:
-    """Return the axes of one result, and take them out of those that are left."""
+    """Return the axes of one result, and remove them from the remaining axes."""
     keepdims = bool(params.get("keepdims"))
     one = Dimension((), True, size=1)
     own = result.named
@@ -220,7 +221,7 @@ def parse(text: str) -> Signature:
     """Read a signature.
 
     Raises:
-        ValueError: It doesn't follow the grammar, or its axes don't fit each other.
+        ValueError: The signature doesn't follow the grammar, or its axes don't fit each other.
 
     >>> signature = parse("...ij,...jk->...ik")
     >>> layout = signature.layout((2, 2), {}, lambda axis, ndim: ())
@@ -257,14 +258,14 @@ def parse(text: str) -> Signature:
 
 
 def shape_of(array: Array) -> str:
-    """Write the shape that an argument must have: `(..., n, n)`."""
+    """Return the shape of an argument as text: `(..., n, n)`."""
     parts = [*(["..."] if array.broadcasts else []), *array.letters]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
 def _array(text: str, part: str) -> Array:
     found = _ARRAY.fullmatch(part)
-    assert found is not None  # the last group takes anything
+    assert found is not None  # the last group matches anything
     star, name, dots, rest = found.groups()
     axes, whole, end = [], False, 0
     for match in _AXIS.finditer(rest):

@@ -19,7 +19,7 @@ FOLDED: Final = 100_000
 
 
 def simplified(graph: Graph) -> Graph:
-    """Return a graph that computes the same with fewer operations."""
+    """Return an equivalent graph with fewer operations."""
     return without_unused(_forward(graph))
 
 
@@ -38,11 +38,11 @@ def without_unused(graph: Graph) -> Graph:
 
 
 def _forward(graph: Graph) -> Graph:
-    """Fold operations on constants, merge equal operations, and remove those that return an input unchanged."""
+    """Fold operations on constants, merge equal operations, and remove operations that return an input unchanged."""
     known: dict[Variable, Any] = {}  # the variable or number that replaces a variable
     constants = dict(graph.constants)
     seen: dict[Any, Equation] = {}
-    spread: dict[Variable, Variable] = {}  # the variable that a variable is broadcast from
+    spread: dict[Variable, Variable] = {}  # the origin of a broadcast variable
     equations = []
     for equation in graph.equations:
         equation = equation.with_inputs([known.get(x, x) if isinstance(x, Variable) else x for x in equation.inputs])
@@ -72,14 +72,14 @@ def _forward(graph: Graph) -> Graph:
 
 
 def _unspread(equation: Equation, spread: dict[Variable, Variable]) -> Equation:
-    """Pass an elementwise operation its arguments before explicit broadcasting, since it broadcasts itself."""
+    """Return an elementwise equation with inputs before explicit broadcasting; the operation broadcasts itself."""
     if equation.op.name not in BROADCASTING or not any(x in spread for x in equation.inputs):
         return equation
     inputs = list(equation.inputs)
     for i, x in enumerate(inputs):
         if isinstance(x, Variable) and x in spread:
             others = [y for j, y in enumerate(inputs) if j != i and isinstance(y, Variable)]
-            # With one data type only: libraries differ in promotion where one array has no axes.
+            # Require equal data types, since libraries promote arrays without axes differently.
             alike = all(y.dtype == x.dtype for y in others[equation.op.name == "where" and i > 0 :])
             if alike and broadcast(spread[x].shape, *(y.shape for y in others)) == equation.outputs[0].shape:
                 inputs[i] = spread[x]
@@ -99,7 +99,7 @@ def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
 
 
 def _key(equation: Equation) -> Any:
-    """Return a key that equal operations share; None where equality is unknown."""
+    """Return a key that equal operations share, or None if equality is unknown."""
     inputs = tuple(x if isinstance(x, Variable) else (type(x), repr(x)) for x in equation.inputs)
     if equation.effects:
         return None
@@ -128,7 +128,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _stands_for(equation: Equation, constants: dict[Variable, Any]) -> Any:
-    """Return the input that an operation returns unchanged; None where there is none."""
+    """Return the input that an operation returns unchanged, or None."""
     rule = _SAME.get(equation.op.name)
     found = None if rule is None else rule(equation, constants)
     if not isinstance(found, Variable):
@@ -149,7 +149,7 @@ def _is_one(x: Any, constants: dict[Variable, Any]) -> bool:
 
 
 def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
-    """Return the other operand where one is the number one and so changes nothing."""
+    """Return the other operand if one operand is the number one, which changes nothing."""
     left, right = equation.inputs
     if equation.op.namespace.is_complex(equation.outputs[0].dtype):
         return None  # a complex product with one turns infinities into NaN
@@ -166,4 +166,4 @@ _SAME: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(["divide", "multiply"], _neutral),
     "where": lambda equation, constants: equation.inputs[1] if equation.inputs[1] == equation.inputs[2] else None,
 }
-"""Operations that may return an input unchanged, and which one. (Adding zero changes the sign of a negative zero.)"""
+"""Functions that return the input that an operation returns unchanged. (Adding zero changes the sign of -0.0.)"""

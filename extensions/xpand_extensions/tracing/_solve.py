@@ -1,6 +1,6 @@
-"""Solutions of equations as operations, whose derivative is that of the equation (`autodiff._implicit`).
+"""Solutions of equations as operations. Their derivative is implicit (`autodiff._implicit`).
 
-The operation's arrays are those of a right-hand side or of an initial guess, and then the further arguments.
+The arrays of the operation are those of a right-hand side or an initial guess, then the further arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Equation: TypeAlias = LinearSystem | Root
 
 
 def calculus_of(namespace: Any) -> Calculus:
-    """Return the derivatives of a namespace that equations need."""
+    """Return the functions for derivatives that equations need."""
 
     def linearize(function: Function, xs: Arrays) -> Function:
         pair = lambda *given: (function(*given), ())
@@ -37,7 +37,7 @@ def calculus_of(namespace: Any) -> Calculus:
 
 
 def solved(namespace: Any, equation: Equation, arrays: Sequence[Any], has_closures: bool) -> list[Any]:
-    """Solve an equation as an operation; traced arrays that its functions capture become further arguments."""
+    """Solve an equation as an operation. Traced arrays that its functions capture become further arguments."""
     if has_closures:
         equation, constants = _staged(namespace, equation, list(map(aval_of, arrays)))
         arrays = (*arrays, *constants)
@@ -58,7 +58,7 @@ def _run(*arrays: Array, equation: Equation) -> Arrays:
 
 
 def _staged(namespace: Any, equation: Equation, avals: Sequence[Any]) -> tuple[Equation, list[TracedArray]]:
-    """Stage the functions of an equation, with the traced arrays that they capture as further arguments."""
+    """Stage the functions of an equation. Traced arrays that they capture become further arguments."""
     count = len(equation.rows)
     constants: list[TracedArray] = []
 
@@ -79,7 +79,7 @@ def _staged(namespace: Any, equation: Equation, avals: Sequence[Any]) -> tuple[E
 
 
 def _check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) -> None:
-    """Check that functions of arrays of lower levels, or of `own` ones, did not return captured arrays."""
+    """Check that functions did not return captured arrays: none of a higher level, and of this level only if `own`."""
     if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
         raise TypeError(
             f"{op.name}: a function uses an array from outside that `{trace.what}` traces; pass it as one of `args`"
@@ -93,7 +93,7 @@ def implicit_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str
 
 
 def implicit_shapes(namespace: Any, *avals: Any, equation: Equation) -> Any:
-    """Return the types of all results of a solver, by staging it."""
+    """Return the types of all results of a solver by staging it."""
     return tuple(_staged(namespace, equation, avals)[0].results)
 
 
@@ -103,8 +103,8 @@ def _linearized(
     """Solve an equation, and trace its change with the solution held constant.
 
     Returns:
-        The results; the tangents of the right-hand side of the system of derivatives, None for zero; the pullback
-        for cotangents of the solution, and the pushforward for tangents of the right-hand side.
+        The results, the tangents of the right-hand side of the system of derivatives (None for zero), the pullback for
+        cotangents of the solution, and the pushforward for tangents of the right-hand side.
     """
     namespace, count = trace.namespace, len(equation.rows)
     outs = _solve(namespace, equation, primals)
@@ -155,7 +155,7 @@ def implicit_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, An
     given = [bare(x) for x in args[rows:]]
     if any(map(trace.owns, given)):
         raise trace.nonlinear(op)
-    if not system.results:  # they are known after solving; here only shapes are known
+    if not system.results:  # known only after solving; here shapes are enough
         _staged(namespace, system, list(map(aval_of, args)))
     columns, others = system.results[: system.size[0]], system.results[system.size[0] :]
     pullback, pushforward = _linear(namespace, system, given, columns)
@@ -178,7 +178,7 @@ def implicit_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[st
 
 
 def _of_batch(trace: Batching, function: Function, axes: Sequence[int | None], first: Arrays, *args: Array) -> Arrays:
-    """Call a function for all lanes of a batch, which may have some of the further arguments in common."""
+    """Call a function for all lanes of a batch, which may share further arguments."""
     namespace, size, count = trace.namespace, trace.size, len(first)
     each = lambda *arrays: function(arrays[:count], *arrays[count:])
     outs = batched_all(namespace, each, (*first, *args), [*[0] * count, *axes], size)

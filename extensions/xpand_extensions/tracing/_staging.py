@@ -1,4 +1,4 @@
-"""Staging: operations are recorded in a graph instead of being run."""
+"""Staging: record operations in a graph instead of running them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function
 
 @contextmanager
 def scope(name: str) -> Iterator[None]:
-    """Within this context, staged operations have a name, after those of the outer contexts."""
+    """Name the staged operations within this context, after the names of outer contexts."""
     around = SCOPE.get()
     token = SCOPE.set(f"{around}/{name}" if around else name)
     try:
@@ -27,25 +27,25 @@ def scope(name: str) -> Iterator[None]:
 
 
 class Staging(Trace):
-    """The interpreter that records a graph: its arrays hold variables."""
+    """The interpreter that records a graph. Its arrays contain variables."""
 
     __slots__ = ("around", "constants", "equations", "is_choice", "token", "weak")
 
     def __init__(self, what: str, namespace: Any, is_choice: bool = False) -> None:
         super().__init__(what, namespace)
         self.is_choice = is_choice
-        """Whether the function isn't always called: then operations on captured arrays alone are recorded too.
+        """Whether the function isn't always called. If so, operations on only captured arrays are recorded, too.
 
-        So they affect neither the results nor the derivatives of lanes that don't call it, NaN included.
+        So they don't affect lanes that don't call the function, not even by NaN in derivatives.
         """
         self.equations: list[Equation] = []
         self.weak: set[Variable] = set()
-        """Variables that stand for numbers, and take the data type of the arrays that they are combined with."""
+        """Variables that stand for numbers. They get the data type of the arrays that they are combined with."""
         self.constants: dict[int | tuple[int, int, int], tuple[Variable, Any]] = {}
 
     def __enter__(self) -> Self:
         self.around = CURRENT.get()
-        """The staging trace around this one, for example of the function that contains a loop."""
+        """The outer staging trace, for example of the function that contains a loop."""
         self.token = CURRENT.set(self)
         return self
 
@@ -78,7 +78,7 @@ class Staging(Trace):
         return found
 
     def combined(self, op: Op, inputs: list[Any]) -> tuple[list[Any], bool]:
-        """Convert variables of numbers to the data type of the arrays; return whether there are no arrays."""
+        """Convert variables of numbers to the data type of the arrays; return also whether there are no arrays."""
         first = 1 if op.name == "where" else 0  # the data type of the condition doesn't count
         arrays = [x for x in inputs[first:] if isinstance(x, Variable)]
         strong = [x.dtype for x in arrays if x not in self.weak]
@@ -111,7 +111,7 @@ class Staging(Trace):
             x = snapshot(bare(x))
         if not hasattr(x, "dtype"):
             return x
-        # Identified by its current content, since it may be written into. The content is stored with the variable, so
+        # The current content identifies the array, since it may be written to. Store the content with the variable, so
         # that its id is not reused.
         key = (id(x._trace), id(x._value), id(x._extra)) if isinstance(x, TracedArray) else id(x)
         found = self.constants.get(key)
@@ -121,7 +121,7 @@ class Staging(Trace):
 
     def graph(self, inputs: Sequence[TracedArray], outputs: Sequence[Any]) -> Graph:
         """Make the graph from arguments to results."""
-        results = [self.atom(x) for x in outputs]  # which may be constants themselves
+        results = [self.atom(x) for x in outputs]  # results may be constants
         constants = dict(self.constants.values())
         return Graph(self.namespace, [x._value for x in inputs], constants, self.equations, results)
 
@@ -161,7 +161,7 @@ _HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
 
 
 def _dtype_of_number(base: Any, number: DType, dtype: DType) -> DType:
-    """Return the data type of a number that is combined with arrays: theirs, if it can hold numbers of this kind."""
+    """Return the data type of a number that is combined with arrays: that of the arrays, if it can hold this kind."""
     mine, theirs = checks.kind(base, number), checks.kind(base, dtype)
     if theirs in _HOLDS[mine]:
         return dtype
@@ -179,11 +179,11 @@ def stage(
     """Stage a function of arrays that returns two tuples of arrays: the graph's outputs and auxiliary data.
 
     Args:
-        namespace: That of the traced arrays.
+        namespace: The namespace of the traced arrays.
         what: The transformation.
         function: The function.
         avals: The abstract values of its arguments.
-        weak: The positions of arguments that are numbers, and take the data type of the arrays combined with them.
+        weak: The positions of arguments that are numbers, and get the data type of the arrays combined with them.
         is_choice: Whether the function isn't always called.
 
     Returns:
@@ -192,13 +192,13 @@ def stage(
     with Staging(what, namespace, is_choice) as trace:
         inputs = [trace.variable(aval) for aval in avals]
         trace.weak.update(inputs[i]._value for i in weak)
-        # Not the inputs themselves: an array whose elements the function sets becomes another array.
+        # Pass copies, since an array whose elements the function sets becomes another array.
         outs, aux = function(*(namespace.array(trace, x._value) for x in inputs))
         return trace.graph(inputs, outs), aux
 
 
 def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Return the shape and the data type of an operation's result: an `Aval`, or a tuple of them.
+    """Return the shape and data type of the result of an operation: an `Aval`, or a tuple of them.
 
     Args:
         op: The operation.
@@ -225,7 +225,7 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
 
 
 def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any]) -> list[Aval]:
-    """Return the shapes and the data types of the results of a function of traced arrays."""
+    """Return the shapes and data types of the results of a function of traced arrays."""
     # The graph is discarded.
     with Staging("eval_shape", namespace) as trace:
         arrays = [trace.variable(x) if isinstance(x, Aval) else x for x in avals]

@@ -17,7 +17,7 @@ _ORDER: Final = count()
 
 
 class Node:
-    """A tangent on the tape: an input or computed by a record. It has the shape and data type of its value."""
+    """A tangent on the tape: an input, or computed by a record. It has the shape and data type of its value."""
 
     __slots__ = ("dtype", "order", "shape")
 
@@ -26,20 +26,20 @@ class Node:
         self.order = next(_ORDER)
 
     def parents(self) -> Iterable["Node"]:
-        """Return the tangents it is computed from."""
+        """Return the tangents from which this one is computed."""
         return ()
 
     def pull(self, namespace: Any, ct: Any) -> Iterable[tuple["Node", Any]]:
-        """Return the contributions of a cotangent to those of the parents."""
+        """Return the contributions of a cotangent to the cotangents of the parents."""
         return ()
 
     def push(self, namespace: Any, tangents: dict["Node", Any]) -> Any:
-        """Compute the tangent from those of the parents; None for zero."""
+        """Compute the tangent from the tangents of the parents, None for zero."""
         return tangents.get(self)
 
 
 class Sum(Node):
-    """The sum of tangents, each times a factor."""
+    """The sum of tangents times factors."""
 
     __slots__ = ("terms",)
 
@@ -61,7 +61,7 @@ class Sum(Node):
 
 
 class Applied(Node):
-    """A linear operation applied to tangents; where it returns several arrays, they are `Part`s of it."""
+    """A linear operation applied to tangents. If it returns several arrays, they are `Part`s."""
 
     __slots__ = ("args", "op", "params", "positions")
 
@@ -85,7 +85,7 @@ class Applied(Node):
         flat = ct if isinstance(ct, (list, tuple)) else (ct,)
         args = self.args
         xp = namespace_for(namespace, *flat, *args)
-        if xp is namespace:  # some are traced, and some libraries' arrays don't defer operators to them
+        if xp is namespace:  # some libraries' arrays don't defer operators to traced ones
             args = [_wrapped(namespace, x) for x in args]
             ct = [_wrapped(namespace, x) for x in ct] if flat is ct else _wrapped(namespace, ct)
         for i, node in self.positions.items():
@@ -122,7 +122,7 @@ class Part(Node):
 
 
 class Opaque(Node):
-    """Tangents that a custom function computes, and pulls cotangents back through: its arrays are `Part`s."""
+    """Tangents that custom functions compute and pull cotangents back through. The arrays are `Part`s."""
 
     __slots__ = ("avals", "back", "nodes", "pushforward", "symbolic_zeros")
 
@@ -134,9 +134,9 @@ class Opaque(Node):
         pushforward: Callable[..., Any] | None,
         symbolic_zeros: bool = False,
     ) -> None:
-        """Take `back(*cotangents)` and `pushforward(*tangents)`, of as many arrays as there are avals and nodes.
+        """Take `back(*cotangents)`, one for each aval, and `pushforward(*tangents)`, one for each node.
 
-        With `symbolic_zeros`, `back` gets None for cotangents that are zero.
+        If `symbolic_zeros`, `back` gets None for zero cotangents.
         """
         super().__init__((), None)
         self.avals, self.nodes, self.back, self.pushforward = avals, nodes, back, pushforward
@@ -165,14 +165,14 @@ def _times(t: Any, factor: Any) -> Any:
 
 
 class Tape(Trace):
-    """The interpreter of the rules' linear operations: its arrays hold a node, and no value."""
+    """The interpreter of linear operations in rules. Its arrays contain a node and no value."""
 
     __slots__ = ("of_device", "values")
 
     def __init__(self, what: str, namespace: Any, of_device: Any, values: int = -1) -> None:
         super().__init__(what, namespace)
         self.of_device, self.values = of_device, values
-        """The device of the tangents, and the level of the interpreter of their values, if there is one."""
+        """The device of the tangents, and the level of the interpreter of their values, or -1."""
 
     def array(self, node: Node) -> Any:
         """Make the array of a tangent."""
@@ -180,7 +180,8 @@ class Tape(Trace):
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record a linear operation."""
-        # Custom rules may capture differentiated arrays: their derivatives are linear, and use the values of these.
+        # Custom rules may capture differentiated arrays. Their derivatives are linear, and use the values of the
+        # arrays.
         args = [x._value if isinstance(x, TracedArray) and x._trace.level == self.values else x for x in args]
         override = op.overrides.get("tape")
         if override is not None:
@@ -215,11 +216,11 @@ class Tape(Trace):
         return found
 
     def nonlinear(self, op: Op) -> NonlinearError:
-        """Make the error of an operation that isn't linear."""
+        """Make the error for an operation that isn't linear."""
         return NonlinearError(f"{self.what}: {op.name} is not linear in what the function must be linear in")
 
     def at_zero(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split arguments into values, with zeros for tangents, and nodes; the derivative at zero is the linear map."""
+        """Split arguments into values, with zeros for tangents, and nodes. The derivative at zero is the linear map."""
         values = [zeros(self.namespace, x) if self.owns(x) else bare(x) for x in args]
         return values, [x._extra if self.owns(x) else None for x in args]
 
@@ -233,7 +234,7 @@ class Tape(Trace):
 def recorded(
     tape: Tape, op: Op, outs: Sequence[Any], depends: Sequence[bool], nodes: Sequence[Any], back: Any, pushforward: Any
 ) -> Any:
-    """Record a linear operation given as functions; results that don't depend on tangents are values."""
+    """Record a linear operation given as functions. Results that don't depend on tangents are values."""
     if any(each and not tape.namespace.is_floating(x.dtype) for x, each in zip(outs, depends)):
         raise tape.nonlinear(op)
     whole = Opaque(list(map(aval_of, outs)), nodes, back, pushforward)
@@ -243,7 +244,7 @@ def recorded(
 
 
 def without_values(entries: Any, args: list[Any], positions: dict[int, Node]) -> list[Any]:
-    """Replace the arguments that an operation is linear in by zeros, unless they are tangents."""
+    """Replace linear arguments of an operation by zeros, unless they are tangents."""
     given = []
     for i, (entry, x) in enumerate(zip(entries, args)):
         if i in positions or (entry is LINEAR and hasattr(x, "dtype")):

@@ -1,4 +1,4 @@
-"""Translate a graph traced on one library for another."""
+"""Translate a graph from one library to another."""
 
 from typing import Any, Final
 
@@ -18,20 +18,20 @@ from ._keys import backwards, forwards
 from ._namespace import traced_namespace
 
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
-"""Operations that each library implements; the others are built from operations, or call host functions."""
+"""Operations that each library implements. Others are built from operations, or call host functions."""
 
 _PROMOTING: Final = frozenset(
     (*UNARY, *BINARY, "concat", "matmul", "mean", "stack", "std", "tensordot", "var", "vecdot", "where")
 )
-"""Operations whose result has the data type that their arrays promote to, unless it is boolean."""
+"""Operations whose result has the promoted data type of their arrays, unless it is boolean."""
 
 _OF_USERS: Final = frozenset({"equation", "run"})
-"""Parameters with functions of one library: functions with custom rules, and those of solvers."""
+"""Parameters with functions of one library: functions with custom rules, and functions of solvers."""
 
 
 @of_graphs
 def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
-    """Return the graph over the library of a namespace, on a device: its operations, data types and constants.
+    """Return the graph on a device, with operations, data types and constants of the library of a namespace.
 
     Raises:
         TypeError: The other library lacks an operation or a data type.
@@ -49,7 +49,7 @@ def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
     for equation in graph.equations:
         inputs, outputs = [of(x) for x in equation.inputs], [of(x) for x in equation.outputs]
         params = params_on(equation.op, equation.params, dtypes, xp)
-        if equation.op.name in CREATION and not inputs:  # their default data type differs between libraries
+        if equation.op.name in CREATION and not inputs:  # default data types differ between libraries
             params = {**params, "kwargs": {**params["kwargs"], "dtype": outputs[0].dtype}}
         op = operation_on(equation.op, namespace)
         equation = Equation(op, inputs, params, outputs, equation.scope)
@@ -62,7 +62,7 @@ class Dtypes:
     """The mapping of one library's data types to another's, and the device there."""
 
     def __init__(self, source: Any, target: Any, device: Device = None) -> None:
-        """Take both namespaces and the device for new arrays; None means the default device."""
+        """Take both namespaces and the device of new arrays. None means the default device."""
         names = dtypes_of(source)
         self.found = [(dtype, getattr(target, name, None)) for name, dtype in names.items()]
         self.library = library_of_dtype(self.found[0][0])
@@ -72,9 +72,9 @@ class Dtypes:
         """Return the data type of the other library.
 
         Raises:
-            TypeError: It has none.
+            TypeError: The other library lacks the data type.
         """
-        # Compared by equality: a data type may be given as an equal object, such as NumPy's classes.
+        # Compare by equality: an equal object may stand for a data type, such as NumPy's classes.
         found = next((mine for theirs, mine in self.found if theirs == dtype), None)
         if found is None:
             raise TypeError(f"graph: {library_name(self.target)} has no data type {dtype}, which the graph uses")
@@ -118,7 +118,7 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
         return Body(translated(value.graph, xp, dtypes.device))
     if isinstance(value, Template):
         static = tuple(map(dtypes.of_any, value.static))
-        if is_lazy(dtypes.target):  # indices in "raise" mode were concrete and in bounds
+        if is_lazy(dtypes.target):  # with mode "raise", indices were concrete and in bounds
             static = tuple(["drop" if isinstance(x, str) and x == "raise" else x for x in static])
         return Template(value.signature, value.names, static, value.structure)
     if isinstance(value, ShapeDtype):
@@ -131,7 +131,7 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
 
 
 def _promoted(equation: Equation) -> list[Equation]:
-    """Cast arrays to the data type of the result: libraries promote integers, and arrays without axes, differently."""
+    """Cast arrays to the data type of the result: libraries promote integers and arrays without axes differently."""
     op, inputs, (out,) = equation.op, list(equation.inputs), equation.outputs
     isdtype = op.namespace.base.isdtype
 
@@ -149,7 +149,7 @@ def _promoted(equation: Equation) -> list[Equation]:
 
 
 def _forwards(equation: Equation) -> list[Equation]:
-    """Replace negative steps in keys, which PyTorch doesn't accept, by flips of the array."""
+    """Replace negative steps in keys by flips of the array, since PyTorch doesn't accept them."""
     op, key = equation.op, equation.params.get("key", ())
     if op.name not in ("getitem", "setitem") or not backwards(key):
         return [equation]

@@ -1,4 +1,4 @@
-"""While-loops as operations; reverse mode differentiates a scan over their steps."""
+"""While-loops as operations. Reverse mode differentiates a scan over the steps."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,14 +29,14 @@ def while_loop(
     init: Sequence[Array],
     limit: int | None,
 ) -> list[Any]:
-    """Call `function(*carry)` as long as `condition(*carry)` holds, and at most `limit` times."""
+    """Call `function(*carry)` while `condition(*carry)` is True, and at most `limit` times."""
     avals = list(map(aval_of, init))
     test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
     body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals, is_choice=True)
     parts = body.parted(len(of_body), _is_collective) if _has_collectives(body) else None
-    if parts is not None:  # these have the axis, whether they take a step or not
+    if parts is not None:  # collectives have the axis, also if no step is taken
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
-    # Values that each step passes on unchanged are constants of the loop: they stay unmapped under a map.
+    # Make values that each step passes on unchanged constants of the loop. So `vmap` does not map them.
     inputs = body.graph.inputs[len(of_body) :]
     fixed = [i for i, (x, out) in enumerate(zip(inputs, body.graph.outputs)) if x is out]
     if not fixed or len(fixed) == len(inputs):
@@ -52,7 +52,7 @@ def while_loop(
 
 
 def _with_constants(body: Body, count: int, fixed: Sequence[int], outputs: Sequence[Any]) -> Body:
-    """Convert the carry at some positions to constants, after the first `count` inputs."""
+    """Convert arrays of the carry at some positions to constants, after the first `count` inputs."""
     graph = body.graph
     carried = graph.inputs[count:]
     inputs = [*graph.inputs[:count], *(carried[i] for i in fixed)]
@@ -69,7 +69,7 @@ def while_body(
     init: Sequence[Any],
     limit: int | None,
 ) -> list[Any]:
-    """Loop with bodies of constants and the carry."""
+    """Loop with bodies that take constants and the carry."""
     op = namespace.operation("while_loop", _run_while)
     params = {"test": test, "body": body, "tested": len(of_test), "constants": len(of_body), "limit": limit}
     return list(map(bare, bind(op, [*of_test, *of_body, *init], params)))
@@ -79,7 +79,7 @@ def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int
     of_test, of_body, carry = split(args, tested, constants)
     holds = test.program
     parts = body.parted(constants)
-    if parts is not None:  # computed from constants alone, once, if there is a step
+    if parts is not None:  # this part depends only on constants: compute it once, if there is a step
         running = holds(*of_test, *carry)[0]
         if limit == 0 or (is_concrete(running) and not bool(running)):
             return tuple(carry)
@@ -144,8 +144,8 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
 
     active = tested(first)
     if not is_collective and size:
-        # Finished lanes step from their initial carry, since a step from their last one may be undefined; lanes without
-        # a step use the initial carry of one that has some. With collectives, the carry is used unchanged.
+        # Finished lanes step from their initial carry, since a step from their last carry may be undefined. Lanes
+        # without a step use the initial carry of an active lane. With collectives, the carry is used unchanged.
         if is_concrete(active) and not bool(namespace.any(active)):
             return tuple(namespace.array(trace, x) for x in first)
         own = [i for i, x in enumerate(of_body) if trace.owns(x)]
@@ -162,14 +162,14 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         found = tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
         return bare(tested(found)), *found
 
-    # The condition is computed once for each step: the loop carries which lanes are active.
+    # The loop carries which lanes are active, so the condition is computed once for each step.
     running = lambda active, *carry: namespace.any(namespace.wrap(active))
     found = while_loop(namespace, running, step, [bare(active), *first], limit)[1:]
     return tuple(namespace.array(trace, x) for x in found)
 
 
 def _safe_values(active: Array, *arrays: Array) -> Arrays:
-    """Return `safe_values` of the arrays, or the arrays themselves if all lanes are active or none is."""
+    """Return `safe_values` of the arrays, or the arrays if all lanes are active or no lane is."""
     if is_concrete(active):
         xp = array_namespace(active)
         if bool(xp.all(active)) or not bool(xp.any(active)):
@@ -178,7 +178,7 @@ def _safe_values(active: Array, *arrays: Array) -> Arrays:
 
 
 def safe_values(xp: Any, active: Any, *arrays: Any) -> Arrays:
-    """Replace the values of inactive lanes by those of an active one, as constants."""
+    """Replace the values of inactive lanes by those of an active lane, as constants."""
     some = xp.reshape(xp.argmax(xp.astype(active, xp.uint8)), (1,))
     others = [stop_gradient(xp.take(x, some, axis=0)) for x in arrays]
     return tuple(where(xp, active, x, y) for x, y in zip(arrays, others))
@@ -234,10 +234,10 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
 def _computed(
     namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any], parts: Parts
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """Compute the part of the body that depends on constants alone; it has no derivative if no step is taken.
+    """Compute the part of the body that depends only on constants. It has no derivative if no step is taken.
 
     Returns:
-        Arguments and parameters of the loop that is left; None where it is known to take no step.
+        Arguments and parameters of the remaining loop, or None if it is known to take no step.
     """
     of_test, of_body, init = _parts_of_while(args, params)
     given_test, _, given = _parts_of_while(values, params)
@@ -252,7 +252,7 @@ def _computed(
 
 
 def _gradient_if(x: Array, active: Array) -> Array:
-    """Return the array; its derivative is exactly zero where `active` is false, even if later factors are infinite."""
+    """Return the array. Its derivative is exactly zero where `active` is False, even if later factors are infinite."""
     return x
 
 
@@ -262,7 +262,7 @@ def gradient_if_along(namespace: Any, t: Any, out: Any, x: Any, active: Any) -> 
 
 
 def gradient_if_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Batch the operation; an array that all lanes share is differentiated if one of them is active."""
+    """Batch the operation. An array that all lanes share is differentiated if any lane is active."""
     namespace = trace.namespace
     x, active = map(trace.plain, args)
     if trace.owns(args[0]):
@@ -279,15 +279,15 @@ def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any])
 
 
 def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Scan over the steps of the loop; where their number is unknown, over as many as there may be.
+    """Scan over the steps of the loop. If their number is unknown, scan over the largest possible number.
 
-    Where lanes use collectives, all of them take all these steps.
+    If lanes use collectives, all lanes take all steps.
     """
     limit, test, body = params["limit"], params["test"], params["body"]
     of_test, of_body, init = _parts_of_while(values, params)
     _, given_body, given = _parts_of_while(args, params)
 
-    def condition(*carry: Array) -> Array:  # which has no derivative
+    def condition(*carry: Array) -> Array:  # it has no derivative
         found: Array = namespace.wrap(test.graph.run(*of_test, *carry)[0])
         return found
 
@@ -304,7 +304,7 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
     zero = base.zeros((), dtype=index_dtype(base, device), device=device)
     number = while_loop(namespace, lambda _, *carry: condition(*carry), counted, [zero, *init], limit)[0]
     if is_concrete(number):
-        if not int(number):  # the functions aren't called: their captured arrays have no derivative
+        if not int(number):  # the functions aren't called, so captured arrays have no derivative
             return wrapped(given)
         return wrapped(scan(namespace, lambda carry, _: (step(*carry), ()), given, [], int(number))[0])
     if limit is None:
