@@ -15,8 +15,7 @@ from xpand.extend import LibraryArray as Array, Scalar
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic
-from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
-from xpand_extensions.generic.indexing._take import along
+from xpand_extensions.generic.indexing._read import along, masked, nonzero_padded
 from xpand_extensions.indexing._slice import SliceMode
 
 from ._placement import argument, placed_like

@@ -9,8 +9,7 @@ from xpand.torch._dtypes import SIGNED
 from xpand_extensions._bounds import Mode
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import indexing as generic
-from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
-from xpand_extensions.generic.indexing._take import along
+from xpand_extensions.generic.indexing._read import along, masked, nonzero_padded
 
 from ._rows import FEW, are_within, checks_itself, flat, select, take_within
 
