@@ -107,9 +107,10 @@ def _least(r: list[Array], order: int) -> list[Array]:
     return weights
 
 
-def _solution_stabilised(system: System, state: _Stabilised, order: int) -> Array:
-    return state.base + system.precondition(state.change)
-
-
 BICG = Method(_start_bicg, _step_bicg, lambda order: 2)
-BICGSTAB = Method(_start_stabilised, _step_stabilised, lambda order: 2 * order, _solution_stabilised)
+BICGSTAB = Method(
+    _start_stabilised,
+    _step_stabilised,
+    lambda order: 2 * order,
+    lambda system, state, order: state.base + system.precondition(state.change),
+)

@@ -23,10 +23,6 @@ def _start(system: System, x: Array, r: Array, order: int) -> _Plain:
     return _Plain(x, r, xp.zeros_like(r), xp.zeros_like(rr), rr)
 
 
-def _step(system: System, state: _Plain, order: int) -> Step:
-    return _masked_step(system, state, order, lambda new, old: new)
-
-
 def _masked_step(system: System, state: _Plain, order: int, select: Select) -> Step:
     # Apply the preconditioner at the beginning, so that a compiled loop contains it once.
     x, r, p, rz, rr = state
@@ -48,10 +44,6 @@ class _Adaptive(NamedTuple):
     p: Array
 
 
-def _start_adaptive(system: System, x: Array, r: Array, order: int) -> _Adaptive:
-    return _Adaptive(x, r, system.precondition(r))
-
-
 def _step_adaptive(system: System, state: _Adaptive, order: int) -> Step:
     x, r, p = state
     xp = array_namespace(r)
@@ -64,5 +56,12 @@ def _step_adaptive(system: System, state: _Adaptive, order: int) -> Step:
     return Step(_Adaptive(x, r, p), xp.sqrt(squared(r)), flags(curvature == 0, BROKEN))
 
 
-CG = Method(_start, _step, lambda order: 1, masked_step=_masked_step)
-CG_ADAPTIVE = Method(_start_adaptive, _step_adaptive, lambda order: 1)
+CG = Method(
+    _start,
+    lambda system, state, order: _masked_step(system, state, order, lambda new, old: new),
+    lambda order: 1,
+    masked_step=_masked_step,
+)
+CG_ADAPTIVE = Method(
+    lambda system, x, r, order: _Adaptive(x, r, system.precondition(r)), _step_adaptive, lambda order: 1
+)

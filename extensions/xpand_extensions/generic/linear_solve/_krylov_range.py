@@ -63,7 +63,8 @@ def in_range(system: Any, b: Array, x0: Array, atol: Array, order: int) -> Range
     is_finite = xp.zeros_like(far)
     of_matrix = xp.ones_like(size)
     if isinstance(system.operator, Matrix):
-        largest = _largest_of(system.operator.values)
+        matrix = system.operator.values
+        largest = _largest(matrix.values, 1) if isinstance(matrix, Sparse) else _largest(matrix, 2)
         of_matrix, is_far = _scale(largest, xp.finfo(b.dtype), order)
         if not is_concrete(is_far) or bool(xp.any(is_far)):
             system = _with_matrix(system, _divided(system.operator.values, of_matrix))
@@ -127,10 +128,6 @@ def _largest(x: Array, axes: int) -> Array:
     if 0 in x.shape[x.ndim - axes :]:
         return xp.sum(sizes, axis=tuple(range(-axes, 0)))
     return xp.max(sizes, axis=tuple(range(-axes, 0)))
-
-
-def _largest_of(matrix: Any) -> Array:
-    return _largest(matrix.values, 1) if isinstance(matrix, Sparse) else _largest(matrix, 2)
 
 
 def _divided(matrix: Any, sizes: Array) -> Any:

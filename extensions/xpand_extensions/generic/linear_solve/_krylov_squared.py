@@ -18,10 +18,6 @@ class _Squared(NamedTuple):
     rho: Array
 
 
-def _start_cgs(system: System, x: Array, r: Array, order: int) -> _Squared:
-    return _Squared(x, r, r, r, r, inner(r, r))
-
-
 def _step_cgs(system: System, state: _Squared, order: int) -> Step:
     x, r, shadow, u, p, rho = state
     v = system.product(system.precondition(p))
@@ -96,5 +92,5 @@ def _step_qmr(system: System, state: _QMR, order: int) -> Step:
     return Step(found, norm(r), flags(broken, BROKEN))
 
 
-CGS = Method(_start_cgs, _step_cgs, lambda order: 2)
+CGS = Method(lambda system, x, r, order: _Squared(x, r, r, r, r, inner(r, r)), _step_cgs, lambda order: 2)
 QMR = Method(_start_qmr, _step_qmr, lambda order: 2)

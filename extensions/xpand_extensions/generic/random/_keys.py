@@ -55,14 +55,11 @@ def hashed(xp: Namespace, keys: Array, high: Array | None, low: Array) -> tuple[
     for i in range(5):
         for positions in ROTATIONS[i % 2]:
             x = x + y
-            y = xp.bitwise_xor(x, _rotated(xp, y, positions))
+            rotated = xp.bitwise_or(xp.bitwise_left_shift(y, positions), xp.bitwise_right_shift(y, 32 - positions))
+            y = xp.bitwise_xor(x, rotated)
         x = x + schedule[(i + 1) % 3]
         y = y + (schedule[(i + 2) % 3] + (i + 1))
     return x, y
-
-
-def _rotated(xp: Namespace, x: Array, positions: int) -> Array:
-    return xp.bitwise_or(xp.bitwise_left_shift(x, positions), xp.bitwise_right_shift(x, 32 - positions))
 
 
 def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array | None, Array]:

@@ -49,7 +49,7 @@ def gradient(f: Array, /, *spacing: Any, axis: Any = None, edge_order: Any = 1) 
 def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Array:
     rows = to_last(xp, f, axis)
     if not isinstance(step, float):
-        step = xp.astype(step, _real(xp, f), copy=False)
+        step = xp.astype(step, xp.real(f).dtype if checks.kind(xp, f.dtype) == "complex" else f.dtype, copy=False)
     steps = None if isinstance(step, float) or not step.ndim else step[1:] - step[:-1]
     if steps is None:
         inner = (rows[..., 2:] - rows[..., :-2]) / (2 * step)
@@ -65,10 +65,6 @@ def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Ar
         left = left + (left - (rows[..., 2:3] - rows[..., 1:2]) / second) * (first / (first + second))
         right = right + (right - (rows[..., -2:-1] - rows[..., -3:-2]) / before) * (last / (last + before))
     return from_last(xp, xp.concat([left, inner, right], axis=-1), axis)
-
-
-def _real(xp: Namespace, f: Array) -> Any:
-    return xp.real(f).dtype if checks.kind(xp, f.dtype) == "complex" else f.dtype
 
 
 def _uneven(rows: Array, steps: Array) -> Array:

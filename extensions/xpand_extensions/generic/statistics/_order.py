@@ -4,7 +4,7 @@ import math
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, Namespace, checks
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
 from .._last_axis import as_last
@@ -34,7 +34,8 @@ def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", k
     nan = xp.isnan(flat)
     ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
     low, high, part = positions(xp, xp.reshape(q, (-1,)), size, method)
-    result = between(xp, xp.take(ordered, low, axis=-1), _taken(xp, ordered, high), part)
+    high_values = None if high is None else xp.take(ordered, high, axis=-1)
+    result = between(xp, xp.take(ordered, low, axis=-1), high_values, part)
     return arranged(xp, without(xp, result, xp.any(nan, axis=-1, keepdims=True), q), x, q, axis, keepdims)
 
 
@@ -57,24 +58,16 @@ def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear"
 def as_array(xp: Namespace, x: Array, q: Any) -> Array:
     """Make an array of quantiles with a data type that is precise enough for positions."""
     device = checks.device_of(x)
-    dtype = _position_dtype(xp, x, device)
+    # If JAX has float64, its index type is int64.
+    dtype = xp.float64 if index_dtype(xp, device) == xp.int64 else xp.float32
     if isinstance(q, (float, tuple)):
         return xp.asarray(q, dtype=dtype, device=device)
     return xp.astype(q, dtype, copy=False)
 
 
-def _position_dtype(xp: Namespace, x: Array, device: Any) -> DType:
-    # If JAX has float64, its index type is int64.
-    return xp.float64 if index_dtype(xp, device) == xp.int64 else xp.float32
-
-
 def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
     """Replace NaN by infinity, since the standard leaves the order of NaN open."""
     return xp.where(nan, math.inf, x)
-
-
-def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
-    return None if index is None else xp.take(ordered, index, axis=-1)
 
 
 def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:

@@ -131,11 +131,7 @@ def _mean(xp: Namespace, rows: Array) -> Array:
 
 
 def _transposed(xp: Namespace, x: Array) -> Array:
-    return xp.matrix_transpose(_conjugate(xp, x))
-
-
-def _conjugate(xp: Namespace, x: Array) -> Array:
-    return xp.conj(x) if checks.kind(xp, x.dtype) == "complex" else x
+    return xp.matrix_transpose(xp.conj(x) if checks.kind(xp, x.dtype) == "complex" else x)
 
 
 def _squared(xp: Namespace, x: Array) -> Array:

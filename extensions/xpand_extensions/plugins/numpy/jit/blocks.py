@@ -107,7 +107,7 @@ class _Writer:
         names: dict[Variable, str] = {x: f"i{k}" for k, x in enumerate(self.inputs)}
         head, loop = [], []
         for k, x in enumerate(self.inputs):
-            if self._divided(x):
+            if len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]:  # divided
                 if self.flat:
                     head.append(f"i{k} = flat(i{k})")
                 loop.append(f"x{k} = i{k}[s:e]")
@@ -133,9 +133,6 @@ class _Writer:
         exec("\n".join(lines), self.scope)
         kernel: Callable[..., Any] = self.scope.pop("kernel")
         return kernel
-
-    def _divided(self, x: Variable) -> bool:
-        return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
     def _body(self, names: dict[Variable, str]) -> list[str]:
         """Write the operations on one block, with buffers reused after their last use."""

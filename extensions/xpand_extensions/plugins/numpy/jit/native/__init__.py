@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from .....tracing._backend import QUIET, Backend, Run
 from .....tracing._forward import without_warnings
-from .....tracing._graph import Equation, Graph, graphs_within
+from .....tracing._graph import Equation, Graph, Variable, graphs_within
 from .....tracing._simplify import simplified
 from .. import _small_loops
 from ..blocks import Blocks
@@ -42,7 +42,8 @@ class Native(Backend):
     def accepts(self, equation: Equation) -> bool:
         from ._support import support_of
 
-        part = Graph(equation.op.namespace, _variables(equation), {}, [equation], [])
+        variables = list(dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable)))
+        part = Graph(equation.op.namespace, variables, {}, [equation], [])
         return not support_of(part).reasons
 
     def improved(self, graph: Graph, run: Run, compile_graph: Callable[[], Run]) -> Run:
@@ -125,10 +126,6 @@ def _at_least(graph: Graph, step: float = STEP) -> float:
         length = equation.params.get("length", 1) if equation.op.name in LOOPS else 1
         seconds += length * sum(_at_least(each, inner) for _, each in graphs_within(equation.params))
     return seconds
-
-
-def _variables(equation: Equation) -> list[Any]:
-    return list(dict.fromkeys(x for x in equation.inputs if hasattr(x, "aval")))
 
 
 BACKEND: Final = Native()

@@ -123,17 +123,9 @@ def _each_part(name: str) -> Callable[..., Any]:
     return of_parts
 
 
-def _of_formula(formula: Formula) -> Callable[..., Any]:
-    return lambda b, dtype, *given: joined(b, *formula(b, *[parts(b, x) for x in given]))
-
-
 def _equal(b: Any, dtype: Any, x: Any, y: Any) -> Any:
     (re, im), (u, v) = parts(b, x), parts(b, y)
     return b.and_(b.fcmp_ordered("==", re, u), b.fcmp_ordered("==", im, v))
-
-
-def _not_equal(b: Any, dtype: Any, x: Any, y: Any) -> Any:
-    return b.not_(_equal(b, dtype, x, y))
 
 
 def _against_infinity(sign: str, combine: str) -> Callable[..., Any]:
@@ -157,7 +149,7 @@ _INSTRUCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "isinf": _against_infinity("==", "or_"),
     "isnan": lambda b, dtype, x: b.fcmp_unordered("uno", *parts(b, x)),
     "negative": _each_part("fneg"),
-    "not_equal": _not_equal,
+    "not_equal": lambda b, dtype, x, y: b.not_(_equal(b, dtype, x, y)),
     "positive": lambda b, dtype, x: x,
     "subtract": _each_part("fsub"),
 }
@@ -168,4 +160,4 @@ def complex_instructions(name: str, code: str) -> Callable[..., Any] | None:
     if name not in _FORMULAS:
         return _INSTRUCTIONS.get(name)
     formula = _formula(name, code)
-    return None if formula is None else _of_formula(formula)
+    return formula and (lambda b, dtype, *given: joined(b, *formula(b, *[parts(b, x) for x in given])))

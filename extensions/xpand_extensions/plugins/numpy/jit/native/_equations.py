@@ -167,10 +167,6 @@ def _rearranged(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
     return [emitter.viewed(node, lambda x: function(x, **params))]
 
 
-def _same(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    return [given[0]]
-
-
 def _part_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     """Real and imaginary parts are views of complex numbers."""
     if np.dtype(equation.inputs[0].dtype).kind != "c":
@@ -247,7 +243,7 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("broadcast_to", "flip"), Rule(_rearranged, _view)),
     **dict.fromkeys(("expand_dims", "squeeze", "reshape"), Rule(_rearranged, _unchanged)),
     **dict.fromkeys(("matrix_transpose", "moveaxis", "permute_dims"), Rule(_rearranged, _permuted)),
-    **dict.fromkeys(("gradient_if", "stop_gradient"), Rule(_same, _unchanged)),
+    **dict.fromkeys(("gradient_if", "stop_gradient"), Rule(lambda emitter, equation, given: [given[0]], _unchanged)),
     **dict.fromkeys(("stack", "concat"), Rule(_join, _joined)),
     **dict.fromkeys(REDUCTIONS, Rule(reduction, reduction_order)),
     **dict.fromkeys(("argmax", "argmin"), Rule(argument, argument_order)),

@@ -184,9 +184,8 @@ def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
         positions = np.arange(out.aval.size).reshape(out.shape)[key]
         values = list(emitter.small(x).values)
         new = emitter.small(value)
-        which = np.broadcast_to(
-            np.arange(new.size).reshape(_without_leading(new.shape, positions.ndim)), positions.shape
-        )
+        shape = new.shape[max(0, len(new.shape) - positions.ndim) :]
+        which = np.broadcast_to(np.arange(new.size).reshape(shape), positions.shape)
         for i, j in zip(positions.ravel(), which.ravel()):
             values[i] = new.values[j]
         return [Small(out.shape, dtype, values)]
@@ -247,10 +246,6 @@ def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, in
 
         emitter.nest(arrays[0].shape, write)
     return emitter.small(copy) if copy.size <= SMALL else copy
-
-
-def _without_leading(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    return shape[max(0, len(shape) - ndim) :]
 
 
 # Functions that take indices

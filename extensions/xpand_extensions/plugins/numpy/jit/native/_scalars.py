@@ -289,7 +289,9 @@ def plan_of(equation: Equation) -> Plan | str:
         return "data type"
     if name == "astype":
         source = np.dtype(inputs[0].dtype)
-        return Plan((source,), _conversion_to(out)) if is_convertible(source, out) else f"cast of {source} to {out}"
+        if not is_convertible(source, out):
+            return f"cast of {source} to {out}"
+        return Plan((source,), lambda b, dtype, x: converted(b, x, dtype, out))
     if name == "where":
         wanted = [np.dtype(bool), out, out]
         return _checked(Plan(tuple(wanted), _where), inputs, given)
@@ -311,7 +313,7 @@ def plan_of(equation: Equation) -> Plan | str:
         return "operation that raises errors"
     kinds = {"i" if dtype.kind == "u" else dtype.kind for dtype in operands}
     if name == "pow" and isinstance(inputs[1], (int, float)) and inputs[1] == 2 and kinds == {"f"}:
-        return _checked(Plan((operands[0], operands[1]), _square), inputs, given)
+        return _checked(Plan((operands[0], operands[1]), lambda b, dtype, x, y: b.fmul(x, x)), inputs, given)
     if name in _DIVISIONS and kinds == {"i"} and isinstance(inputs[1], int) and inputs[1] > 0:
         return _checked(Plan((operands[0], operands[1]), _DIVISIONS[name]), inputs, given)
     types = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
@@ -337,17 +339,9 @@ def _checked(plan: Plan, inputs: Any, given: Any) -> Plan | str:
     return plan
 
 
-def _conversion_to(out: np.dtype[Any]) -> Instructions:
-    return lambda b, dtype, x: converted(b, x, dtype, out)
-
-
 def _clip(b: Any, dtype: Any, x: Any, least: Any, most: Any) -> Any:
     kind = "f" if dtype.kind == "f" else "i"
     return _extreme("<")[kind](b, dtype, _extreme(">")[kind](b, dtype, x, least), most)
-
-
-def _square(b: Any, dtype: Any, x: Any, y: Any) -> Any:
-    return b.fmul(x, x)
 
 
 def _quotient(b: Any, dtype: Any, x: Any, y: Any) -> Any:
