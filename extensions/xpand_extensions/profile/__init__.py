@@ -1,11 +1,10 @@
-"""Profiling: each call of a namespace's function and of an extension, with its arrays and its caller.
+"""Profiling: records the calls of functions of namespaces and extensions, with their arrays and callers.
 
-`with profile() as p:` records the calls of the block, on any library; `p.print()` shows it as a tree. Recording costs a
-few microseconds per call, which times don't include. Without an active profile there is no cost.
+`with profile() as p:` records the calls in the block, on any library; `p.print()` shows them as a tree. Recording costs
+a few microseconds per call, which are not part of the times. Without an active profile there is no cost.
 
-The operators of arrays (`x + y`) belong to their libraries and can't be recorded; their time counts as outside of
-calls. A function compiled by `jit` is one entry. A profile belongs to the thread, or the task, that starts it: others
-are not recorded.
+Operators of arrays (`x + y`) belong to the libraries and can't be recorded; their time counts as outside of calls. A
+function compiled by `jit` is one entry. A profile records only the thread or task that starts it.
 """
 
 import os
@@ -47,28 +46,28 @@ def profile(
 ) -> Profiling:
     """Record the calls of a block of code in a `Profile`.
 
-    Recorded are the functions of the namespaces of all libraries that are imported when it begins (`xp.sin`,
-    `xp.linalg.qr`), those of xpand's extensions, functions given to `call`, and compiled functions. A profile inside
-    another one records, and the outer one as well.
+    It records the functions of the namespaces of all imported libraries (`xp.sin`, `xp.linalg.qr`), those of xpand's
+    extensions, functions passed to `call`, and compiled functions. Calls in a nested profile are recorded by both
+    profiles.
 
     Args:
-        libraries: Show the calls of these alone, by namespace or name; they are imported. By default: of all.
+        libraries: The libraries whose calls are shown, namespaces or names; they are imported. By default: all.
         trace: Whether to record arguments and results (shapes, data types, devices; never the arrays), and the line of
             the user's code that made the call. False: only names and times, at half the cost.
         subtract_trace_time: Whether to subtract the time of recording.
-        synchronize: Whether to wait after each call until the result is computed, on libraries and devices that compute
-            asynchronously, so that each call has its own time. Otherwise it is the time that the program waits.
-        memory: Whether to measure the memory of each call: that of Python's allocator (`tracemalloc`), NumPy's
-            arrays among it, and what devices' libraries count. It makes everything several times slower.
-        save: A file to save the profile to at the end, as `Profile.save` does.
+        synchronize: Whether to wait after each call until the result is computed, if libraries and devices compute
+            asynchronously, so that each call has its own time. Otherwise the time is that for which the program waits.
+        memory: Whether to measure the memory of each call: that of Python's allocator (`tracemalloc`), which includes
+            NumPy's arrays, and that reported by the libraries of devices. It makes everything several times slower.
+        save: A file to which `Profile.save` saves the profile at the end.
 
     Returns:
-        A context manager that gives the `Profile`.
+        A context manager that returns the `Profile`.
 
     Raises:
-        TypeError: An option is of the wrong type.
-        ValueError: There is no library of that name.
-        OSError: The file to save to can't be written.
+        TypeError: An option has the wrong type.
+        ValueError: An unknown library.
+        OSError: The file can't be written.
 
     Source: PhiML's `profile`.
 
@@ -111,21 +110,21 @@ def profile_function(
     """Profile a function.
 
     Args:
-        function: It is called with `args` and `kwargs`, and must do the same each time.
+        function: The function, which must do the same in each run.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         libraries: As in `profile`.
         trace: As in `profile`.
         subtract_trace_time: As in `profile`.
-        retime: Whether to call it again without recording arguments and callers, and to use those times.
-        warmup: How often to call it before: compilation and caches are not in the profile then.
-        repeats: How often to call it for the times, which are the means.
+        retime: Whether to run the function again without recording arguments and callers, and to use those times.
+        warmup: The number of runs before recording, so that the profile excludes compilation and filling of caches.
+        repeats: The number of timed runs. Times are their means.
         synchronize: As in `profile`.
         memory: As in `profile`.
 
     Raises:
-        TypeError: `function` isn't callable, or an option is of the wrong type.
-        ValueError: `warmup` is negative, `repeats` less than one, or there is no library of that name.
+        TypeError: `function` isn't callable, or an option has the wrong type.
+        ValueError: `warmup` is negative, `repeats` is less than one, or an unknown library.
         RuntimeError: The function made different calls in different runs.
 
     Source: PhiML's `profile_function`, whose `call_count` is `repeats`.
@@ -179,13 +178,13 @@ def get_current_profile() -> Profile | None:
 
 
 def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-    """Call a function, and record the call as an entry of the active profile, if there is one.
+    """Call a function and return its result; record the call as an entry of the active profile, if there is one.
 
     Args:
-        function: It is called with the arguments that follow, and its result is returned.
+        function: The function.
         *args: Its positional arguments.
-        name: The name of the entry; the function's own name if omitted.
-        **kwargs: Its other keyword arguments.
+        name: The name of the entry. By default: the name of the function.
+        **kwargs: Its keyword arguments.
 
     Raises:
         TypeError: `function` isn't callable, or `name` is not a string.
@@ -211,12 +210,12 @@ def _called(function: Callable[..., Any], /, *args: Any, name: str | None = None
     return function(*args, **kwargs)
 
 
-# torch.compile can't trace data of a thread, and uses this instead of `call`.
+# torch.compile can't trace thread-local data, so it uses this function instead of `call`.
 trace_instead(call, _called)
 
 
 def _names(function: str, libraries: Iterable[Namespace | str] | None) -> frozenset[str] | None:
-    """Name the requested libraries, and import them."""
+    """Import the requested libraries, and return their names."""
     if libraries is None:
         return None
     if isinstance(libraries, str) or not isinstance(libraries, Iterable):

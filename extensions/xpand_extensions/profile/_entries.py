@@ -1,7 +1,7 @@
 """The record of a call in a profile: the function, the caller, the arrays, the time.
 
-Recording a call formats nothing and keeps no array: shapes, data types and devices are stored as the library returns
-them, and read on request.
+Recording formats nothing and stores no arrays. Shapes, data types and devices are stored as the library returns them,
+and converted on request.
 """
 
 import linecache
@@ -19,23 +19,23 @@ from xpand import array_namespace, wrapped_libraries
 from ..devices import listed, memory_stats
 
 _COUNTED_HERE: Final = ("cpu", "meta")
-"""The kinds of devices whose memory is the host's, or none."""
+"""The kinds of devices without memory of their own."""
 
 
 class MemoryUse(NamedTuple):
-    """The memory of a call, in bytes: the host's as measured by Python, and devices' if libraries count it."""
+    """The memory of a call in bytes: on the host, measured by Python, and on devices, if their libraries report it."""
 
     allocated: int
-    """The bytes that were allocated and not freed; negative where more was freed."""
+    """The bytes allocated and not freed; negative if more was freed."""
     peak: int
-    """The peak above the memory held before. On devices it is measured at the ends of recorded calls."""
+    """The peak above the memory in use before the call. On devices it is measured at the ends of recorded calls."""
 
 
 class Meter:
-    """Counts the memory of calls inside one another."""
+    """Measures the memory of nested calls."""
 
     def __init__(self) -> None:
-        """Begin to count."""
+        """Start measuring."""
         self._started = not tracemalloc.is_tracing()
         if self._started:
             tracemalloc.start()
@@ -43,14 +43,14 @@ class Meter:
             _counter(library, info.device)
             for library in wrapped_libraries()
             if library in sys.modules
-            # The implementation, since an outer profile would record the function.
+            # Use the implementation: an outer profile would record the facade.
             for info in listed.native_for(library)(xp=library)
             if info.kind not in _COUNTED_HERE and memory_stats.native_for(library)(info.device, xp=library) is not None
         ]
-        self._open: list[tuple[int, int]] = []  # for each call: the bytes held before it, and the largest number since
+        self._open: list[tuple[int, int]] = []  # for each call: the bytes in use before it, and the maximum since
 
     def start(self) -> None:
-        """Begin a call."""
+        """Start a call."""
         current = self._measure()
         self._open.append((current, current))
         tracemalloc.reset_peak()
@@ -66,12 +66,12 @@ class Meter:
         return MemoryUse(current - before, most - before)
 
     def close(self) -> None:
-        """Count no more."""
+        """Stop measuring."""
         if self._started:
             tracemalloc.stop()
 
     def _measure(self) -> int:
-        """Return the bytes held; update the peak of the innermost open call."""
+        """Return the bytes in use; update the peak of the innermost open call."""
         on_devices = sum(count() for count in self._devices)
         current, peak = tracemalloc.get_traced_memory()
         if self._open:
@@ -91,13 +91,12 @@ def _counter(library: str, device: object) -> Callable[[], int]:
 
 
 Kind: TypeAlias = Literal["namespace", "extension", "call", "compiled", "compilation"]
-"""The kind of a function: of a namespace, of xpand's extensions, of the user and given to `call`, compiled, or traced
-to be compiled."""
+"""The kind of a function: of a namespace, of an extension, passed to `call`, compiled, or traced for compilation."""
 
 Frames: TypeAlias = "Sequence[tuple[CodeType, int]]"
-"""The user functions, the innermost first, each with the offset of its instruction."""
+"""The user functions, from the innermost outwards, each with the offset of its instruction."""
 Raw: TypeAlias = "tuple[str, Any, Any, Any]"
-"""An array's library, shape, data type and device, as the library gives them."""
+"""An array's library, shape, data type and device, as the library returns them."""
 
 _SCALARS: Final = (bool, int, float, complex, str, type(None))
 _BITS: Final = re.compile(r"\d+")
@@ -124,34 +123,34 @@ class ArrayInfo:
     """The record of an array."""
 
     shape: tuple[int | None, ...]
-    """None for sizes that aren't known, in lazy arrays."""
+    """None for unknown sizes of lazy arrays."""
     dtype: str
     device: str | None
     library: str
 
     @property
     def bytes(self) -> int | None:
-        """The size of its elements; None where the shape isn't known."""
+        """The bytes of all elements; None if the shape isn't known."""
         if None in self.shape:
             return None
         bits = 8 if self.dtype == "bool" else int((_BITS.search(self.dtype) or ["0"])[0])
         return prod(size or 0 for size in self.shape) * bits // 8
 
     def __str__(self) -> str:
-        """Write data type and shape: `float32(3, 4)`."""
+        """Return data type and shape: `float32(3, 4)`."""
         sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
         return f"{self.dtype}({sizes}{',' if len(self.shape) == 1 else ''})"
 
 
 class Label:
-    """The part of the record that is the same in all calls of a function."""
+    """The part of the record that is the same for all calls of a function."""
 
     __slots__ = ("closed", "kind", "library", "name")
 
     def __init__(self, name: str, kind: Kind, library: str = "") -> None:
-        """Name a function; `library` is given if all its calls are of one library."""
+        """Store the name and kind of a function, and its library if all its calls are of one library."""
         self.name, self.kind, self.library = name, kind, library
-        # These are one entry each: calls inside of libraries, or of compiled functions, are not recorded.
+        # Calls inside functions of libraries, or inside compiled functions, are not recorded.
         self.closed = kind in ("namespace", "compiled")
 
 
@@ -177,16 +176,16 @@ _READERS.update((cls, _itself) for cls in _SCALARS)
 
 
 def read(value: Any) -> Any:
-    """Store the parts of an argument or a result that will be shown: an array's properties, or small values."""
+    """Return the parts of an argument or a result to store: the properties of an array, or a small value."""
     reader = _READERS.get(type(value))
     try:
         return _first(value) if reader is None else reader(value)
-    except Exception:  # arrays without a shape, such as PyTorch's nested ones, must not make a call fail
+    except Exception:  # arrays without a shape, such as PyTorch's nested tensors, must not make a call fail
         return _Named(type(value).__name__)
 
 
 def _first(value: Any) -> Any:
-    """Read a value of a type not seen before."""
+    """Read a value of a new type, and store the reader for that type."""
     cls = type(value)
     reader = _reader(value)
     if len(_READERS) < _MAX_TYPES:
@@ -209,11 +208,13 @@ def _reader(value: Any) -> Callable[[Any], Any]:
     library = name.removeprefix("traced.").removeprefix("xpand.").partition(".")[0]
     if traced or getattr(value, "is_traced", False):
         return lambda x: (library, x.shape, x.dtype, None)
-    if hasattr(value, "aval") and hasattr(value, "sharding"):  # JAX's, which is read faster than shape and device
+    if hasattr(value, "aval") and hasattr(
+        value, "sharding"
+    ):  # JAX's attributes, which are faster than shape and device
         return lambda x: (library, x.aval, None, x.sharding)
     if hasattr(value, "aval") or not hasattr(value, "device"):
         return lambda x: (library, x.shape, x.dtype, None)
-    if hasattr(value, "is_cpu"):  # PyTorch's, which makes a new object of its device each time
+    if hasattr(value, "is_cpu"):  # PyTorch, which makes a new device object each time
         return lambda x: (library, x.shape, x.dtype, "cpu" if x.is_cpu else x.device)
     return lambda x: (library, x.shape, x.dtype, x.device)
 
@@ -276,23 +277,23 @@ class Record(NamedTuple):
 
 
 Written: TypeAlias = "tuple[Any, ...]"
-"""The raw data of a record. Making the record from it takes time."""
+"""The fields of a `Record`, which is made only on request because that takes time."""
 
 
 class Entry:
-    """A call that was recorded."""
+    """A recorded call."""
 
     __slots__ = ("_record", "children", "start", "stop")
 
     def __init__(self, record: Record, origin: int) -> None:
-        """Make the entry of a raw record; `origin` is when the profile began, in nanoseconds."""
+        """Make the entry of a raw record; `origin` is the start of the profile, in nanoseconds."""
         self._record = record
         self.start = (record.start - origin) * 1e-9
-        """Seconds from the start of the profile."""
+        """Seconds from the start of the profile to the start of the call."""
         self.stop = (record.stop - origin) * 1e-9
-        """The same, of the end."""
+        """Seconds from the start of the profile to the end of the call."""
         self.children = tuple(Entry(Record(*child), origin) for child in record.children)
-        """The calls inside it."""
+        """The calls inside this call."""
 
     @property
     def name(self) -> str:
@@ -306,40 +307,40 @@ class Entry:
 
     @property
     def library(self) -> str:
-        """The library of the arrays; empty where there are none."""
+        """The library of the arrays; empty if there are no arrays."""
         if self._record.label.library:
             return self._record.label.library
         return next((raw[0] for raw in _raws([*self._given(), self._record.result])), "")
 
     @property
     def duration(self) -> float:
-        """Seconds that the call took."""
+        """The time of the call, in seconds."""
         return self.stop - self.start
 
     @property
     def own_duration(self) -> float:
-        """Seconds that it took without the calls recorded inside it."""
+        """The time of the call without the calls recorded inside it, in seconds."""
         return self.duration - sum(child.duration for child in self.children)
 
     @property
     def is_concrete(self) -> bool:
-        """Whether the arrays have values. If not, they are traced or lazy, and the time is that of tracing."""
+        """Whether the arrays are concrete. If not, they are traced or lazy, and the time is that of tracing."""
         return self._record.concrete
 
     @property
     def error(self) -> str | None:
-        """The type of the exception that it raised; None where it returned."""
+        """The type of the exception that the call raised; None if it returned."""
         error = self._record.error
         return None if error is None else error.__name__
 
     @property
     def memory(self) -> MemoryUse | None:
-        """The memory that it used, if the profile measures it."""
+        """The memory that the call used; None if the profile does not measure memory."""
         return self._record.memory
 
     @property
     def arguments(self) -> str:
-        """The arguments, as text: arrays by data type and shape."""
+        """The arguments as text, with the data types and shapes of arrays."""
         named = [f"{name}={_text(value)}" for name, value in self._record.kwargs.items()]
         return ", ".join([*map(_text, self._record.args), *named])
 
@@ -355,22 +356,22 @@ class Entry:
 
     @property
     def stack(self) -> tuple[Place, ...]:
-        """The lines of the call stack, the innermost first, up to the enclosing call or the profile's block."""
+        """The lines of the call stack, from the innermost outwards, up to the enclosing call or the profile's block."""
         return tuple(_place(code, offset) for code, offset in self._record.frames)
 
     @property
     def place(self) -> Place | None:
-        """The line of the user's code that called it; None inside another call of xpand, or without `trace`."""
+        """The line of the user's code that made the call; None inside another call of xpand, or without `trace`."""
         return _place(*self._record.frames[0]) if self._record.frames else None
 
     def with_children(self, children: "tuple[Entry, ...]") -> "Entry":
-        """Copy the entry, with other calls inside it."""
+        """Return a copy of the entry with other calls inside it."""
         copy = Entry(self._record._replace(children=()), 0)
         copy.start, copy.stop, copy.children = self.start, self.stop, children
         return copy
 
     def walk(self) -> Iterator["Entry"]:
-        """Yield the entry and those inside it, in the order of the calls."""
+        """Yield the entry and those inside it, in call order."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -1,4 +1,4 @@
-"""A profile as a file: in the trace event format, and as a page with a flame graph."""
+"""Files made from a profile: in the trace event format, and a page with a flame graph."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from ._tree import Node, seconds
 
 
 def trace_events(threads: Sequence[Sequence[Entry]], duration: float, messages: Sequence[str]) -> dict[str, Any]:
-    """Make the object of the trace event format: a complete event for each call, and for each user function.
+    """Make the object of the trace event format, with a complete event for each call and each user function.
 
-    User functions last from the first to the last call recorded in them, one after the other.
+    A user function lasts from the first to the last call recorded in it.
     """
     process = os.getpid()
     events: list[dict[str, Any]] = [_metadata("process_name", process, 0, "xpand")]
@@ -54,7 +54,7 @@ def _calls(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
 
 
 def _functions(entries: Sequence[Entry], level: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield an event for each run of calls from one user function, then for those inside it."""
+    """Yield an event for each series of calls from one user function, followed by the events inside it."""
     run: list[Entry] = []
     last = None
     for entry in (*entries, None):
@@ -76,7 +76,7 @@ def _timed(name: str, category: str, start: float, stop: float) -> dict[str, Any
 
 
 def page(root: Node, total: float, messages: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
-    """Write the page, which is self-contained."""
+    """Return the self-contained page."""
     data = {
         "total": total,
         "messages": list(messages),
@@ -86,7 +86,7 @@ def page(root: Node, total: float, messages: Sequence[str], rows: Iterable[dict[
             for row in rows
         ],
     }
-    # Nothing in a script element may look like its end.
+    # The text of a script element must not contain its end tag.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     template = files(__package__).joinpath("_page.html").read_text(encoding="utf-8")
     title = f"Profile, {seconds(total)}"
@@ -116,7 +116,7 @@ def write(function: str, path: str | os.PathLike[str], text: str) -> None:
     """Write a text file.
 
     Raises:
-        OSError: It can't be written. The error has the system's class and names the function and the file.
+        OSError: The file can't be written. The error has the system's class, and names the function and the file.
     """
     try:
         Path(path).write_text(text, encoding="utf-8")
@@ -128,7 +128,7 @@ def check_writeable(function: str, path: str | os.PathLike[str]) -> None:
     """Check that a file can be written later. An existing file stays unchanged.
 
     Raises:
-        OSError: It can't.
+        OSError: The file can't be written.
     """
     known = Path(path).exists()
     try:

@@ -1,8 +1,8 @@
-"""Records calls while a profile is active; calls cost nothing otherwise.
+"""Recording of calls while a profile is active. Without one, calls cost nothing.
 
-Functions of namespaces and of xpand's public modules, and methods of public classes, are attributes, and are replaced
-there. A facade that was imported by name is recorded where it looks up its implementation. Everything is restored when
-the last profile ends.
+Functions of namespaces and of xpand's public modules, and methods of public classes, are replaced as attributes of
+their owners. A facade that was imported by name is recorded when it looks up its implementation. Everything is restored
+when the last profile ends.
 """
 
 import importlib
@@ -28,11 +28,11 @@ _MARKS: Final = frozenset({"__array_api_version__", "__array_namespace_info__", 
 """The names that a namespace of the standard has."""
 
 _QUESTIONS: Final = frozenset({"can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type", "typename"})
-"""Functions that compute nothing, and that xpand calls often."""
+"""Functions that compute nothing and that xpand calls often."""
 _SETTINGS: Final = ("_", "get_", "is_", "reset_", "set_")
 """The prefixes of other functions that compute nothing."""
 _METHODS: Final = frozenset({"array", "check", "operation", "takes", "wrap", "wraps"})
-"""The functions that a namespace of traced arrays has in addition to the standard's."""
+"""The functions of a namespace of traced arrays that the standard does not have."""
 
 _UNRECORDED: Final = frozenset({"profile", "precision"})
 """The capabilities whose functions compute nothing."""
@@ -44,9 +44,9 @@ _OPERATORS: Final = frozenset(
 ) | {"__call__", "__neg__", "__abs__"}
 
 _third_party: dict[str, Any] = {}
-_modules = 0  # how many there were when third-party namespaces were last searched
+_modules = 0  # the number of modules when third-party namespaces were last searched
 _functions: list[tuple[Any, str, Any, Label]] = []
-_imported = 0  # how many modules there were when xpand's functions were last searched
+_imported = 0  # the number of modules when xpand's functions were last searched
 
 
 def namespaces() -> list[Any]:
@@ -63,27 +63,27 @@ def namespaces() -> list[Any]:
 def _traced(found: list[Any]) -> Iterator[Any]:
     for xp in found:
         try:
-            yield traced_namespace(xp)  # made now, from the library's own functions, since it is cached
+            yield traced_namespace(xp)  # made before patching, since it is cached and must have the original functions
         except (AttributeError, KeyError):
-            continue  # a third-party namespace that lacks functions of the standard can't be traced
+            continue  # can't be traced: it lacks functions of the standard
 
 
 def _find_third_party() -> Iterator[tuple[str, Any]]:
     roots = {*wrapped_libraries(), "xpand", "array_api_compat"}
     for name, module in list(sys.modules.items()):
-        # A private attribute is a library's own copy.
+        # A private module has a library's own copy.
         private = name.startswith("_") or "._" in name
         if not private and name.partition(".")[0] not in roots and _is_namespace(module):
             yield name, module
 
 
 def _is_namespace(module: ModuleType) -> bool:
-    # Look in the dictionary, since reading an attribute of a module may import another.
+    # Use the dictionary: reading an attribute of a module may import another module.
     return _MARKS.issubset(getattr(module, "__dict__", {}))
 
 
 def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
-    """Yield the recorded functions of a namespace: their owner, name, and value."""
+    """Yield the functions of a namespace to record: owner, name, value and label."""
     traced = isinstance(xp, TracedNamespace)
     name: str = xp.__name__
     library = name.removeprefix("traced.").removeprefix("xpand.").partition(".")[0]
@@ -102,13 +102,13 @@ def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
 
 
 def own_functions() -> list[tuple[Any, str, Any, Label]]:
-    """List the recorded functions of xpand: of all its modules, and the methods of public classes."""
+    """List the functions of xpand to record: those of all modules, and methods of public classes."""
     global _imported, _functions
     if not _functions:
         import_facades()
     if len(sys.modules) != _imported:
         found: dict[tuple[int, str], tuple[Any, str, Any, Label]] = {}
-        labels: dict[int, Label] = {}  # of functions, which may be in several modules: the first label counts
+        labels: dict[int, Label] = {}  # by identity of the function: the first label counts if several modules have it
         for each in _find_functions():
             owner, name, value, label = each
             found.setdefault((id(owner), name), each)
@@ -124,7 +124,7 @@ def own_functions() -> list[tuple[Any, str, Any, Label]]:
 
 
 def label_of(operation: Operation[..., Any]) -> Label | None:
-    """Return the label of an operation; None for one that isn't recorded."""
+    """Return the label of an operation; None if it isn't recorded."""
     if operation.capability in _UNRECORDED:
         return None
     return Label(operation.qualified_name, "extension")
@@ -137,7 +137,9 @@ def _find_functions() -> Iterator[tuple[Any, str, Any, Label]]:
         module = importlib.import_module(path)
         for public in module.__all__:
             value = getattr(module, public)
-            if isinstance(value, FunctionType) and _is_ours(value):  # context managers are of `contextlib`
+            if isinstance(value, FunctionType) and _is_ours(
+                value
+            ):  # not a context manager, whose globals are those of `contextlib`
                 yield module, public, value, Label(f"{name}.{public}", "extension")
             elif isinstance(value, type) and not getattr(value, "_is_protocol", False):
                 yield from _methods(value, name)
@@ -170,9 +172,9 @@ class _Patch(NamedTuple):
 
 _lock: Final = Lock()
 _users = 0
-_patched: Final[dict[int, list[_Patch]]] = {}  # by the identity of the namespace; 0 is xpand's own functions
+_patched: Final[dict[int, list[_Patch]]] = {}  # by the identity of the namespace; 0 for xpand's own functions
 
-# Saved from one profile to the next. Namespaces stay as long as the program runs.
+# Reused by later profiles. Namespaces exist as long as the program runs.
 _patches: Final[dict[int, list[_Patch]]] = {}
 
 
@@ -208,14 +210,14 @@ def _leave() -> None:
     observe(None)
     for patches in _patched.values():
         for each in patches:
-            # A replacement that other code has made in the meantime stays.
+            # Don't undo a replacement that other code has made in the meantime.
             if vars(each.owner).get(each.name) is each.recording:
                 setattr(each.owner, each.name, each.original)
     _patched.clear()
 
 
 def _patch(key: int, functions: Iterable[tuple[Any, str, Any, Label]]) -> list[_Patch]:
-    """Replace functions where they are attributes."""
+    """Replace the attributes that are recorded functions."""
     patches = _patches.get(key)
     if patches is None or any(vars(each.owner).get(each.name) is not each.original for each in patches):
         patches = _patches[key] = [
@@ -227,7 +229,7 @@ def _patch(key: int, functions: Iterable[tuple[Any, str, Any, Label]]) -> list[_
 
 
 def _recording(function: Callable[..., Any], label: Label) -> Callable[..., Any]:
-    """Make the function that replaces another."""
+    """Make the function that replaces another and records its calls."""
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         recorder = CURRENT.get()
@@ -245,14 +247,14 @@ def _recording(function: Callable[..., Any], label: Label) -> Callable[..., Any]
 
 
 def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the implementation that records the call of its facade, unless that is recorded already.
+    """Make an implementation that records the call of its facade, unless that call is recorded already.
 
-    Calls from anywhere but the facade are steps of other implementations, and aren't recorded.
+    Calls that don't come from the facade are steps of other implementations, and aren't recorded.
     """
     facade: Any = operation.facade
     label = label_of(operation)
     if label is None or not _LOOK_UPS.intersection(facade.__code__.co_names):
-        # Transformations look it up in the functions that they return, and cache compiled programs by it.
+        # Transformations look up implementations in the functions that they return, and use them as keys of programs.
         return implementation
     defaults: dict[str, Any] = facade.__kwdefaults__ or {}
 

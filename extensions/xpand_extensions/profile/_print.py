@@ -1,4 +1,4 @@
-"""A profile in the terminal: a tree of calls."""
+"""Printing of a profile in the terminal, as a tree of calls."""
 
 import os
 from typing import IO, Final
@@ -21,7 +21,7 @@ _WIDTH_OF_A_LOG: Final = 120
 
 
 def print_tree(root: Node, total: float, messages: list[str], min_duration: float, file: IO[str] | None) -> None:
-    """Print a tree of calls, each line with its time and its share of the whole."""
+    """Print a tree of calls, each with its time and its share of the total."""
     console = Console(file=file, highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_A_LOG

@@ -1,6 +1,6 @@
-"""Records calls, for the thread or task that is profiled.
+"""The recorder of calls, for the profiled thread or task.
 
-This module is the cost of a call while a profile is active.
+The cost of recording a call is in this module.
 """
 
 import os
@@ -21,7 +21,7 @@ from ._entries import Frames, Label, Meter, Written, read
 CURRENT: Final[ContextVar["Recorder | None"]] = ContextVar("profile", default=None)
 
 _PACKAGES: Final = ("xpand", "xpand_extensions", "array_api_compat", "array_api_extra", "array_api_strict", "optree")
-"""The packages, in addition to the libraries, whose lines aren't the user's."""
+"""The packages besides the libraries whose lines don't count as the user's code."""
 
 _NOTHING: Final[dict[str, Any]] = {}
 _MAX_TYPES: Final = 4096
@@ -39,27 +39,27 @@ class Lane:
         self.overhead = 0  # nanoseconds spent on recording
         self.closed = False
         self.entered: Label | None = None
-        """The call that has been entered last, until its facade looks up the implementation."""
+        """The call entered last, until its facade looks up the implementation."""
         self.meter: Meter | None = None
-        """The meter of this thread's memory, if memory is measured."""
+        """The meter of memory; None if memory is not measured."""
 
 
 class Recorder:
-    """Records the calls in the context that it is set in."""
+    """Records the calls of a context."""
 
     __slots__ = ("frame", "lanes", "lock", "profile", "start_ns", "stop_ns", "subtract", "synchronize", "trace")
 
     def __init__(
         self, frame: FrameType | None = None, *, trace: bool = False, subtract: bool = True, synchronize: bool = True
     ) -> None:
-        """Record calls; with `trace`, their arguments and the user's functions from `frame` inwards."""
+        """Record calls; with `trace`, also their arguments and the user functions from `frame` inwards."""
         self.frame, self.trace, self.subtract = frame, trace, subtract
         self.synchronize = synchronize
         self.lock = Lock()
         self.lanes: dict[int, Lane] = {}
         self.lane()
         self.profile: Any = None
-        """The profile that it records for."""
+        """The profile that gets the records."""
         self.start_ns = self.stop_ns = 0
 
     def lane(self) -> Lane:
@@ -68,7 +68,7 @@ class Recorder:
             return self.lanes.setdefault(get_ident(), Lane())
 
     def enters(self, label: Label) -> bool:
-        """Return whether the implementation that is called is that of the innermost recorded call; true once."""
+        """Return whether an implementation belongs to the innermost recorded call; True only once for a call."""
         lane = self.lanes.get(get_ident())
         if lane is None or lane.entered is None or lane.entered.name != label.name:
             return False
@@ -83,10 +83,10 @@ class Recorder:
         kwargs: dict[str, Any],
         shown: dict[str, Any] | None = None,
     ) -> Any:
-        """Call a function and record it, with its keyword arguments or those to be shown."""
+        """Call a function and record the call. `shown` are the keyword arguments to record; None: `kwargs`."""
         entered = clock()
         lane = self.lanes.get(get_ident()) or self.lane()
-        if lane.closed or self.stop_ns:  # a task may outlive the profile that it was started in
+        if lane.closed or self.stop_ns:  # a task may outlive the profile in which it started
             return function(*args, **kwargs)
         outer = lane.top
         inner: list[Written] = []
@@ -98,7 +98,7 @@ class Recorder:
         named, output = _NOTHING, None
         error, concrete, memory = None, True, None
         if self.trace:
-            frames = self.frames(sys._getframe(2))  # the frame between them is always xpand's
+            frames = self.frames(sys._getframe(2))  # the frame between is always xpand's
             given = list(map(read, args))
             if kwargs:
                 named = {name: read(x) for name, x in (kwargs if shown is None else shown).items()}
@@ -132,7 +132,7 @@ class Recorder:
             lane.overhead += clock() - stop
 
     def run_inside(self, label: Label, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-        """Do the same inside a call whose inner calls are otherwise not recorded."""
+        """Call a function and record the call, even inside a call whose inner calls are not recorded."""
         lane = self.lanes.get(get_ident()) or self.lane()
         closed, lane.closed = lane.closed, False
         try:
@@ -141,7 +141,7 @@ class Recorder:
             lane.closed = closed
 
     def frames(self, frame: FrameType | None) -> Frames:
-        """List the user's functions from a frame outwards, to the call around it or to where the profile begins."""
+        """List the user functions from a frame outwards, to the enclosing call or to the start of the profile."""
         found = []
         last = self.frame
         while frame is not None:
@@ -159,16 +159,16 @@ class Recorder:
         return found
 
     def start(self) -> None:
-        """Start, once everything is set up."""
+        """Start the clock, once everything is set up."""
         self.start_ns = clock()
 
     def finish(self) -> None:
-        """Stop, and free the data that only recording needs."""
+        """Stop the clock, and free the data that only recording needs."""
         self.stop_ns = clock()
         self.frame = None
 
     def adopt(self, other: "Recorder") -> None:
-        """Take the records of another inside this one, thread by thread."""
+        """Add the records of a nested recorder, thread by thread."""
         for thread, lane in other.lanes.items():
             with self.lock:
                 mine = self.lanes.setdefault(thread, Lane())
@@ -178,7 +178,7 @@ class Recorder:
 
 
 def _earlier(record: Written, nanoseconds: int) -> Written:
-    """Move a record in time."""
+    """Shift a record and those inside it to an earlier time."""
     *rest, start, stop, memory, children = record
     inner = [_earlier(child, nanoseconds) for child in children]
     return (*rest, start - nanoseconds, stop - nanoseconds, memory, inner)
@@ -190,7 +190,7 @@ _HIDDEN: Final[dict[str, bool]] = {}
 
 
 def _is_hidden(filename: str) -> bool:
-    """Return whether a file is of xpand or of a library, so that its lines aren't the user's."""
+    """Return whether a file belongs to xpand or a library, so that its lines aren't the user's code."""
     names = (*_PACKAGES, *wrapped_libraries(), "jaxlib")
     files = (getattr(sys.modules.get(name), "__file__", None) for name in names)
     roots = tuple(os.path.dirname(file) + os.sep for file in files if file)
@@ -199,7 +199,7 @@ def _is_hidden(filename: str) -> bool:
 
 
 def finished(result: Any) -> bool:
-    """Wait until results are computed; return whether they have values, unlike traced and lazy ones."""
+    """Wait until results are computed; return whether they are concrete, not traced or lazy."""
     cls = type(result)
     finish = _FINISH.get(cls)
     if finish is None:
@@ -210,7 +210,7 @@ def finished(result: Any) -> bool:
 
 
 def _all_finished(results: Any) -> bool:
-    # Don't stop early: wait for each.
+    # Don't stop early: wait for each result.
     return False not in list(map(finished, results))
 
 
@@ -249,12 +249,12 @@ _FINISH: Final[dict[type, Callable[[Any], bool]]] = {
 
 
 def _finish(result: Any) -> Callable[[Any], bool]:
-    """Find how to wait for results of a type."""
+    """Return the function that waits for results of a type."""
     if isinstance(result, (tuple, list)):
         return _all_finished
     if not checks.is_array(result):
         return _tree_finished
-    # Each call pays for this: classes have quicker attributes than the library's general function.
+    # Each call pays for this, so use attributes that are faster than the library's general function.
     if hasattr(result, "block_until_ready"):
         return _awaited_itself
     if hasattr(result, "is_cpu"):

@@ -30,11 +30,11 @@ _MOST_FUNCTIONS: Final = 12
 class Profile:
     """The recorded calls and their times: the result of `profile` and `profile_function`.
 
-    It has no entries until the recording has ended.
+    The entries are available when the recording has ended.
     """
 
     def __init__(self, libraries: Collection[str] | None, options: dict[str, Any], recording: Recording) -> None:
-        """Start without records; users call `profile`."""
+        """Start without records. Users call `profile`."""
         self._libraries, self._options, self._recording = libraries, options, recording
         self._threads: list[tuple[Entry, ...]] | None = None
         self._duration = 0.0
@@ -49,30 +49,30 @@ class Profile:
 
     @property
     def duration(self) -> float:
-        """Seconds from the start to the end, without the time of recording.
+        """The time from start to end, in seconds, without the time of recording.
 
         Raises:
-            RuntimeError: It has not ended.
+            RuntimeError: The profile has not ended.
         """
         self._ended("duration")
         return self._duration
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The calls recorded, each with those inside it, in the order of their starts; of all threads.
+        """The recorded calls of all threads, each with those inside it, in the order of their starts.
 
         Raises:
-            RuntimeError: It has not ended.
+            RuntimeError: The profile has not ended.
         """
         found = [entry for thread in self._selected("entries") for entry in thread]
         return tuple(sorted(found, key=lambda entry: entry.start))
 
     @property
     def memory(self) -> MemoryUse | None:
-        """Return the memory that the block allocated, and its peak above the start; None if it isn't measured.
+        """Return the memory that the block allocated, and its peak above the start; None if memory isn't measured.
 
         Raises:
-            RuntimeError: It has not ended.
+            RuntimeError: The profile has not ended.
         """
         self._ended("memory")
         return self._memory
@@ -83,16 +83,16 @@ class Profile:
         return tuple(self._messages)
 
     def walk(self) -> Iterator[Entry]:
-        """Yield all calls, those inside others after these.
+        """Yield all calls; inner calls follow their outer call.
 
         Raises:
-            RuntimeError: It has not ended.
+            RuntimeError: The profile has not ended.
         """
         for entry in self.entries:
             yield from entry.walk()
 
     def add_external_message(self, message: str, /) -> None:
-        """Add a message, such as one of another profiler, that is shown with the profile.
+        """Add a message, such as that of another profiler, to show with the profile.
 
         Raises:
             TypeError: The message is not a string.
@@ -102,11 +102,11 @@ class Profile:
         self._messages.append(message)
 
     def print(self, *, min_duration: float = 0.0, file: IO[str] | None = None) -> None:
-        """Print a tree of the user functions and the calls in them, the longest first.
+        """Print a tree of the user functions and their calls, the longest first.
 
         Args:
-            min_duration: Seconds; shorter calls are omitted.
-            file: Where to; the standard output if omitted.
+            min_duration: The minimum duration in seconds; shorter calls are omitted.
+            file: The file to write to. By default: the standard output.
 
         Raises:
             ModuleNotFoundError: The package rich, which draws the tree, isn't installed.
@@ -119,12 +119,12 @@ class Profile:
         output.print_tree(tree(entries), self._duration, self._messages, min_duration, file)
 
     def table(self, *, by: Grouping = "call") -> list[dict[str, Any]]:
-        """Return the calls as data, a dictionary each, for a data frame or a CSV file.
+        """Return a list of dictionaries, one for each call or group of calls, for a data frame or a CSV file.
 
         Args:
-            by: "call": all calls in their order, with time in seconds, arguments, shapes and data types, device, bytes,
-                line and depth; "function": the total of the calls of each function; "caller": the calls from each line.
-                The latter two have the longest first.
+            by: "call": all calls in order, with time in seconds, arguments, shapes and data types, device, bytes, line
+                and depth. "function": the totals of each function, the longest first. "caller": the totals of each line
+                of the user's code, the longest first.
 
         Raises:
             RuntimeError: The profile has not ended.
@@ -149,7 +149,7 @@ class Profile:
         """Create a page with a flame graph for a browser: one file that works without a network.
 
         Args:
-            file: Where to save it; omitted, it is only returned.
+            file: The file to save the page to. By default, it is only returned.
 
         Returns:
             The page, as HTML.
@@ -166,13 +166,13 @@ class Profile:
 
     @contextmanager
     def retime(self) -> Iterator[None]:
-        """Measure the times of the same calls again, without recording arguments and callers, which is more exact.
+        """Measure the times of the same calls again, more exactly: without recording arguments and callers.
 
-        The block must repeat what was done in the profile. If it calls something else, for example because a result is
-        cached now, the times stay unchanged.
+        The block must repeat the calls of the profile. If it makes other calls, for example because a result is cached
+        now, the times stay unchanged.
 
         Raises:
-            RuntimeError: The profile has not ended, or the block calls something else.
+            RuntimeError: The profile has not ended, or the block makes other calls.
         """
         self._ended("retime")
         recorder = Recorder(**(self._options | {"trace": False}))
@@ -181,7 +181,7 @@ class Profile:
         self._retime([recorder])
 
     def _retime(self, recorders: Sequence[Recorder]) -> None:
-        """Take the means of the times of several recordings."""
+        """Replace the times by the means of several recordings."""
         recorded = [_recorded(recorder) for recorder in recorders]
         mine = list(_all(self._threads or ()))
         others = [list(_all(threads)) for threads, _ in recorded]
@@ -208,7 +208,7 @@ class Profile:
         return self._threads
 
     def __str__(self) -> str:
-        """List the functions that took longest."""
+        """List the functions that took the longest time."""
         if self._threads is None:
             return repr(self)
         rows = self._longest()
@@ -220,7 +220,7 @@ class Profile:
         return as_html(repr(self)[1:-1], self._longest(), ("function", "calls", "seconds"))
 
     def _longest(self) -> list[tuple[str, int, str]]:
-        """Return name, calls and seconds of the functions that took longest."""
+        """Return the name, number of calls and seconds of the functions that took the longest time."""
         rows = sorted(self.table(by="function"), key=lambda row: row["own_duration"], reverse=True)
         return [(row["name"], row["calls"], f"{row['own_duration']:.3g}") for row in rows[:_MOST_FUNCTIONS]]
 
@@ -231,7 +231,7 @@ class Profile:
 
 
 def _recorded(recorder: Recorder) -> tuple[list[tuple[Entry, ...]], float]:
-    """Return the entries of each thread, and the seconds that the recording lasted."""
+    """Return the entries of each thread, and the duration of the recording in seconds."""
     origin, stop = recorder.start_ns, recorder.stop_ns
     lanes = list(recorder.lanes.values())
     threads = [tuple(Entry(Record(*record), origin) for record in lane.root) for lane in lanes]
@@ -240,7 +240,7 @@ def _recorded(recorder: Recorder) -> tuple[list[tuple[Entry, ...]], float]:
 
 
 def _of_libraries(entries: Iterable[Entry], libraries: Collection[str]) -> Iterator[Entry]:
-    """Yield the calls of some libraries; of an excluded one, the calls inside it."""
+    """Yield the calls of some libraries. Excluded calls are replaced by the calls inside them."""
     for entry in entries:
         children = tuple(_of_libraries(entry.children, libraries))
         if entry.library in libraries or (entry.kind == "call" and not entry.library):
@@ -259,13 +259,13 @@ def _check_same(mine: Sequence[Entry], other: Sequence[Entry]) -> None:
     for number, (first, second) in enumerate(zip(mine, other)):
         if first.name != second.name:
             raise RuntimeError(
-                f"Profile.retime: call {number + 1} was {first.name}, and is {second.name} now; run the same again, "
-                "after a first time that fills the caches (warmup)"
+                f"Profile.retime: call {number + 1} was {first.name}, and is {second.name} now; repeat the same calls, "
+                "after a first run that fills the caches (warmup)"
             )
     if len(mine) != len(other):
         raise RuntimeError(
-            f"Profile.retime: there were {len(mine)} calls, and are {len(other)} now; run the same again, after a "
-            "first time that fills the caches (warmup)"
+            f"Profile.retime: there were {len(mine)} calls, and are {len(other)} now; repeat the same calls, after a "
+            "first run that fills the caches (warmup)"
         )
 
 
@@ -291,7 +291,7 @@ class Profiling:
         self._open: list[tuple[ExitStack, Profile, Recorder]] = []
 
     def __enter__(self) -> Profile:
-        """Begin to record."""
+        """Start recording."""
         found = Profile(self._libraries, self.options, recording)
         recorder = Recorder(sys._getframe(1), **self.options)
         with ExitStack() as stack:
@@ -302,7 +302,7 @@ class Profiling:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Finish, also after an exception; save the profile if that was requested."""
+        """Finish the profile, also after an exception; save it if requested."""
         stack, found, recorder = self._open.pop()
         stack.close()
         found._finish(recorder)
@@ -314,9 +314,9 @@ class Profiling:
 def recording(
     recorder: Recorder, profile: Profile, measured: Callable[[MemoryUse], None] | None = None
 ) -> Iterator[None]:
-    """Let a recorder record in this context; outer recorders get the same records.
+    """Let a recorder record in this context; an outer recorder gets the same records.
 
-    With `measured`, memory is measured, and the total is stored there.
+    If `measured` is given, memory is measured, and `measured` is called with the total.
     """
     outer = CURRENT.get()
     recorder.profile = profile
@@ -325,7 +325,7 @@ def recording(
             stack.callback(outer.adopt, recorder)
         patch.start()
         stack.callback(patch.stop)
-        if measured is not None:  # after everything that recording itself needs is imported
+        if measured is not None:  # after importing all that recording itself needs
             around = None if outer is None else outer.lane().meter
             meter = recorder.lane().meter = Meter() if around is None else around
             if around is None:
@@ -334,7 +334,7 @@ def recording(
             stack.callback(lambda: measured(meter.end()))
         stack.callback(CURRENT.reset, CURRENT.set(recorder))
         stack.callback(TRACING.reset, TRACING.set(_trace))
-        # Compiled functions may be disabled, and then stay so.
+        # Don't enable compiled functions that are disabled.
         stack.callback(INSTEAD.reset, INSTEAD.set(INSTEAD.get() or _run))
         recorder.start()
         try:
@@ -346,7 +346,7 @@ def recording(
 def _run(
     function: Callable[..., Any], compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record the call of a compiled function; those inside it are part of it."""
+    """Record the call of a compiled function; the calls inside it are part of that call."""
     token = INSTEAD.set(None)
     try:
         recorder = CURRENT.get()
@@ -357,7 +357,7 @@ def _run(
 
 
 def _trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Record that a function is traced, and the calls in it, which are made for arrays without values."""
+    """Record the tracing of a function, and the calls inside it, which have abstract arrays."""
     recorder = CURRENT.get()
     assert recorder is not None, "both are set by a profile"
     return recorder.run_inside(Label(f"{name_of(function)}: tracing", "compilation"), function, args, kwargs)

@@ -1,4 +1,4 @@
-"""The calls of a profile grouped: by caller, by function, by line."""
+"""Grouping of the calls of a profile: by caller, by function, by line."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, TypeAlias
@@ -16,7 +16,7 @@ class Node:
     __slots__ = ("calls", "children", "duration", "entry", "name", "place")
 
     def __init__(self, name: str, place: Place | None, entry: Entry | None = None) -> None:
-        """Begin with no calls. `entry` is the first one; None for a user function."""
+        """Start without calls. `entry` is the first call; None for a user function."""
         self.name, self.place, self.entry = name, place, entry
         self.calls = 0
         self.duration = 0.0
@@ -24,11 +24,11 @@ class Node:
 
     @property
     def own_duration(self) -> float:
-        """Seconds without those of the nodes inside; nothing in a user function, whose time isn't taken."""
+        """The time without the nodes inside, in seconds; 0 for a user function, whose own time isn't measured."""
         return max(0.0, self.duration - sum(child.duration for child in self.children.values()))
 
     def child(self, key: tuple[Any, ...], name: str, place: Place | None, entry: Entry | None = None) -> "Node":
-        """Return the node of a key, made where there is none."""
+        """Return the node of a key; make it if it does not exist."""
         found = self.children.get(key)
         if found is None:
             found = self.children[key] = Node(name, place, entry)
@@ -42,7 +42,7 @@ class Node:
 
 
 def tree(entries: Iterable[Entry]) -> Node:
-    """Group calls by the user functions that they are called from, and by the calls that they are inside."""
+    """Group calls by the user functions that call them, and by the calls that enclose them."""
     root = Node("", None)
     _add(root, entries)
     return root
@@ -64,7 +64,7 @@ def _add(node: Node, entries: Iterable[Entry]) -> None:
 
 
 def table(entries: Iterable[Entry], by: Grouping) -> list[dict[str, Any]]:
-    """List all calls, or their totals by function or by line, the longest first."""
+    """List all calls in order, or the totals by function or by line, the longest first."""
     rows = [(entry, depth) for entry, depth in _walk(entries, 0)]
     if by == "call":
         return [_row(entry, depth) for entry, depth in rows]
@@ -76,7 +76,7 @@ def table(entries: Iterable[Entry], by: Grouping) -> list[dict[str, Any]]:
         empty = {"calls": 0, "duration": 0.0, "own_duration": 0.0, "bytes_in": 0, "bytes_out": 0}
         group = groups.setdefault(tuple(key.values()), key | empty)
         group["calls"] += 1
-        # By line, count only calls of the line itself: the others are inside.
+        # By line, count only calls made by the line itself: the others are inside these.
         group["duration"] += entry.duration if by == "function" or entry.place is not None else 0.0
         group["own_duration"] += entry.own_duration
         group["bytes_in"] += _bytes(entry.inputs)
@@ -91,7 +91,7 @@ def _walk(entries: Iterable[Entry], depth: int) -> Iterator[tuple[Entry, int]]:
 
 
 def _with_user_lines(entries: Iterable[Entry], outer: Place | None) -> Iterator[tuple[Entry, Place | None]]:
-    """Yield calls with the innermost user line that they come from."""
+    """Yield all calls, each with the innermost line of the user's code from which it comes."""
     for entry in entries:
         place = entry.place or outer
         yield entry, place
@@ -129,7 +129,7 @@ def _bytes(arrays: Iterable[Any]) -> int:
 
 
 def seconds(value: float) -> str:
-    """Write a time in a unit that suits it."""
+    """Format a time with a suitable unit."""
     for factor, unit in ((1.0, "s"), (1e3, "ms")):
         if value * factor >= 1.0:
             return f"{value * factor:.3g} {unit}"
@@ -137,7 +137,7 @@ def seconds(value: float) -> str:
 
 
 def size(count: int) -> str:
-    """Write a number of bytes in a unit that suits it."""
+    """Format a number of bytes with a suitable unit."""
     for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if abs(count) >= factor:
             return f"{count / factor:.3g} {unit}"

@@ -1,7 +1,7 @@
 """Random numbers from explicit keys, the same on every library.
 
-A key gives the same numbers on all libraries: those of `jax.random`. A `Generator` holds a key and changes it at each
-call, as NumPy's generators do.
+A key gives the same numbers on all libraries: those of `jax.random`. A `Generator` has a key and changes it in each
+call, like NumPy's generators.
 """
 
 from typing import TYPE_CHECKING
@@ -72,5 +72,5 @@ __dir__ = __all__.copy
 _NOT_METHODS = {"Generator", "NativeGenerator", "default_generator", "fold_in", "key", "key_data", "native_generator"}
 add_methods({name: globals()[name] for name in __all__ if name not in {*_NOT_METHODS, "seed", "split"}})
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -1,12 +1,12 @@
-"""The arguments that functions of random numbers have in common, and their checks.
+"""Checks of the common arguments of functions of random numbers.
 
-- `key_of(function, key) -> (xp, key)`: one key, of any library;
-- `shape_of(function, shape, *params)`: the shape of the samples, a tuple of ints, to which parameters broadcast;
-- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, the default one if none is given; and
-  others for other kinds.
+- `key_of(function, key) -> (xp, key)`: a key of any library;
+- `shape_of(function, shape, *params)`: the shape of the samples, a tuple of integers, to which parameters broadcast;
+- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, by default the library's default; similar
+  functions for other kinds.
 
-A key is an array of uint32 of shape (2,) on every library, so that it goes through trees, `vmap`, `scan` and `jit` as
-any array does. JAX's typed keys are keys too.
+A key is an array of uint32 of shape (2,) on every library, so it passes through trees, `vmap`, `scan` and `jit` like
+any array. JAX's typed keys are keys too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,17 +36,17 @@ _UNSIGNED: Final[frozenset[checks.Kind]] = frozenset({"unsigned"})
 
 
 def is_typed(key: Key) -> bool:
-    """Return whether an array holds keys of a data type for keys, as `jax.random.key` makes them."""
-    # A data type of JAX alone: libraries' own have names without brackets.
+    """Return whether an array has typed keys, such as those of `jax.random.key`."""
+    # Only JAX has such a data type. Names of other libraries' data types have no brackets.
     return str(key.dtype).startswith("key<")
 
 
 def key_of(function: str, key: Key) -> tuple[Namespace, Array]:
-    """Check a key, and return it with its namespace.
+    """Check a key; return its namespace and the key.
 
     Raises:
-        TypeError: It is not an array, or not one of keys.
-        ValueError: It is not one key.
+        TypeError: It is not an array of keys.
+        ValueError: It is an array of several keys, or has another shape.
     """
     if not checks.is_array(key):
         seed = key if isinstance(key, int) and not isinstance(key, bool) else "seed"
@@ -80,10 +80,10 @@ def check_key(function: str, key: Key, shape: Any) -> tuple[tuple[int, ...]]:
 
 
 def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
-    """Check the shape of samples, to which parameters (arrays, or numbers) broadcast; None: their common shape.
+    """Check the shape of samples, to which parameters broadcast; None: the broadcast shape of the parameters.
 
     Raises:
-        TypeError: An argument is not an integer.
+        TypeError: A size is not an integer.
         ValueError: A negative size, or parameters that don't broadcast to the shape.
     """
     return batch_shape(function, shape, **{f"parameter {i}": tuple(x.shape) for i, x in enumerate(arrays_of(*params))})
@@ -92,10 +92,10 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
 def _dtype(
     default: str, kinds: frozenset[checks.Kind], takes: str, function: str, xp: Namespace, dtype: DType | None, key: Key
 ) -> DType:
-    """Check a data type; None: the default one of a kind.
+    """Check a data type; None: the default data type of a kind.
 
     Raises:
-        TypeError: It is of another kind.
+        TypeError: It has another kind.
     """
     if dtype is None:
         return _default(default, xp, key)
@@ -112,12 +112,12 @@ def _dtype(
 def _default(kind: str, xp: Namespace, key: Key) -> DType:
     if kind != "unsigned":
         return default_dtype(xp, "real floating" if kind == "real" else "integral", checks.device_of(key))
-    # These are as wide as the default integers.
+    # Unsigned integers are as wide as the default integers.
     width = integer_width(xp, _default("integer", xp, key))
     return plain_dtype(xp, xp.uint64 if width == 64 else xp.uint32)
 
 
-# Each for a function's name, the namespace, a data type or None, and the key.
+# Arguments: the function's name, the namespace, a data type or None, and the key.
 float_dtype = partial(_dtype, "real", checks.REAL, "a real floating-point data type")
 inexact_dtype = partial(_dtype, "real", checks.FLOATING, "a floating-point data type")
 integer_dtype = partial(_dtype, "integer", checks.INTEGERS, "an integer data type")
@@ -126,9 +126,10 @@ unsigned_dtype = partial(_dtype, "unsigned", _UNSIGNED, "an unsigned integer dat
 
 
 def probability_dtype(xp: Namespace, p: Any) -> DType:
-    """Return the data type of the numbers that a probability is compared with.
+    """Return the data type of the uniform numbers that are compared with a probability.
 
-    That of an array; for a number float64, not the library's default, so that all agree, or that of the precision.
+    It is the data type of an array. For a number it is that of the precision, or float64 by default, so that all
+    libraries agree.
     """
     if checks.is_array(p):
         return p.dtype
@@ -136,10 +137,10 @@ def probability_dtype(xp: Namespace, p: Any) -> DType:
 
 
 def wide_dtype(function: str, xp: Namespace, key: Key) -> DType:
-    """Return the data type in which samples are drawn for a parameter that is a number.
+    """Return the data type in which samples are computed if a parameter is a number.
 
-    It is the precision that is set, else float64, not the library's default, so that all libraries draw the same; or
-    the default where there is no float64.
+    It is that of the precision, or float64 by default, so that all libraries agree; the library's default if it has no
+    float64.
     """
     default = float_dtype(function, xp, None, key)
     if current() is not None or default == xp.float64:
@@ -148,7 +149,7 @@ def wide_dtype(function: str, xp: Namespace, key: Key) -> DType:
 
 
 def plain_dtype(xp: Namespace, dtype: DType) -> DType:
-    """Return a data type as arrays have it: NumPy's names of types are classes, which look like arrays."""
+    """Return the data type that arrays have: NumPy's names of data types are classes, which look like arrays."""
     return getattr(xp, "dtype", xp.result_type)(dtype) if isinstance(dtype, type) else dtype
 
 
@@ -160,14 +161,13 @@ def as_array(
     values: Mapping[str, Any],
     kinds: frozenset[checks.Kind],
 ) -> list[Any]:
-    """Check parameters: numbers, returned as they are, or arrays of the key's library, returned in a data type, or
-    in their own.
+    """Check parameters. Numbers are returned unchanged, arrays are converted to `dtype` if it is given.
 
     Raises:
-        TypeError: Something else, an array of another library, or of a kind that isn't among `kinds`.
+        TypeError: Another type, an array of another library than the key, or of a kind that isn't among `kinds`.
         ValueError: An array on another device than the key.
     """
-    # NumPy's float64 is a float, which any library takes.
+    # NumPy's float64 is a float, which any library accepts.
     numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
     arrays = {name: value for name, value in values.items() if name not in numbers}
     for name, value in values.items():
@@ -189,12 +189,12 @@ def as_array(
 
 
 def arrays_of(*values: Any) -> list[Array]:
-    """Return those of the parameters that are arrays."""
+    """Return the parameters that are arrays."""
     return [x for x in values if checks.is_array(x)]
 
 
 def in_device(xp: Namespace, key: Key, value: Any, dtype: DType) -> Array:
-    """Make an array of a number on the key's device; an array stays unchanged."""
+    """Make an array of a number, on the key's device; return an array unchanged."""
     if checks.is_array(value):
         return value
     device: Device = checks.device_of(key)
@@ -210,18 +210,18 @@ class Draw(NamedTuple):
 
     key: Key
     parameters: tuple[Array, ...]
-    """On the key's device, of the data type that is computed in, not broadcast."""
+    """Arrays on the key's device, of the data type of the computation, not broadcast."""
     shape: tuple[int, ...]
     dtype: DType
     given: tuple[Real, ...]
-    """The parameters for checks of their sign: numbers as they were given, where no rounding makes them 0."""
+    """The parameters for checks of their signs. Numbers are not converted, so that none is rounded to 0."""
 
 
 def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_complex: bool = False) -> Draw:
     """Check the arguments of a distribution without parameters.
 
     Raises:
-        TypeError: `key` is not a key, `shape` is not a shape, or no such floating-point data type.
+        TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
         ValueError: A key of the wrong shape, or a negative size.
     """
     xp, key = key_of(function, key)
@@ -230,7 +230,7 @@ def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_co
 
 
 _PLANS: Final = Memory()
-"""The results of `drawn` by signature: the shape and the data type of samples, and a conversion of each parameter."""
+"""The results of `drawn` by signature: the shape and data type of samples, and the conversions of the parameters."""
 
 
 def drawn(
@@ -238,11 +238,11 @@ def drawn(
 ) -> Draw:
     """Check the arguments of a distribution whose parameters broadcast to the shape of its samples.
 
-    The data type, if none is given, is the default one, or that to which it and the parameters promote. The parameters
-    are converted to it; with `computed_in`, to the data type of this array; of a number, to `wide_dtype`.
+    By default, the data type is the library's default, promoted with those of the parameters. The parameters are
+    converted to it; or if `computed_in` is an array, to its data type, and if it is a number, to `wide_dtype`.
 
     Raises:
-        TypeError: As `plain`; or a parameter that is neither a real number nor an array of such of the key's library.
+        TypeError: As `plain`; or a parameter that is neither a real number nor a real array of the key's library.
         ValueError: As `plain`; or parameters that don't broadcast to the shape, or on another device than the key.
     """
     made: Any
@@ -250,7 +250,7 @@ def drawn(
         default = default_dtype(array_namespace(key), "real floating", checks.device_of(key)) if dtype is None else None
         made = function, current(), default, signature((key, *parameters.values()), (shape, dtype))
         found = _PLANS.get(made)
-    except (AttributeError, TypeError):  # no array, or something without a hash
+    except (AttributeError, TypeError):  # not an array, or an argument without a hash
         made = found = None
     if found is not None:
         shape, dtype, conversions = found
@@ -262,7 +262,7 @@ def drawn(
 def _checked(
     function: str, key: Key, shape: Any, dtype: DType | None, computed_in: Any, parameters: dict[str, Any], made: Any
 ) -> Draw:
-    """Check the arguments of `drawn`, and remember what follows from them under the key `made`; None: don't."""
+    """Check the arguments of `drawn`, and store the results under the signature `made`, if it is not None."""
     xp, key = key_of(function, key)
     arrays = _arrays(function, key, parameters)
     dtype = _real_dtype(function, xp, key, dtype, arrays)
@@ -272,7 +272,7 @@ def _checked(
         wide = computed_in.dtype if is_real else wide_dtype(function, xp, key)
     shape = shape_of(function, shape, *arrays.values())
     values = _converted(function, xp, key, wide, parameters)
-    # NumPy's float64 is an array and a number.
+    # NumPy's float64 is both an array and a number: it gets no plan.
     if made is not None and all(
         type(x) in (int, float) or knows_namespace(type(x)) for x in (key, *parameters.values())
     ):
@@ -282,7 +282,7 @@ def _checked(
 
 
 def _exact_numbers(given: Iterable[Any], values: Iterable[Array]) -> tuple[Any, ...]:
-    """Return parameters for checks of their sign: numbers as they are, unless a small data type may round them to 0."""
+    """Return parameters for checks of their signs: numbers unchanged, unless a small data type may round them to 0."""
     return tuple([x if type(x) in (int, float) and (x == 0 or abs(x) > 1e-4) else y for x, y in zip(given, values)])
 
 
@@ -296,12 +296,12 @@ trace_instead(drawn, _unplanned)  # torch.compile checks while it compiles
 
 
 def rows_drawn(function: str, key: Key, shape: Any, dtype: DType | None, row: str, /, **parameters: Any) -> Draw:
-    """Check the arguments of a distribution one of whose parameters, `row`, has several numbers along its last axis.
+    """Check the arguments of a distribution. The last axis of the parameter `row` has the numbers of one distribution.
 
-    The shape is that of the result without this axis.
+    `shape` is the shape of the result without this axis.
 
     Raises:
-        TypeError, ValueError: As `drawn`; or ValueError, where that parameter has no axis.
+        TypeError, ValueError: As `drawn`; or a ValueError if `row` has no axis.
     """
     xp, key = key_of(function, key)
     arrays = _arrays(function, key, parameters)
@@ -318,10 +318,10 @@ def rows_drawn(function: str, key: Key, shape: Any, dtype: DType | None, row: st
 
 
 def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Check the shape of a stack, to which those of parts of the parameters broadcast; None: their common one.
+    """Check a shape, to which other shapes broadcast; None: their broadcast shape.
 
     Raises:
-        TypeError: An argument is not an integer.
+        TypeError: A size is not an integer.
         ValueError: A negative size, or shapes that don't broadcast to it.
     """
     if shape is None:
@@ -337,7 +337,7 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
 
 
 def _arrays(function: str, key: Key, parameters: dict[str, Any]) -> dict[str, Array]:
-    """Return the arrays among parameters; they must be of the key's library."""
+    """Return the parameters that are arrays, which must be of the key's library."""
     arrays = {name: value for name, value in parameters.items() if checks.is_array(value)}
     if arrays:
         checks.namespace_of(function, key=key, **arrays)
@@ -345,7 +345,7 @@ def _arrays(function: str, key: Key, parameters: dict[str, Any]) -> dict[str, Ar
 
 
 def _real_dtype(function: str, xp: Namespace, key: Key, dtype: DType | None, arrays: dict[str, Array]) -> DType:
-    """Check a data type; None: the default one, or what it promotes to with the floating-point ones of arrays."""
+    """Check a data type; None: the default data type, promoted with those of floating-point arrays."""
     found = float_dtype(function, xp, dtype, key)
     if dtype is not None:
         return found
@@ -354,7 +354,7 @@ def _real_dtype(function: str, xp: Namespace, key: Key, dtype: DType | None, arr
 
 
 def _converted(function: str, xp: Namespace, key: Key, dtype: DType, parameters: dict[str, Any]) -> tuple[Array, ...]:
-    # Parameters that are traced have a namespace of their own.
+    # Traced parameters have another namespace.
     arrays = _arrays(function, key, parameters)
     traced = checks.namespace_of(function, key=key, **arrays)
     found = as_array(function, traced, key, dtype, parameters, checks.REAL_VALUED)
@@ -362,20 +362,20 @@ def _converted(function: str, xp: Namespace, key: Key, dtype: DType, parameters:
 
 
 def not_negative(function: str, **parameters: Real) -> None:
-    """Check that no value is negative, where they are known. NaN passes, and makes samples that are NaN.
+    """Check that concrete values are not negative. NaN is accepted, and gives samples that are NaN.
 
     Raises:
-        ValueError: One is.
+        ValueError: A value is negative.
     """
     for name, x in parameters.items():
         check(_none(x < 0.0), f"{function}: {name} must not be negative")
 
 
 def positive(function: str, **parameters: Real) -> None:
-    """Check that values are above 0, or NaN, where they are known.
+    """Check that concrete values are above 0, or NaN.
 
     Raises:
-        ValueError: One is not.
+        ValueError: A value is not above 0.
     """
     for name, x in parameters.items():
         check(_none(x <= 0.0), f"{function}: {name} must be above 0")
@@ -386,10 +386,10 @@ def _none(condition: Array | bool) -> Array | bool:
 
 
 def probabilities(function: str, **parameters: Array) -> None:
-    """Check that values lie between 0 and 1, or are NaN, where they are known.
+    """Check that concrete values are between 0 and 1, or NaN.
 
     Raises:
-        ValueError: One does not.
+        ValueError: A value is out of range.
     """
     for name, x in parameters.items():
         check(~((x < 0.0) | (x > 1.0)), f"{function}: {name} must hold probabilities, from 0 to 1")

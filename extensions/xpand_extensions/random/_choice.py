@@ -1,4 +1,4 @@
-"""Random orders, and choices among the elements of an array."""
+"""Random permutations, and random choices of elements."""
 
 import math
 from typing import Any, Literal
@@ -16,20 +16,22 @@ def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = 
 
     Args:
         key: A key.
-        x: An array with at least one axis, of any data type, or the number of integers to order.
-        axis: The axis along which the order changes.
+        x: An array with at least one axis, of any data type; or a number n, for the integers from 0 to n - 1.
+        axis: The axis to permute.
         independent: Whether each slice along the axis gets its own order; otherwise all slices get the same order.
 
     Returns:
-        An array of the shape and data type of `x`, each order equally likely; of a number the integers from 0 to below
-        it, of the default data type, on the key's device.
+        An array of the shape and data type of `x`; for a number, integers of the default data type, on the key's
+        device. All orders are equally likely.
 
     Raises:
         TypeError: `key` is not a key, or `x` is neither an array nor an integer.
-        ValueError: A key of the wrong shape, a negative number, no such axis, an array without axes, or one on another
-            device.
+        ValueError: A key of the wrong shape, a negative number, no such axis, an array without axes, or an array on
+            another device.
 
-    Source: `jax.random.permutation`, bit by bit: sorted by random bits, as often as the size asks for.
+    Sorts by random bits, several times for large sizes.
+
+    Source: `jax.random.permutation`, bit for bit.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -49,7 +51,7 @@ def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = 
 
 
 def shuffle(key: Key, /, x: Array, axis: int = 0) -> Array:
-    """Shuffle the elements of an array along an axis, each slice on its own.
+    """Shuffle the elements of an array along an axis, each slice independently.
 
     Args:
         key: A key.
@@ -87,23 +89,23 @@ def choice(
 
     Args:
         key: A key.
-        a: An array with at least one axis, or a number of integers, from 0.
+        a: An array with at least one axis; or a number n, for the integers from 0 to n - 1.
         shape: The shape of the result.
-        replace: Whether the same element may be chosen again.
-        p: The probability of each, an array of one axis that sums to 1 (or a multiple: only ratios count); None: all
-            alike. Elements of probability 0 are chosen only if there are no others.
+        replace: Whether an element may be chosen more than once.
+        p: The probabilities of the elements: an array of one axis that sums to 1. None: all are equally likely.
+            Elements of probability 0 are chosen only if there are no others.
         axis: The axis of `a` along which to choose.
-        mode: The number of random bits of a choice without replacement that uses `p`: as for `gumbel`.
+        mode: The number of random bits of a choice with `p` and without replacement, as in `gumbel`.
 
     Returns:
-        An array like `a`, with `shape` in place of the axis; of a number, integers of the default data type.
+        An array like `a`, with `shape` in place of the axis; for a number, integers of the default data type.
 
     Raises:
-        TypeError: `key` is not a key, `shape` is not a shape, `a` or `p` of a wrong kind or of another library.
+        TypeError: `key` is not a key, `shape` is not a shape, `a` or `p` has a wrong kind or another library.
         ValueError: A key of the wrong shape, no such axis, nothing to choose from, more choices without replacement
-            than there are elements, `p` of another size, or (if concrete) below 0 or summing to something else than 1.
+            than elements, `p` of another size, or (if concrete) with negative elements or a sum other than 1.
 
-    Source: `jax.random.choice`, bit by bit; by probabilities as far as the sums agree that it compares with.
+    Source: `jax.random.choice`, bit for bit; with `p`, up to rounding of the cumulative sums.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -134,14 +136,14 @@ def choice(
 
 
 def _number_or_array(x: Any) -> Any:
-    """Return the number of an integer array without axes, such as one of NumPy's integers, and other things as is."""
+    """Convert an integer array without axes, such as NumPy's integers, to a number; return other objects unchanged."""
     if not checks.is_array(x) or x.ndim or not is_concrete(x) or checks.kind_of(x) not in ("signed", "unsigned"):
         return x
     return int(x)
 
 
 def _population(function: str, key: Key, x: Array) -> tuple[int, ...]:
-    """Check an array to order or to choose from, and return its shape."""
+    """Check an array to permute or to choose from; return its shape."""
     name = "x" if function == "permutation" else "a"
     checks.namespace_of(function, **{"key": key, name: x})
     checks.one_device(function, **{"key": key, name: x})

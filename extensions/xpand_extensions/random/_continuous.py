@@ -1,4 +1,4 @@
-"""Distributions of real numbers without parameters: uniform numbers through the inverse of a distribution function."""
+"""Distributions of real numbers without parameters: inverse distribution functions of uniform numbers."""
 
 from typing import Any, Final, Literal, TypeAlias
 
@@ -18,10 +18,10 @@ def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arr
     Args:
         key: A key.
         shape: The shape of the result.
-        dtype: A real floating-point data type; None: the default one.
+        dtype: A real floating-point data type; None: the default.
 
     Returns:
-        An array of that shape and data type, on the key's device: numbers of 0 or above, with the density exp(-x).
+        An array of that shape and data type, on the key's device: numbers from 0 on, with the density exp(-x).
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
@@ -45,10 +45,10 @@ def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: Gumbe
     Args:
         key: A key.
         shape: The shape of the result.
-        dtype: A real floating-point data type; None: the default one.
-        mode: The number of random bits of a sample. "low", also for None: as many as the data type's mantissa, so that
-            no sample in float32 is above 16. "high": twice as many, for samples up to 32, in about twice the time.
-            "highest": the same by integers, which in float32 is more exact; in other data types as "high".
+        dtype: A real floating-point data type; None: the default.
+        mode: The number of random bits of a sample. "low" or None: as many as the data type's mantissa has, so that
+            samples in float32 are at most 16. "high": twice as many, for samples up to 32, in about twice the time.
+            "highest": the same with integers, which is more exact in float32; the same as "high" in other data types.
 
     Returns:
         An array of that shape and data type, on the key's device, with the density exp(-x - exp(-x)).
@@ -110,7 +110,8 @@ def cauchy(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
     Arguments, result and errors are those of `exponential`.
 
-    Source: `jax.random.cauchy`, to a few ulps; far out to some of the angle whose tangent a sample is.
+    Source: `jax.random.cauchy`, to a few ulps; for large samples, to a few ulps of the angle of which they are
+    tangents.
 
     >>> import numpy as np
     >>> from xpand_extensions import random

@@ -1,4 +1,4 @@
-"""Distributions of counts and of choices."""
+"""Discrete distributions."""
 
 import math
 from typing import Any
@@ -15,31 +15,31 @@ from ._continuous import GUMBEL_MODES, GumbelMode
 def categorical(
     key: Key, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: GumbelMode | None = None
 ) -> Array:
-    """Sample category numbers, given the logarithms of their probabilities.
+    """Sample categories, given the logarithms of their probabilities.
 
     Args:
         key: A key.
-        logits: An array of a real floating-point data type: for the categories along `axis` logarithms of numbers to
-            which their probabilities are proportional; -infinity for a category that is never chosen.
+        logits: An array of a real floating-point data type: logarithms of the probabilities, up to a constant, of the
+            categories along `axis`. A category with -infinity is never chosen.
         axis: The axis of the categories.
-        shape: The shape of the result, which ends in that of `logits` without its axis, or what it broadcasts to;
-            each of the sizes before stands for more samples of the same distributions. None: one sample of each.
-        replace: Whether the samples of a distribution are independent. False: they are all different, as if a category
-            drawn were taken out; `shape` then ends in the shape of `logits` without its axis.
+        shape: The shape of the result. It ends in the shape of `logits` without `axis`, or in a shape to which that
+            broadcasts; the axes before are further samples. None: one sample of each distribution.
+        replace: Whether a category may be chosen more than once. If not, `shape` must end in the shape of `logits`
+            without `axis`.
         mode: The number of random bits of a choice, as in `gumbel`.
 
     Returns:
         An array of that shape, on the key's device, of the default integer data type: indices along the axis.
 
     Raises:
-        TypeError: `key` is not a key, `shape` is not a shape, no array of such a data type, or an axis that is not an
-            integer.
+        TypeError: `key` is not a key, `shape` is not a shape, `logits` is not a real floating-point array, or an axis
+            that is not an integer.
         ValueError: A key of the wrong shape, a negative size, no such axis, no categories, a shape that doesn't fit, or
             more samples without replacement than categories.
 
-    Takes as many Gumbel numbers as there are samples and categories; without replacement a sort of the categories.
+    Draws a Gumbel number for each sample and category; without replacement, sorts the categories.
 
-    Source: `jax.random.categorical`, to the bit where rounding doesn't decide between two categories.
+    Source: `jax.random.categorical`, bit for bit, unless rounding decides between two categories.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -74,29 +74,29 @@ def categorical(
 
 @pluggable
 def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the Poisson distribution: how many events there are where `lam` are expected.
+    """Sample from the Poisson distribution: the number of events if `lam` are expected.
 
     Args:
         key: A key.
-        lam: The mean, a number or an array; 0 or above, and finite. It is rounded to float32.
-        shape: The shape of the result, to which `lam` broadcasts. None: its own.
-        dtype: An integer data type. None: the default one.
+        lam: The mean, a number or an array; finite, and at least 0. It is rounded to float32.
+        shape: The shape of the result, to which `lam` broadcasts. None: the shape of `lam`.
+        dtype: An integer data type. None: the default.
 
     Returns:
-        An array of that shape and data type, on the key's device. -1 where `lam` is NaN.
+        An array of that shape and data type, on the key's device. -1 if `lam` is NaN.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a mean that is not a
             real number of the key's library.
-        ValueError: A key of the wrong shape, a negative size, a mean that doesn't fit the shape or lies on another
-            device, or is (if concrete) negative or infinite.
+        ValueError: A key of the wrong shape, a negative size, a mean that doesn't fit the shape or is on another
+            device, or (if concrete) is negative or infinite.
 
-    For derivatives samples are constants.
+    Derivatives treat samples as constants.
 
-    Below a mean of 10 a sample takes one uniform number for each event, and above two for each of about 1.1 trials.
+    For means below 10, a sample needs one uniform number per event; for others, two for each of about 1.1 trials.
 
-    Source: `jax.random.poisson`, to the bit where rounding doesn't decide (in about 1 of 1e6); Knuth, and Hörmann,
-    "The transformed rejection method for generating Poisson random variables".
+    Source: `jax.random.poisson`, bit for bit, unless rounding decides (in about 1 of 1e6); Knuth, and Hörmann, "The
+    transformed rejection method for generating Poisson random variables".
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -113,33 +113,32 @@ def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = Non
 
 @pluggable
 def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the binomial distribution: how many of `n` trials succeed, each with the probability `p`.
+    """Sample from the binomial distribution: the number of successes in `n` trials with probability `p`.
 
     Args:
         key: A key.
-        n: The number of trials, a number or an array; 0 or above. Other numbers are rounded down.
-        p: The probability, which broadcasts with it; from 0 to 1.
-        shape: The shape of the result, to which the parameters broadcast. None: the shape to which they broadcast
-            together.
-        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters. The
-            computation is in that of `p`; where `p` is a number, in float64 or the precision that is set.
+        n: The number of trials, a number or an array; at least 0. It is rounded down to an integer.
+        p: The probability of success, from 0 to 1. It broadcasts with `n`.
+        shape: The shape of the result, to which the parameters broadcast. None: their broadcast shape.
+        dtype: A real floating-point data type. None: the default, or that of the parameters if it is wider. The
+            computation has the data type of `p`; if `p` is a number, that of the precision, by default float64.
 
     Returns:
-        An array of that shape and data type, on the key's device: integers as floating-point numbers. NaN where a
-        parameter is, and infinite where `n` is.
+        An array of that shape and data type, on the key's device: integers as floating-point numbers. NaN if a
+        parameter is NaN, infinite if `n` is infinite.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or parameters that are
             not real numbers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or lie on another
-            device, or (if concrete) are negative, or for `p` above 1.
+        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or are on another
+            device, or (if concrete) negative parameters, or a `p` above 1.
 
-    For derivatives samples are constants.
+    Derivatives treat samples as constants.
 
-    Where `n` times the smaller of `p` and 1 - `p` is at most 10, a sample takes a uniform number for each success, and
-    above two for each of about 1.2 trials.
+    If `n * min(p, 1 - p)` is at most 10, a sample needs one uniform number per success; otherwise two for each of about
+    1.2 trials.
 
-    Source: `jax.random.binomial`, to the bit where rounding doesn't decide; Hörmann, "The generation of binomial random
+    Source: `jax.random.binomial`, bit for bit, unless rounding decides; Hörmann, "The generation of binomial random
     variates".
 
     >>> import numpy as np
@@ -155,25 +154,25 @@ def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | No
 
 @pluggable
 def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the geometric distribution: how many trials it takes to the first success, of probability `p` each.
+    """Sample from the geometric distribution: the number of trials up to the first success, of probability `p` each.
 
     Args:
         key: A key.
         p: The probability, a number or an array; above 0, and at most 1.
-        shape: The shape of the result, to which `p` broadcasts. None: its own.
-        dtype: An integer data type. None: the default one. The computation is in that of `p`; where `p` is a number,
-            in float64 or the precision that is set.
+        shape: The shape of the result, to which `p` broadcasts. None: the shape of `p`.
+        dtype: An integer data type. None: the default. The computation has the data type of `p`; if `p` is a number,
+            that of the precision, by default float64.
 
     Returns:
-        An array of that shape and data type, on the key's device: integers of 1 or above.
+        An array of that shape and data type, on the key's device: integers from 1 on.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a probability that is
             not a real number of the key's library.
-        ValueError: A key of the wrong shape, a negative size, a probability that doesn't fit the shape or lies on
-            another device, or is (if concrete) NaN or out of range.
+        ValueError: A key of the wrong shape, a negative size, a probability that doesn't fit the shape or is on another
+            device, or (if concrete) is NaN or out of range.
 
-    Source: `jax.random.geometric`, to the bit where rounding doesn't decide.
+    Source: `jax.random.geometric`, bit for bit, unless rounding decides.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -190,27 +189,27 @@ def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = Non
 
 @pluggable
 def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the multinomial distribution: how many of `n` trials have each of several outcomes.
+    """Sample from the multinomial distribution: the number of trials, of `n`, with each of several outcomes.
 
     Args:
         key: A key.
-        n: The number of trials, a number or an array; 0 or above.
-        p: An array, along its last axis numbers to which the probabilities are proportional; 0 or above.
-        shape: The shape of the result without its last axis, to which `n` and `p` without its last axis broadcast.
-            None: the shape to which they broadcast together. (JAX, against its documentation, takes it with that axis.)
-        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+        n: The number of trials, a number or an array; at least 0.
+        p: An array whose last axis has the relative probabilities of the outcomes; at least 0.
+        shape: The shape of the result without its last axis, to which `n` and `p` (without its last axis) broadcast.
+            None: their broadcast shape. (JAX, against its documentation, takes the shape with the last axis.)
+        dtype: A real floating-point data type. None: the default, or that of the parameters if it is wider.
 
     Returns:
-        An array of the data type, on the key's device, of `shape` and the last axis of `p`: integers as floating-point
-        numbers that add up to `n`.
+        An array of shape `(*shape, outcomes)` and that data type, on the key's device: integers as floating-point
+        numbers, which add up to `n`.
 
     Raises:
         TypeError: As `binomial`.
         ValueError: As `binomial`, or `p` has no axis.
 
-    Draws from the binomial distribution for one outcome after the other. For derivatives samples are constants.
+    Draws from the binomial distribution for one outcome after the other. Derivatives treat samples as constants.
 
-    Source: `jax.random.multinomial`, to the bit where rounding doesn't decide.
+    Source: `jax.random.multinomial`, bit for bit, unless rounding decides.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -225,7 +224,7 @@ def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DTy
 
 @pluggable
 def poisson_elements(keys: Array, lam: Array, /) -> Array:
-    """Sample from Poisson distributions, many for each of many keys: for `poisson`, after all checks.
+    """Sample from Poisson distributions, many for each of many keys. `poisson` calls it after its checks.
 
     Args:
         keys: Keys, of shape (…, 2).
@@ -239,7 +238,7 @@ def poisson_elements(keys: Array, lam: Array, /) -> Array:
 
 @pluggable
 def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
-    """Sample from binomial distributions, many for each of many keys: for `binomial`, after all checks.
+    """Sample from binomial distributions, many for each of many keys. `binomial` calls it after its checks.
 
     Args:
         keys: Keys, of shape (…, 2).

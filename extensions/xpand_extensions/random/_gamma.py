@@ -1,4 +1,4 @@
-"""The gamma distribution, and those made of it. Samples have derivatives in the parameters."""
+"""The gamma distribution, and distributions derived from it. Samples have derivatives in the parameters."""
 
 from typing import Any
 
@@ -16,26 +16,25 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
 
     Args:
         key: A key.
-        a: The parameter, a number or an array; 0 or above.
-        shape: The shape of the result, to which the parameters broadcast. None: the shape to which they broadcast
-            together.
-        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+        a: The parameter, a number or an array; at least 0.
+        shape: The shape of the result, to which the parameters broadcast. None: their broadcast shape.
+        dtype: A real floating-point data type. None: the default, or that of the parameters if it is wider.
 
     Returns:
-        An array of that shape and data type, on the key's device. 0 where a parameter is 0, or where a sample is below
-        the smallest number, as most are for a parameter of 0.001: `loggamma` tells these apart. NaN where it is NaN.
+        An array of that shape and data type, on the key's device. NaN if a parameter is NaN. 0 if a parameter is 0, or
+        if a sample underflows, as most do for a parameter of 0.001: `loggamma` can represent these.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or parameters that are
             not real numbers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or lie on another
+        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or are on another
             device, or (if concrete) negative parameters.
 
-    The derivative of a sample in its parameter is that at a fixed probability, -(dP/da) / (dP/dx), of any order and in
-    both modes; on JAX, of second order in forward mode only.
+    The derivative of a sample with respect to its parameter is that at a fixed probability, -(dP/da) / (dP/dx). It
+    exists for any order and in both modes; on JAX, for second order in forward mode only.
 
-    A sample is drawn by trial, about 1.05 on average, and each element has a key of its own. Rounding decides about one
-    trial in 1e7 (float32) or 1e15 differently from JAX.
+    A sample needs about 1.05 trials on average. Each element has its own key. Rounding makes about one trial in 1e7
+    (float32) or 1e15 differ from JAX.
 
     Source: `jax.random.gamma`, to a few ulps; Marsaglia and Tsang, "A simple method for generating gamma variables".
 
@@ -51,12 +50,12 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
 
 @pluggable
 def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample logarithms of gamma variates, also of those that are too small for `gamma`.
+    """Sample the logarithm of gamma variates, which may be too small for `gamma`.
 
     Arguments, errors and derivatives are those of `gamma`.
 
     Returns:
-        An array of that shape and data type, on the key's device. -infinity where a parameter is 0.
+        An array of that shape and data type, on the key's device. -infinity if a parameter is 0.
 
     Source: `jax.random.loggamma`, to a few ulps of the larger of the value and 1.
 
@@ -72,14 +71,14 @@ def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None
 
 @pluggable
 def beta(key: Key, /, a: Real, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the beta distribution, with a density proportional to x^(a-1) (1-x)^(b-1) from 0 to 1.
+    """Sample from the beta distribution, with a density proportional to x^(a-1) (1-x)^(b-1) between 0 and 1.
 
     Arguments, errors and derivatives are those of `gamma`.
 
     Returns:
-        An array of that shape and data type, on the key's device. NaN where both parameters are 0 or one is NaN.
+        An array of that shape and data type, on the key's device. NaN if both parameters are 0, or one is NaN.
 
-    Source: `jax.random.beta`, to a few ulps, and some of the logarithm.
+    Source: `jax.random.beta`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -97,21 +96,21 @@ def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None 
 
     Args:
         key: A key.
-        alpha: An array, the parameters of each distribution along its last axis; 0 or above.
-        shape: The shape of the result without its last axis, to which that of `alpha` without its last broadcasts.
-            None: that.
+        alpha: An array whose last axis has the parameters of a distribution; at least 0.
+        shape: The shape of the result without its last axis, to which `alpha` (without its last axis) broadcasts. None:
+            the shape of `alpha` without its last axis.
         dtype: As in `gamma`.
 
     Returns:
-        An array of the data type, on the key's device, of `shape` and the last axis of `alpha`.
+        An array of shape `(*shape, alpha.shape[-1])` and that data type, on the key's device.
 
     Raises:
         TypeError: As `gamma`.
         ValueError: As `gamma`, or `alpha` has no axis.
 
-    Derivatives as of `gamma`.
+    Derivatives are those of `gamma`.
 
-    Source: `jax.random.dirichlet`, to a few ulps, and some of the logarithm.
+    Source: `jax.random.dirichlet`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -129,7 +128,7 @@ def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = No
 
     Arguments, result, errors and derivatives are those of `gamma`; `df` need not be an integer.
 
-    Source: `jax.random.chisquare`, to a few ulps, and some of the logarithm.
+    Source: `jax.random.chisquare`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -143,9 +142,9 @@ def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = No
 
 @pluggable
 def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from Student's distribution: a normal number by the root of the mean of `df` squares of others.
+    """Sample from Student's t-distribution, with `df` degrees of freedom.
 
-    Arguments, result, errors and derivatives are those of `gamma`; `df` is above 0, and need not be an integer.
+    Arguments, result, errors and derivatives are those of `gamma`; `df` must be above 0, but need not be an integer.
 
     Source: `jax.random.t`, to a few ulps.
 
@@ -161,12 +160,12 @@ def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> A
 
 @pluggable
 def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the F distribution: the quotient of the means of `dfnum` and of `dfden` squares of normal numbers.
+    """Sample from the F distribution: the quotient of the means of `dfnum` and `dfden` squares of normal numbers.
 
-    Arguments, result, errors and derivatives are those of `gamma`; the parameters are above 0,
-    and need not be integers.
+    Arguments, result, errors and derivatives are those of `gamma`; parameters must be above 0, but need not be
+    integers.
 
-    Source: `jax.random.f`, to a few ulps, and some of the logarithm.
+    Source: `jax.random.f`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -184,7 +183,7 @@ def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | Non
 
     Args:
         key: A key.
-        p: The exponent, a number or an array that broadcasts to the shape; above 0.
+        p: The exponent, a number or an array that broadcasts to `shape`; above 0.
         shape: The shape of the result.
         dtype: As in `gamma`.
 
@@ -194,7 +193,7 @@ def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | Non
     Raises:
         TypeError, ValueError: As `gamma`.
 
-    Source: `jax.random.generalized_normal`, to a few ulps, and some of the logarithm.
+    Source: `jax.random.generalized_normal`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -208,10 +207,10 @@ def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | Non
 
 @pluggable
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    """Sample from gamma distributions, one for each of many keys: for `gamma`, after all checks; without derivatives.
+    """Sample from gamma distributions, one for each key, without derivatives. `gamma` calls it after its checks.
 
     Args:
-        keys: Keys, of the shape of `a` and two words.
+        keys: Keys, of shape `(*a.shape, 2)`.
         a: The parameters, an array of a real floating-point data type.
         log_space: Whether to return logarithms.
 

@@ -1,4 +1,4 @@
-"""Random numbers without keys: generators that hold a key and count, and those of the libraries themselves."""
+"""Random numbers without keys: generators with a key and a counter, and the libraries' own generators."""
 
 import secrets
 import threading
@@ -17,22 +17,22 @@ _LAST = 2**32 - 1
 
 
 class Generator:
-    """A source of random numbers that advances from call to call: a key, and a counter that is folded into it.
+    """A source of random numbers: a key, and a counter that is folded into it in each call.
 
-    Every function of `random` that takes a key is a method, without the key: `generator.normal((3,))` is
-    `random.normal(generator.next_key(), (3,))`. So the same seed makes the same numbers on every library. Calls from
-    several threads get different numbers; which thread gets which numbers depends on the order of the calls.
+    Every function of `random` that takes a key is a method without the key: `generator.normal((3,))` is
+    `random.normal(generator.next_key(), (3,))`. So a seed gives the same numbers on every library. Calls from several
+    threads get different numbers, in the order of the calls.
 
-    Inside compiled functions (`jit`, `torch.compile`) a generator is called once, during tracing, so each run would
-    have the same numbers. Pass keys to such functions: `f(generator.next_key(), …)`.
+    Compiled functions (`jit`, `torch.compile`) call a generator only once, during tracing, so each run would have the
+    same numbers. Pass keys to such functions: `f(generator.next_key(), …)`.
 
     Args:
         seed: An integer, or a key.
-        xp: The library of the arrays, a namespace or a name; None: that of the key, or the default one.
+        xp: The library of the arrays, a namespace or a name; None: that of the key, or the default library.
         device: The device; None: that of the key, or the library's default.
 
     Raises:
-        TypeError, ValueError, OverflowError: As `random.key`, and for objects that are not keys.
+        TypeError, ValueError, OverflowError: As `random.key`, also for arrays that are not keys.
 
     >>> import numpy as np
     >>> generator = Generator(0)
@@ -53,7 +53,7 @@ class Generator:
         return f"Generator: key {array_text(self._key)}, {self._count} keys taken"
 
     def next_key(self) -> Array:
-        """Return a new key; no earlier call has returned it."""
+        """Return a new key, which no earlier call has returned."""
         with self._lock:
             if self._count == _LAST:
                 self._key, self._count = fold_in(self._key, _LAST), 0
@@ -85,16 +85,16 @@ class Generator:
         return method
 
     def __dir__(self) -> list[str]:
-        """List the functions of `random` too."""
+        """List the functions of `random`, too."""
         return sorted({*super().__dir__(), *_methods})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock."""
+        """Omit the lock."""
         with self._lock:
             return {"_key": self._key, "_count": self._count}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Continue where the other one was."""
+        """Restore the state, with a new lock."""
         self.__dict__.update(state, _lock=threading.Lock())
 
 
@@ -102,7 +102,7 @@ _methods: dict[str, Callable[..., Any]] = {}
 
 
 def add_methods(functions: dict[str, Callable[..., Any]]) -> None:
-    """Make functions that take a key methods of generators."""
+    """Register functions that take a key as methods of generators."""
     _methods.update(functions)
 
 
@@ -114,10 +114,10 @@ _defaults_lock = threading.Lock()
 def default_generator(xp: Namespace | str | None = None) -> Generator:
     """Return the process-wide generator of a library.
 
-    It starts from the seed that `seed` has set, otherwise from random bits of the operating system.
+    It starts from the seed set by `seed`, otherwise from random bits of the operating system.
 
     Args:
-        xp: The library, a namespace or a name; None: the default namespace's.
+        xp: The library, a namespace or a name; None: that of the default namespace.
 
     Raises:
         TypeError, ValueError, ModuleNotFoundError: `xp` is not a library.
@@ -135,7 +135,7 @@ def default_generator(xp: Namespace | str | None = None) -> Generator:
 
 
 def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
-    """Seed the process-wide generators: those of every library, or that of one.
+    """Seed the process-wide generators of all libraries, or of one library.
 
     Args:
         value: The seed.
@@ -144,7 +144,7 @@ def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
     Raises:
         TypeError, OverflowError: As `random.key`.
 
-    Source: PhiML's `seed`, which sets libraries' own generators: these are left alone.
+    Source: PhiML's `seed`, which seeds the libraries' own generators. This function doesn't.
 
     >>> seed(0)
     """
@@ -154,7 +154,7 @@ def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
         with _defaults_lock:
             _defaults[library_name(namespace)] = Generator(value, xp=namespace)
         return
-    key(value)  # bad seeds raise now
+    key(value)  # raise errors for bad seeds now
     with _defaults_lock:
         _default_seed = value
         _defaults.clear()
@@ -180,7 +180,7 @@ class NativeGenerator(Protocol):
         ...
 
     def permutation(self, x: int) -> Array:
-        """Return a random order of the integers below `x`."""
+        """Return the integers below `x` in random order."""
         ...
 
 
@@ -188,25 +188,25 @@ class NativeGenerator(Protocol):
 def native_generator(
     seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None
 ) -> NativeGenerator:
-    """Create a generator that uses a library's own, fastest random numbers.
+    """Create a generator with the library's own, fastest random numbers.
 
-    Its numbers differ from those of `random`'s keys and from those of other libraries, and may change with the version
-    of the library.
+    Its numbers differ from those of keys and from those of other libraries, and may change with the version of the
+    library.
 
     Args:
         seed: An integer from 0 to 2⁶³ - 1.
-        xp: The library, a namespace or a name; None: the default one.
+        xp: The library, a namespace or a name; None: the default library.
         device: The device; None: the library's default.
 
     Returns:
-        An object with the methods `uniform`, `normal`, `randint`, `bernoulli`, `permutation`, with the arguments of the
-        functions of `random`, without the key. NumPy: `numpy.random.Generator` with SFC64. PyTorch: `torch.Generator`.
-        JAX: `jax.random`, by a counter. Dask, CuPy: their `default_rng`.
+        An object with the methods `uniform`, `normal`, `randint`, `bernoulli` and `permutation`, which have the
+        arguments of the functions of `random` without the key. They use `numpy.random.Generator` with SFC64,
+        `torch.Generator`, `jax.random` with a counter, and the `default_rng` of Dask and CuPy.
 
     Raises:
         TypeError: `seed` is not an integer, or `xp` is not a library.
-        ValueError: `seed` is negative, or no library of that name is known.
-        UnsupportedError: The library has no source of its own.
+        ValueError: `seed` is negative, or the name of the library is unknown.
+        UnsupportedError: The library has no random numbers.
 
     >>> native_generator(0).uniform((2,)).shape
     (2,)
@@ -221,6 +221,6 @@ def _without_source(
 ) -> NativeGenerator:
     name = library_name(namespace_or_default(xp, "native_generator"))
     raise UnsupportedError(
-        f"native_generator: {name} has no source of random numbers of its own; use `random.Generator`, which serves "
+        f"native_generator: {name} has no random numbers of its own; use `random.Generator`, which supports "
         "every library"
     )

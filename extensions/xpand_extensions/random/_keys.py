@@ -1,4 +1,4 @@
-"""Keys of random numbers, and the bits that all of them are made of."""
+"""Keys, and the random bits of which all random numbers are made."""
 
 from numbers import Integral
 from typing import Any
@@ -15,15 +15,16 @@ def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Devi
 
     Args:
         seed: An integer from -2⁶³ to 2⁶⁴ - 1, or an array of integers of shape ().
-        xp: The library whose array the key is, a namespace or a name; None: that of `seed`, or the default one.
-        device: The device of the key, and so of the numbers made with it; None: that of `seed`, or the default one.
+        xp: The library of the key, a namespace or a name; None: that of `seed`, or the default library.
+        device: The device of the key, and so of its random numbers; None: that of `seed`, or the library's default.
 
     Returns:
         An array of uint32 of shape (2,): the 64 bits of the seed, the upper half first.
 
     Raises:
-        TypeError: `seed` is not an integer, or an array of another library than `xp`. NumPy's integers are numbers.
-        ValueError: `seed` has axes. For keys of several seeds use `vmap`, or `split` one key.
+        TypeError: `seed` is not an integer, or is an array of another library than `xp`. NumPy's integers count as
+            numbers.
+        ValueError: `seed` has axes. To make several keys, use `vmap`, or `split` a key.
         OverflowError: `seed` has more than 64 bits.
 
     Source: `jax.random.PRNGKey`, whose keys these are.
@@ -60,7 +61,7 @@ def _key_of_int(seed: int, xp: Namespace, device: Device | None) -> Array:
 
 @pluggable
 def key_of_seed(seed: Array, /) -> Array:
-    """Make the key of a seed that is an array of integers of shape (): `key` of an array."""
+    """Make the key of a seed that is an integer array of shape ()."""
     return key_of_seed.native(seed)(seed)
 
 
@@ -70,10 +71,10 @@ def split(key: Key, /, num: Any = 2) -> Array:
 
     Args:
         key: A key. Do not use it again.
-        num: How many, or a shape of keys.
+        num: The number of keys, or their shape.
 
     Returns:
-        An array of uint32 of shape (num, 2), or (*num, 2). Of a typed key of JAX: typed keys of shape (num,).
+        An array of uint32 of shape (num, 2), or (*num, 2). For a typed key of JAX: typed keys of shape (num,).
 
     Raises:
         TypeError: `key` is not a key, or `num` is not an integer or a shape.
@@ -96,15 +97,15 @@ def fold_in(key: Key, /, data: Array | int) -> Array:
 
     Args:
         key: A key.
-        data: An integer from 0 to 2³² - 1, or an array of integers of shape (), whose lowest 32 bits count.
+        data: An integer from 0 to 2³² - 1, or an integer array of shape (), of which the lowest 32 bits are used.
 
     Returns:
         A key on the device of `key`.
 
     Raises:
         TypeError: `key` is not a key, or `data` is not an integer.
-        ValueError: A key of the wrong shape, `data` with axes, or on another device.
-        OverflowError: A number below 0, or of more than 32 bits.
+        ValueError: A key of the wrong shape, `data` with axes, or `data` on another device.
+        OverflowError: A number that is negative, or has more than 32 bits.
 
     Source: `jax.random.fold_in`, whose keys these are.
 
@@ -137,18 +138,18 @@ def bits(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     Args:
         key: A key.
         shape: The shape of the result.
-        dtype: uint8, uint16, uint32 or uint64; None: the one as wide as the default integers.
+        dtype: uint8, uint16, uint32 or uint64; None: uint32 or uint64, as wide as the default integers.
 
     Returns:
-        An array of that shape and data type, on the key's device: each number equally likely.
+        An array of that shape and data type, on the key's device. All numbers are equally likely.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
         ValueError: A key of the wrong shape, or a negative size.
 
-    The numbers are those of Threefry-2x32, with 20 rounds, of the position of each in the array, counted row by row.
+    Each number is Threefry-2x32, with 20 rounds, of its position in the array, in row-major order.
 
-    Source: `jax.random.bits`, bit by bit. Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as
+    Source: `jax.random.bits`, bit for bit. Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as
     1, 2, 3".
 
     >>> import numpy as np
@@ -164,7 +165,7 @@ def key_data(key: Key, /) -> Array:
     """Return the data of keys: the data of JAX's typed keys, and other keys unchanged.
 
     Args:
-        key: A key, or keys, of any shape.
+        key: A key, or an array of keys of any shape.
 
     Returns:
         An array of uint32 of shape (…, 2).
@@ -189,11 +190,11 @@ def key_data(key: Key, /) -> Array:
 
 @pluggable
 def split_each(keys: Array, /, *, num: int) -> Array:
-    """Make new keys of each of many keys, after all checks.
+    """Split each of many keys, after all checks.
 
     Args:
         keys: An array of uint32 of shape (…, 2).
-        num: How many of each.
+        num: The number of new keys for each key.
 
     Returns:
         An array of shape (…, num, 2).

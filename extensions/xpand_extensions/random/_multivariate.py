@@ -11,7 +11,7 @@ from ._arguments import Real, batch_shape, drawn, float_dtype, key_of, plain
 
 METHODS: Final = ("cholesky", "eigh", "svd")
 _ROUNDING: Final = 100.0
-"""How many rounding errors of an element may lie between it and its mirror image."""
+"""The number of rounding errors by which mirrored elements of a symmetric matrix may differ."""
 
 
 @pluggable
@@ -24,31 +24,30 @@ def multivariate_normal(
     dtype: DType | None = None,
     method: Literal["cholesky", "eigh", "svd"] = "cholesky",
 ) -> Array:
-    """Sample from the normal distribution of vectors with a mean and a covariance.
+    """Sample vectors from the normal distribution with a given mean and covariance matrix.
 
     Args:
         key: A key.
-        mean: An array, a vector or a stack of them, of a real floating-point data type.
-        cov: An array of such a data type, a symmetric and positive definite matrix or a stack of them.
-        shape: The shape of the result without its last axis, to which the stacks broadcast. None: the shape to which
-            they broadcast together.
-        dtype: The data type of the result, a real floating-point one. None: that to which those of `mean` and `cov`
-            promote.
-        method: How a factor of `cov` is found. "eigh" and "svd", which take longer, take singular matrices too.
+        mean: A vector or a stack of vectors, of a real floating-point data type.
+        cov: A symmetric positive definite matrix or a stack of matrices, of a real floating-point data type.
+        shape: The shape of the result without its last axis, to which the stacks broadcast. None: their broadcast
+            shape.
+        dtype: The data type of the result, a real floating-point one. None: the promoted data type of `mean` and `cov`.
+        method: The factorisation of `cov`. "eigh" and "svd" are slower, but take singular matrices too.
 
     Returns:
-        An array of the data type, on the key's device, of `shape` and the last axis of `mean`.
+        An array of shape `(*shape, mean.shape[-1])` and that data type, on the key's device.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, or arrays of other data types or of another library than
-            the key's.
+            the key.
         ValueError: A key of the wrong shape, a negative size, matrices that are not square or of another size than the
             vectors, a shape that doesn't fit, arrays on another device, an unknown method, or (if concrete) a matrix
             that is not symmetric, or for "cholesky" not positive definite.
 
     Samples have derivatives in both parameters.
 
-    Source: `jax.random.multivariate_normal`; equal up to rounding for "cholesky", where the factor is unique.
+    Source: `jax.random.multivariate_normal`; equal up to rounding for "cholesky", whose factor is unique.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -87,25 +86,25 @@ def multivariate_normal(
 
 @pluggable
 def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:
-    """Sample orthogonal matrices, uniformly: a rotation or reflection of a sample is as likely as it.
+    """Sample orthogonal matrices from the uniform distribution, which rotations and reflections do not change.
 
     Args:
         key: A key.
-        n: How many rows.
+        n: The number of rows.
         shape: The shape of a stack of matrices.
-        dtype: A floating-point data type; None: the default real one. Of a complex one, samples are unitary.
-        m: How many columns; None: as many. Where there are fewer columns than rows, the columns are orthonormal, and
-            where there are more, the rows.
+        dtype: A floating-point data type; None: the default for real numbers. Complex samples are unitary.
+        m: The number of columns; None: the number of rows. With fewer columns than rows, the columns are orthonormal;
+            with more columns, the rows.
 
     Returns:
-        An array of shape (*shape, n, m) and the data type, on the key's device.
+        An array of shape (*shape, n, m) and that data type, on the key's device.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, a size is not an integer, or the data type is not
             supported.
         ValueError: A key of the wrong shape, or a negative size.
 
-    Takes a QR factorization.
+    Computes a QR factorisation.
 
     Source: `jax.random.orthogonal`, up to rounding; Mezzadri, "How to generate random matrices from the classical
     compact groups".
@@ -124,22 +123,22 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
 
 @pluggable
 def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
-    """Sample points uniformly from the unit ball: those whose p-norm is at most 1.
+    """Sample points uniformly from the unit ball of the p-norm.
 
     Args:
         key: A key.
         d: The number of dimensions.
         p: The exponent of the norm, a number or an array of shape (); above 0.
         shape: The shape of the result without its last axis.
-        dtype: A real floating-point data type; None: the default one, or a wider one of `p`.
+        dtype: A real floating-point data type; None: the default, or that of `p` if it is wider.
 
     Returns:
-        An array of shape (*shape, d) and the data type, on the key's device.
+        An array of shape (*shape, d) and that data type, on the key's device.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, `d` is not an integer, the data type is not supported, or
             `p` is not a real number of the key's library.
-        ValueError: A key of the wrong shape, a negative size, `p` with axes, or on another device, or (if concrete) not
+        ValueError: A key of the wrong shape, a negative size, or `p` with axes, on another device, or (if concrete) not
             above 0.
 
     Source: `jax.random.ball`, to a few ulps; Barthe, Guédon, Mendelson and Naor, "A probabilistic approach to the

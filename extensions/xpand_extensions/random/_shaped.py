@@ -1,4 +1,4 @@
-"""Distributions of real numbers with parameters, by functions of uniform and normal numbers."""
+"""Distributions of real numbers with parameters: functions of uniform and normal numbers."""
 
 from typing import Any
 
@@ -15,23 +15,23 @@ def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, d
 
     Args:
         key: A key.
-        lower: The lower bound, a number or an array; -infinity for none.
-        upper: The upper bound, above the lower one; infinity for none.
-        shape: The shape of the result, to which the bounds broadcast. None: the shape to which they broadcast together.
-        dtype: A real floating-point data type. None: the default one, or a wider one of the bounds.
+        lower: The lower bound, a number or an array; -infinity for no bound.
+        upper: The upper bound, above the lower bound; infinity for no bound.
+        shape: The shape of the result, to which the bounds broadcast. None: their broadcast shape.
+        dtype: A real floating-point data type. None: the default, or that of the bounds if it is wider.
 
     Returns:
-        An array of that shape and data type, on the key's device: numbers between the bounds, and never a bound itself.
-        NaN where a bound is.
+        An array of that shape and data type, on the key's device: numbers between the bounds, never equal to a bound.
+        NaN if a bound is NaN.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or bounds that are not
             real numbers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, bounds that don't fit the shape or lie on another device,
-            or (if concrete) a lower bound that is not below the upper one.
+        ValueError: A key of the wrong shape, a negative size, bounds that don't fit the shape or are on another device,
+            or (if concrete) a lower bound that is not below the upper bound.
 
-    Far out in a tail, beyond 5 in float32 and 8 in float64, the distribution function is rounded to 1, and all samples
-    are next to a bound. Samples have derivatives in the bounds.
+    If both bounds are in a tail, beyond 5 in float32 and 8 in float64, the distribution function is rounded to 1, and
+    all samples are next to a bound. Samples have derivatives in the bounds.
 
     Source: `jax.random.truncated_normal`, to a few ulps of the larger of the value and 1.
 
@@ -54,22 +54,21 @@ def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) 
     Args:
         key: A key.
         b: The exponent, a number or an array; above 0.
-        shape: The shape of the result, to which the parameters broadcast. None: the shape to which they broadcast
-            together.
-        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+        shape: The shape of the result, to which the parameters broadcast. None: their broadcast shape.
+        dtype: A real floating-point data type. None: the default, or that of the parameters if it is wider.
 
     Returns:
-        An array of that shape and data type, on the key's device. NaN where a parameter is.
+        An array of that shape and data type, on the key's device. NaN if a parameter is NaN.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or parameters that are
             not real numbers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or lie on another
+        ValueError: A key of the wrong shape, a negative size, parameters that don't fit the shape or are on another
             device, or (if concrete) parameters that are not above 0.
 
     Samples have derivatives in the parameters.
 
-    Source: `jax.random.pareto`, to a few ulps, and some of the logarithm.
+    Source: `jax.random.pareto`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -107,7 +106,7 @@ def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None
 
     Arguments, result and errors are those of `pareto`; the scale may be 0.
 
-    Source: `jax.random.weibull_min`, to a few ulps, and some of the logarithm; for a shape that JAX is given.
+    Source: `jax.random.weibull_min`, with a given shape, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -129,13 +128,13 @@ def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), d
     Args:
         key: A key.
         loc: The centre, a number or an array.
-        scale: The scale, which broadcasts with it; 0 or above.
-        shape: How many samples for each of the parameters. (): one, as in JAX.
-        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+        scale: The scale, which broadcasts with `loc`; at least 0.
+        shape: The shape of the samples for each element of the parameters. (): see below.
+        dtype: A real floating-point data type. None: the default, or that of the parameters if it is wider.
 
     Returns:
-        An array of the data type, on the key's device, of `shape` and the shape that the parameters broadcast to, one
-        after the other; of the second shape twice where the first is (), as in JAX.
+        An array of that data type, on the key's device. Its shape is `shape`, followed by the broadcast shape of the
+        parameters; for `shape=()`, it is the broadcast shape twice, as in JAX.
 
     Raises:
         TypeError, ValueError: As `pareto`.
@@ -156,11 +155,12 @@ def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), d
 
 @pluggable
 def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample from the Wald distribution, or inverse normal one, of scale 1: when Brownian motion first reaches `mean`.
+    """Sample from the Wald (inverse Gaussian) distribution of scale 1.
 
-    Its drift is 1. Arguments, result and errors are those of `pareto`.
+    A sample is the time when Brownian motion with drift 1 first reaches `mean`. Arguments, result and errors are those
+    of `pareto`.
 
-    Source: `jax.random.wald`, to a few ulps; small samples of a large mean to more, by cancellation.
+    Source: `jax.random.wald`, to a few ulps; less exactly for small samples with a large mean, due to cancellation.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -176,10 +176,10 @@ def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None)
 def triangular(
     key: Key, /, left: Real, mode: Real, right: Real, shape: Any = None, dtype: DType | None = None
 ) -> Array:
-    """Sample from the triangular distribution from `left` to `right`, whose density is largest at `mode`.
+    """Sample from the triangular distribution between `left` and `right`, whose density is largest at `mode`.
 
-    Arguments, result and errors are those of `pareto`, but that `left` must not be above `mode`, and `mode` not above
-    `right`. NaN where all three are equal.
+    Arguments, result and errors are those of `pareto`, but `left <= mode <= right` is required. NaN if all three are
+    equal.
 
     Source: `jax.random.triangular`, to a few ulps of the bounds.
 
@@ -200,11 +200,11 @@ def triangular(
 
 @pluggable
 def lognormal(key: Key, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`.
+    """Sample from the log-normal distribution: the logarithm is normal, with mean 0 and standard deviation `sigma`.
 
     Arguments, result and errors are those of `pareto`; `sigma` may be 0.
 
-    Source: `jax.random.lognormal`, to a few ulps, and some of the logarithm; JAX takes complex data types too.
+    Source: `jax.random.lognormal`, to a few ulps of the sample and of its logarithm; JAX takes complex data types too.
 
     >>> import numpy as np
     >>> from xpand_extensions import random

@@ -24,35 +24,35 @@ from ._arguments import (
 def uniform(
     key: Key, /, shape: Any = (), dtype: DType | None = None, minval: Array | float = 0.0, maxval: Array | float = 1.0
 ) -> Array:
-    """Generate random numbers between two bounds, each part of the interval equally likely.
+    """Generate uniformly distributed random numbers between two bounds.
 
     Args:
         key: A key.
         shape: The shape of the result.
-        dtype: A real floating-point data type; None: the default one.
-        minval: The lower bound, a number or an array that broadcasts to `shape`. It may occur.
-        maxval: The upper bound, likewise. It does not occur, unless the result is rounded to it.
+        dtype: A real floating-point data type; None: the default.
+        minval: The lower bound, included: a number or an array that broadcasts to `shape`.
+        maxval: The upper bound, excluded (but samples may be rounded to it): as `minval`.
 
     Returns:
-        An array of that shape and data type, on the key's device. Between 0 and 1: multiples of the distance of 1 to
-        the next larger number. Where `maxval` is not above `minval`: between `maxval` and `minval`, at least `minval`.
+        An array of that shape and data type, on the key's device. Between 0 and 1, samples are multiples of the data
+        type's `eps`. If `maxval` is not above `minval`, samples are equal to `minval`.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or bounds that are not
             real numbers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, or bounds that do not fit the shape, or on another
+        ValueError: A key of the wrong shape, a negative size, or bounds that do not fit the shape or are on another
             device.
 
     Samples have derivatives in the bounds.
 
-    Source: `jax.random.uniform`, bit by bit as its compiler for processors evaluates it: with one rounding.
+    Source: `jax.random.uniform`, bit for bit as compiled for CPUs, with one rounding.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
     >>> random.uniform(random.key(0), (2,)).round(4)
     array([0.4185, 0.2163])
     """
-    if type(minval) is float and type(maxval) is float and shape is not None:  # which need no checks
+    if type(minval) is float and type(maxval) is float and shape is not None:  # these need no checks
         implementation, shape = uniform.planned(check_key, (key,), shape)
         dtype = float_dtype("uniform", array_namespace(key), dtype, key)
         return implementation(key, shape, dtype, minval, maxval)
@@ -70,8 +70,8 @@ def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     Args:
         key: A key.
         shape: The shape of the result.
-        dtype: A floating-point data type; None: the default real one. Of a complex one: both parts are independent, of
-            variance 1/2 each.
+        dtype: A floating-point data type; None: the default for real numbers. Complex samples have independent parts of
+            variance 1/2.
 
     Returns:
         An array of that shape and data type, on the key's device.
@@ -98,22 +98,22 @@ def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, d
     Args:
         key: A key.
         shape: The shape of the result.
-        minval: The lower bound, an integer or an array of such that broadcasts to `shape`. It may occur.
-        maxval: The upper bound, likewise. It does not occur.
-        dtype: An integer data type; None: the default one. Bounds outside of it are taken as its smallest number, and
-            as one above its largest.
+        minval: The lower bound, included: an integer, or an integer array that broadcasts to `shape`.
+        maxval: The upper bound, excluded: as `minval`.
+        dtype: An integer data type; None: the default. Bounds outside of its range are clipped to the smallest number,
+            and to one above the largest number.
 
     Returns:
-        An array of that shape and data type, on the key's device: each integer nearly equally likely, to one part in
-        2³² at least for small ranges. Where `maxval` is not above `minval`: `minval`.
+        An array of that shape and data type, on the key's device. All integers are nearly equally likely: for small
+        ranges, to at least one part in 2³². If `maxval` is not above `minval`, samples are equal to `minval`.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or bounds that are not
             integers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, or bounds that do not fit the shape, or on another
+        ValueError: A key of the wrong shape, a negative size, or bounds that do not fit the shape or are on another
             device.
 
-    Source: `jax.random.randint`, bit by bit.
+    Source: `jax.random.randint`, bit for bit.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -137,9 +137,9 @@ def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Lite
 
     Args:
         key: A key.
-        p: The probability of True, a number or an array of a real floating-point data type. NaN makes False.
-        shape: The shape of the result, to which `p` broadcasts. None: that of `p`.
-        mode: "low": probabilities are rounded to 2⁻²³ in float32, 2⁻⁵² in float64. "high": to the square of that, in
+        p: The probability of True, a number or an array of a real floating-point data type. NaN gives False.
+        shape: The shape of the result, to which `p` broadcasts. None: the shape of `p`.
+        mode: The precision of probabilities. "low": 2⁻²³ in float32, 2⁻⁵² in float64. "high": the square of that, in
             twice the time.
 
     Returns:
@@ -148,10 +148,11 @@ def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Lite
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, or `p` is neither a real number nor an array of real
             numbers of the key's library.
-        ValueError: A key of the wrong shape, a negative size, an unknown mode, `p` that doesn't fit the shape or lies
-            on another device, or is (if concrete) below 0 or above 1.
+        ValueError: A key of the wrong shape, a negative size, an unknown mode, or `p` that doesn't fit the shape, is on
+            another device, or (if concrete) is below 0 or above 1.
 
-    Source: `jax.random.bernoulli`, bit by bit. A number is compared in float64, or in the precision that is set.
+    Source: `jax.random.bernoulli`, bit for bit. A number `p` is compared in the data type of the precision, by default
+    float64.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -177,7 +178,7 @@ def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arra
     Args:
         key: A key.
         shape: The shape of the result.
-        dtype: A numeric data type other than an unsigned one; None: the default integers.
+        dtype: A numeric data type that is not unsigned; None: the default for integers.
 
     Returns:
         An array of that shape and data type, on the key's device.
@@ -186,7 +187,7 @@ def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arra
         TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
         ValueError: A key of the wrong shape, or a negative size.
 
-    Source: `jax.random.rademacher`, bit by bit with the default data type of JAX with 64 bits.
+    Source: `jax.random.rademacher`, bit for bit with JAX's default data type of 64 bits.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
