@@ -221,6 +221,6 @@ def _without_source(
 ) -> NativeGenerator:
     name = library_name(namespace_or_default(xp, "native_generator"))
     raise UnsupportedError(
-        f"native_generator: {name} has no random numbers of its own; use `random.Generator`, which supports "
+        f"native_generator: {name} has no source of random numbers; use `random.Generator`, which supports "
         "every library"
     )
