@@ -1,4 +1,4 @@
 """Native implementations on NumPy."""
 
 SPARSE = ("scipy",)
-"""The modules that the classes of its sparse arrays come from."""
+"""The modules with the classes of NumPy's sparse arrays."""

@@ -1,4 +1,4 @@
-"""Multi-indices into NumPy's arrays, checked and flattened in as few passes as possible."""
+"""Multi-indices into NumPy's arrays: check and flatten them in as few passes as possible."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -12,14 +12,14 @@ FEW: Final = 1 << 13
 """Up to so many multi-indices, NumPy's own index is faster than that of flattened arrays."""
 
 BLOCK: Final = 1 << 15
-"""The number of flat indices made at a time: they stay in the cache, and don't need memory for all."""
+"""The number of flat indices in a block, which stays in the cache and saves memory."""
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:
-    """Return whether all multi-indices are within bounds, none of them counting from the end.
+    """Return whether all multi-indices are within bounds and not negative.
 
-    As unsigned numbers negative ones are the largest, so that one maximum is enough; if it is below the smallest size,
-    it serves all axes.
+    Viewed as unsigned, negative numbers are the largest, so one maximum is enough. If it is below the smallest size, no
+    axis needs its own maximum.
     """
     unsigned = indices.view(f"u{indices.itemsize}") if indices.dtype.kind == "i" else indices
     if not unsigned.size:
@@ -30,12 +30,12 @@ def are_within(indices: Array, sizes: Sequence[int]) -> bool:
 
 
 def blocks(number: int) -> Iterator[slice]:
-    """Cut a number of positions into blocks."""
+    """Divide a number of positions into blocks."""
     return (slice(start, start + BLOCK) for start in range(0, number, BLOCK))
 
 
 def flat(indices: Array, sizes: Sequence[int]) -> Array:
-    """Number the positions that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
+    """Convert multi-indices of shape `(n, k)` within bounds to flat indices in row-major order."""
     parts = indices.astype(np.intp, copy=False)
     number = parts[:, 0]
     for j, size in enumerate(sizes[1:], 1):
@@ -45,7 +45,7 @@ def flat(indices: Array, sizes: Sequence[int]) -> Array:
 
 
 def no_mask(function: str, x: Array) -> None:
-    """Refuse masked arrays, whose mask would be lost: a ufunc's `at` ignores it."""
+    """Refuse masked arrays, since `at` of a ufunc ignores the mask."""
     if isinstance(x, np.ma.MaskedArray):
         raise UnsupportedError(
             f"{function}: not available for numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"

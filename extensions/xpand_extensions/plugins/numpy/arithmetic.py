@@ -1,4 +1,4 @@
-"""Division on NumPy: its truncating functions, without divisors for which they warn."""
+"""Division on NumPy: NumPy's truncating functions, without divisors for which they warn."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The bits of integers on NumPy: its own functions, and views."""
+"""The bits of integers on NumPy: NumPy's functions, and views."""
 
 from typing import Any
 
@@ -19,12 +19,13 @@ def bitcast(x: Array, /, dtype: DType) -> Array:
 
 
 def population_count(x: Array, /) -> Array:
-    # As unsigned numbers, since NumPy counts the bits of absolute values.
+    # Use unsigned numbers, since NumPy counts the bits of absolute values.
     return np.bitwise_count(_unsigned(x)).astype(x.dtype)
 
 
 def count_leading_zeros(x: Array, /) -> Array:
-    # The exponent is the number of bits. Only the highest bit must survive rounding: the one below it is cleared.
+    # The exponent is the number of bits. Clear the second highest bit, so that rounding does not change the highest
+    # one.
     x, dtype = _unsigned(x), x.dtype
     exponents = np.frexp((x & ~(x >> x.dtype.type(1))).astype(np.float64))[1]
     return (integer_width(xp, dtype) - exponents).astype(dtype)
@@ -34,7 +35,7 @@ def _unsigned(x: Array) -> Array:
     return x.view(f"u{x.itemsize}")
 
 
-# NumPy gives any number of positions, negative ones too, the meaning that it has here.
+# NumPy has the required meaning for all numbers of positions, also negative ones.
 shift_left = np.left_shift
 shift_right = np.right_shift
 
@@ -44,11 +45,11 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
 
 
 def packbits(x: Array, /, *, axis: int | None = None, bitorder: Any = "big") -> Array:
-    # Booleans: NumPy takes no integers wider than a byte.
+    # Convert to booleans, since NumPy takes no integers wider than a byte.
     return np.packbits(x.astype(bool, copy=False), axis=axis, bitorder=bitorder)
 
 
 def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> Array:
-    if not x.size and count:  # NumPy adds no zeros to nothing
+    if not x.size and count:  # NumPy does not pad empty arrays
         return generic.unpackbits(x, axis=axis, count=count, bitorder=bitorder)
     return np.unpackbits(np.atleast_1d(x), axis=axis, count=count, bitorder=bitorder)

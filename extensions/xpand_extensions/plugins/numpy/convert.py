@@ -28,7 +28,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 
 def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    # For conversions to NumPy the source's half makes the array, and the copy.
+    # The half of the source library makes the NumPy array, and the copy.
     return x
 
 
@@ -58,7 +58,7 @@ def pointer(x: Array, /) -> Pointer:
 
 
 class _Memory:
-    """The owner of the memory that NumPy makes an array over, and keeps."""
+    """The owner of the memory of an array. NumPy keeps a reference to it."""
 
     def __init__(self, memory: Pointer) -> None:
         self.owner = memory.owner

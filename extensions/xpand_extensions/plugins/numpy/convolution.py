@@ -1,4 +1,4 @@
-"""Convolutions on NumPy: `np.correlate` of flattened rows for one channel, products of matrices for several.
+"""Convolutions on NumPy: `np.correlate` of flattened rows for one channel, matrix products for several channels.
 
 Both work on blocks that stay in the processor's cache.
 """
@@ -18,9 +18,9 @@ from xpand_extensions.convolution._pieces import dilated, reached
 from xpand_extensions.generic import convolution as generic
 
 _BLOCK: Final = 1 << 13
-"""Elements of a block of rows: 64 KiB of float64. Four times as many are given back to the system after each call."""
+"""Elements of a block of rows: 64 KiB of float64. Four times as many would be freed after each call."""
 _MATRIX: Final = 1 << 16
-"""Elements of a matrix of points. Measured for 16 channels of 64 by 64: 3.7 ms; half or twice as many take 7."""
+"""Elements of a matrix of points. Measured for 16 channels of 64 by 64: 3.7 ms; half or twice as many take 7 ms."""
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
@@ -30,7 +30,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
     adjacent = what.strides[-1:] == what.kernel_dilation[-1:] == (1,)
     if alone and adjacent and len(sizes) == what.groups == x.shape[0] == 1:
         (low, high), taps = what.padding[0], kernel.shape[2]
-        # If few of its elements are needed, computing all takes too long.
+        # Don't compute all elements if few are needed.
         if 0 <= low < taps and 0 <= high < taps and 2 * sizes[0] >= x.shape[2]:
             whole = _correlated(x[0, 0], kernel[0, 0], "full")
             return whole[None, None, taps - 1 - low : len(whole) - (taps - 1 - high)]
@@ -39,7 +39,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
         what = Geometry((1,), ((0, 0),), (1,), (1,), what.groups)
         _multiply(what, x[..., None], kernel[..., None], out[..., None])
     elif alone and adjacent:
-        # Where two rows meet in the long one, infinities may cancel; these sums are not used.
+        # Infinities may cancel at the joints of rows, where sums are not used.
         with np.errstate(invalid="ignore"):
             _correlate_rows(what, x, kernel, out)
     else:
@@ -60,9 +60,9 @@ def _padded(x: Array, padding: Sequence[tuple[int, int]]) -> Array:
 
 
 def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
-    """Convolve each channel alone: rows that follow one another in memory are one long row to `np.correlate`.
+    """Convolve each channel separately. Rows that are adjacent in memory are one long row to `np.correlate`.
 
-    Results that span the end of a row and the next row are dropped. Measured for 1e7 elements and 3 by 3 taps: half
+    Results that span two rows are dropped. Measured for 1e7 elements and 3 by 3 taps: half
     the time of `scipy.ndimage.correlate`.
     """
     if out.ndim == 3:  # a single row
@@ -110,14 +110,14 @@ def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None
 
 
 def _correlated(line: Array, taps: Array, mode: Literal["valid", "full"] = "valid") -> Array:
-    if len(taps) == 1:  # half the time of a correlation
+    if len(taps) == 1:  # takes half the time of a correlation
         return line * taps
-    # The wrapper conjugates the taps, and exchanges the arrays if there are more taps.
+    # The wrapper conjugates the taps, and exchanges the arrays if there are more taps than elements.
     return np.correlate(line, taps.conj(), mode) if len(taps) <= len(line) else np.convolve(line, taps[::-1], mode)
 
 
 def _fill(block: Array, plane: Array, corner: tuple[int, int]) -> None:
-    """Copy the part of a plane under a block whose first element is at `corner`; zeros outside of the plane."""
+    """Copy the part of a plane under a block with its first element at `corner`, and zeros outside of the plane."""
     (top, left), (high, wide) = corner, block.shape
     rows = slice(min(max(-top, 0), high), max(min(high, plane.shape[0] - top), 0))
     columns = slice(min(max(-left, 0), wide), max(min(wide, plane.shape[1] - left), 0))
@@ -129,7 +129,7 @@ def _fill(block: Array, plane: Array, corner: tuple[int, int]) -> None:
 
 
 def _multiply(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
-    """Multiply the kernel, as a matrix, by the points under it, which are copied block by block."""
+    """Multiply the kernel, as a matrix, by the points under it, copied block by block."""
     groups, into = what.groups, kernel.shape[1]
     batch, _, *sizes = out.shape
     taps = kernel.shape[2:]
@@ -148,7 +148,7 @@ def _multiply(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
 
 
 def _blocks(lanes: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
-    """Split a batch into blocks of some lanes, or of one lane's rows, each of `row` elements."""
+    """Divide a batch into blocks of lanes, or of rows of one lane, with `row` elements each."""
     whole = _MATRIX // max(rows * row, 1)
     if whole:
         for first in range(0, lanes, whole):
@@ -161,7 +161,7 @@ def _blocks(lanes: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
-    """Add the product with each tap to the tap's positions. Inserting zeros would make most products 0."""
+    """Add the product with each tap at the positions of the tap. With inserted zeros, most products would be 0."""
     groups, into, taps = what.groups, kernel.shape[1], kernel.shape[2:]
     batch, _, *sizes = x.shape
     cut = tuple([(-low, -high) for low, high in what.padding])
@@ -173,7 +173,7 @@ def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
     weights = np.swapaxes(kernel.reshape(groups, -1, into, *taps), 1, 2)
     matrix = x.reshape(batch, groups, -1, math.prod(sizes))
     for tap in itertools.product(*map(range, taps)):
-        # For one channel, a product of matrices takes seven times as long.
+        # For one channel, a matrix product takes seven times as long.
         part = weights[(..., *tap)] * matrix if matrix.shape[2] == 1 else np.matmul(weights[(..., *tap)], matrix)
         grouped[(..., *reached(what, sizes, tap))] += part.reshape(batch, groups, into, *sizes)
     return _padded(out, cut)

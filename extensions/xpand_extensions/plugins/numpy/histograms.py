@@ -1,4 +1,4 @@
-"""Counts and histograms on NumPy: its bincount, and equally spaced bins by arithmetic, in blocks that fit the cache."""
+"""Counts and histograms on NumPy: `np.bincount`, and bins of equal width by arithmetic, in blocks for the cache."""
 
 from typing import Any, Final
 
@@ -55,8 +55,8 @@ def _count_between(x: Array, edges: Array, *, all_inside: bool) -> Array:
     bins = len(edges) - 1
     hist: Array = np.zeros(bins + 1, dtype=np.intp)
     first, last = edges[0], edges[-1]
-    # The very last edge belongs to the last bin: there nothing is too large, and elements in the bin after it are too
-    # small.
+    # The last bin includes its right edge. So no element is too large for it, and elements in the bin after it are
+    # moved back.
     lower: Array = np.append(edges[:-1], edges.dtype.type(np.inf))
     upper = np.concatenate([edges[1:-1], np.full(2, np.inf, dtype=edges.dtype)])
     scale = last - first
@@ -83,7 +83,7 @@ def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, floa
     if range is not None:
         edges = np.linspace(*range, bins + 1, dtype=dtype)
     else:
-        with np.errstate(over="ignore", invalid="ignore"):  # other objects and too large numbers raise below
+        with np.errstate(over="ignore", invalid="ignore"):  # NumPy raises below for other objects and too large numbers
             edges = pieces.edges_of_values(np, x, bins, dtype)
     if not (edges[..., 1:] > edges[..., :-1]).all():
         raise pieces.no_edges(np, edges, bins)

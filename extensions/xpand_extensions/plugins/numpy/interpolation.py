@@ -1,4 +1,4 @@
-"""Interpolation on NumPy: in blocks that stay in the processor's cache, and `np.interp`."""
+"""Interpolation on NumPy: `np.interp`, and blocks that stay in the processor's cache."""
 
 import math
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import interpolation as generic
 
 _BLOCK: Final = 4096
-"""The number of values interpolated at a time."""
+"""The number of values in a block."""
 
 
 class _Neighbours(NamedTuple):
-    """The points of an axis next to each position: the first as an integral float, and the distance to the second."""
+    """The points of an axis next to each position: the first as an integral float, and the step to the second."""
 
     first: Array
     step: Any
     weights: tuple[Array, Array]
     exist: tuple[Array, Array] | None = None
-    """Whether they lie within the grid; None: all do."""
+    """Whether the points lie within the grid; None if all do."""
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
@@ -32,12 +32,12 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     positions = coordinates.reshape(lanes, count, d)
     out = np.empty((max(batch, lanes) if min(batch, lanes) else 0, count, channels), dtype)
     block_size = max(1, _BLOCK // max(channels, 1))
-    # NaN may get any index, since its weight is NaN. Infinite values of the grid need no care here.
+    # NaN may get any index, since its weight is NaN. Infinite values of the grid need no special treatment.
     with np.errstate(invalid="ignore", over="ignore"):
         for lane, result in enumerate(out):
             table = tables[lane if batch > 1 else 0]
             table = table[:, 0] if channels == 1 else table
-            # Multiplying outer values by 0 is faster than selecting, but requires finite values.
+            # Multiplying outer values by 0 is faster than `where`, but requires finite values.
             finite = extrapolation == "zeros" and table.size <= out[0].size and np.isfinite(table).all()
             for first in range(0, count, block_size):
                 block = positions[lane if lanes > 1 else 0, first : first + block_size]
@@ -64,7 +64,7 @@ def _sample(table: Array, positions: Array, spatial: Sequence[int], extrapolatio
 
 
 def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
-    """Interpolate along the first axis the results of interpolation along the rest; `offset` adds to each index."""
+    """Interpolate along the other axes, then the results along the first axis. `offset` is added to each index."""
     if not axes:
         return np.take(table[offset:], index, axis=0, mode="clip")
     (step, weights, exist), *rest = axes
@@ -82,8 +82,8 @@ def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
 
 
 def _neighbours(position: Array, size: int, extrapolation: str) -> _Neighbours:
-    """Find the points next to each position along an axis of some size; `position` is written to."""
-    inside = position.min(initial=0.0) >= 0 and position.max(initial=0.0) <= size - 1  # NaN is neither
+    """Find the points next to each position along an axis of the given size. `position` is overwritten."""
+    inside = position.min(initial=0.0) >= 0 and position.max(initial=0.0) <= size - 1  # False for NaN
     if not inside:
         if extrapolation == "zeros":
             return _with_zeros(position, size)
@@ -99,18 +99,18 @@ def _neighbours(position: Array, size: int, extrapolation: str) -> _Neighbours:
 
 
 def _turn(position: Array, size: int, extrapolation: str) -> None:
-    """Mirror outer positions about the last points, or half a step beyond; rounding may leave them slightly outside."""
+    """Mirror outer positions about the end points, or half a step beyond. Rounding may leave them slightly outside."""
     beyond = 0.5 if extrapolation == "symmetric" else 0.0
     half = size - 1 + 2 * beyond
     position += beyond
-    _reduce(position, 2 * half if half else 1.0)  # a single point has no period: any period works
+    _reduce(position, 2 * half if half else 1.0)  # for a single point, any period works
     position -= half
     np.abs(position, out=position)
     np.subtract(half - beyond, position, out=position)
 
 
 def _reduce(position: Array, period: float) -> None:
-    """Take the remainder, in a fifth of the time of np.remainder; rounding may leave it slightly outside."""
+    """Replace positions by remainders in a fifth of `np.remainder`'s time; rounding may leave them slightly outside."""
     turns = position * (1.0 / period)
     np.floor(turns, out=turns)
     turns *= period
@@ -140,12 +140,12 @@ def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
     dtype = np.result_type(x, points, values)
-    # np.interp gives the value of a single point for NaN too.
+    # `np.interp` returns the value of a single point also for NaN.
     if values.ndim > 1 or points.size == 1 or dtype.itemsize < values.real.itemsize:
         return generic.interp(x, points, values, left=left, right=right, period=period)
     if period is None:
         found = np.interp(x, points, values, left, right)
     else:
-        with np.errstate(invalid="ignore"):  # an infinite position has no remainder
+        with np.errstate(invalid="ignore"):  # infinite positions have no remainder
             found = np.interp(x, points, values, period=period)
     return np.asarray(found).astype(dtype, copy=False)

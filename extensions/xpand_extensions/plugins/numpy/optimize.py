@@ -1,6 +1,6 @@
-"""Drivers of optimization on NumPy: SciPy's, and steps on Python numbers for methods that SciPy lacks.
+"""Drivers of optimization on NumPy: SciPy's drivers, and steps on Python numbers for methods that SciPy lacks.
 
-They solve one problem in float64. Otherwise, the general steps continue from the point reached.
+They solve one problem in float64. If they stop early, the general steps continue from the point reached.
 """
 
 import math
@@ -30,18 +30,18 @@ from .jit._steps import jit_steps
 
 _EPS: Final = 2.0**-52
 _REACH: Final = _EPS**-1.5
-"""The size of points and values, relative to the first ones, beyond which the iteration counts as diverged."""
+"""The iteration has diverged if points or values are larger than the first ones by this factor."""
 _FAR: Final = 1e10
-"""The same for SciPy's methods, whose bounded steps would take long to get further."""
+"""The same for SciPy's methods, whose bounded steps would take long to reach the other limit."""
 _ENDLESS: Final = 2**31 - 1
 
 
 class _StopError(Exception):
-    """The driver leaves the problem to the general steps."""
+    """Raised to leave the problem to the general steps."""
 
 
 class _ForeignError(Exception):
-    """The function returns arrays that BLAS doesn't accept: traced ones that it has captured, or empty ones."""
+    """The function returns arrays that BLAS doesn't accept: captured traced arrays, or empty ones."""
 
 
 def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
@@ -88,16 +88,16 @@ def _tolerance(limits: Limits, size: float) -> float:
 
 
 def _largest(x: Any) -> float:
-    """Return the largest absolute value of a vector, in a third of NumPy's time for short ones; of NaN any value."""
+    """Return the largest absolute value of a vector, in a third of NumPy's time for short ones; with NaN any value."""
     return abs(float(x[idamax(x)]))
 
 
 _STEP: Final = Signature([Parameter("intermediate_result", Parameter.KEYWORD_ONLY)])
-"""The signature of a callback, which SciPy looks up at each call."""
+"""The signature of a callback, which SciPy reads at each call."""
 
 
 class _Lowest:
-    """The calls of a function and its gradient by SciPy, and the lowest point so far."""
+    """Calls a function and its gradient for SciPy, and stores the lowest point so far."""
 
     def __init__(self, function: Callable[[Array], Any], x: Any) -> None:
         self.function, self.count, self.steps = function, 0, 0
@@ -107,7 +107,7 @@ class _Lowest:
         self.far = _FAR * max(1.0, _largest(x), abs(self.value))
 
     def __call__(self, x: Any) -> tuple[float, Any]:
-        if self.count == 1 and self.first is not None:  # SciPy begins at the known point
+        if self.count == 1 and self.first is not None:  # SciPy starts at the known point
             first, self.first = self.first, None
             return first
         fun, slope = self.function(x)
@@ -122,7 +122,7 @@ class _Lowest:
         return value, slope
 
     def callback(self) -> Callable[..., None]:
-        """Return the function that counts steps, and stops the iteration if one leads far away."""
+        """Return the function that counts steps, and stops the iteration if a step leads far away."""
 
         def step(*, intermediate_result: Any) -> None:
             self.steps += 1
@@ -135,7 +135,7 @@ class _Lowest:
 
 
 def _descend(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome | None:
-    """Minimize by SciPy's L-BFGS-B or BFGS, whose options mean the same."""
+    """Minimize by SciPy's L-BFGS-B or BFGS. The options have the same meaning."""
     from scipy.optimize import minimize
 
     box, limits = args[0], task.limits
@@ -190,7 +190,7 @@ def _linearized(function: Callable[[Array], Any], x: Array) -> tuple[Any, Any]:
 
 
 def _newton(task: Task, function: Callable[[Array], Any], start: Array, args: tuple[Any, ...]) -> Outcome:
-    """Take whole Newton steps as long as the sum of squares falls, as `optimize._algorithms._residuals` does."""
+    """Take whole Newton steps while the sum of squares decreases, like `optimize._algorithms._residuals`."""
     x, limits = start, task.limits
     residual, jacobian = _linearized(function, x)
     optimality, before, count, steps = _largest(residual), dnrm2(residual), 1, 0
@@ -217,7 +217,9 @@ def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args:
 
     def linearized(x: Array) -> tuple[Any, Any]:
         residual, jacobian = _linearized(function, x)
-        return residual, np.asfortranarray(jacobian)  # sums depend on the layout, which differs between programs
+        return residual, np.asfortranarray(
+            jacobian
+        )  # rounding of sums depends on the layout, which differs between programs
 
     residual, jacobian = linearized(x)
     m, n = jacobian.shape
@@ -263,12 +265,12 @@ def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args:
 
 
 def _is_finite(x: Any) -> bool:
-    # The norm takes a fifth of the time for a few numbers; it may overflow.
+    # This takes a fifth of the time of a norm for a few numbers. It may overflow.
     return math.isfinite(dnrm2(x.ravel("K"))) or bool(np.isfinite(x).all())
 
 
 def _columns(jacobian: Any) -> Any:
-    """Return the lengths of the columns; 1 for those that are zero."""
+    """Return the lengths of the columns, or 1 for zero columns."""
     lengths = np.sqrt(np.square(jacobian).sum(axis=0))
     return np.where(lengths > 0.0, lengths, 1.0)
 
@@ -310,7 +312,7 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
     if math.isnan(x) or not all(map(math.isfinite, values.values())):
         return Outcome(start, None, 0, len(points), 0, Status.MAX_STEPS, math.nan, limits)
     fun = values[x]
-    # An end that is a root may have no point of the opposite sign.
+    # Start with the other end: if one end is a root, no point may have the opposite sign.
     other, other_fun = points[points[0][0] == x]
     width = math.inf
     for p, y in points:
@@ -320,7 +322,7 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
         x, fun, other = other, other_fun, x
     width, steps = abs(other - x), len(points) - 2
     converged = fun == 0.0 or width <= atol + rtol * abs(x)
-    # At a pole the function is larger there than at the ends.
+    # At a pole, the function is larger than at the ends.
     is_pole = abs(fun) > max(abs(points[0][1]), abs(points[1][1]))
     finished = not is_pole and (converged or steps >= limits.max_steps)
     if not finished:
@@ -331,7 +333,7 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
 
 @cache
 def _scipy_solver(method: str) -> Callable[..., Any]:
-    """Return SciPy's function, whose module takes long to import."""
+    """Import and return SciPy's function. The import takes long."""
     from scipy import optimize
 
     found: Callable[..., Any] = optimize.brentq if method == "brent" else optimize.bisect

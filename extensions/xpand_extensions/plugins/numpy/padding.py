@@ -1,4 +1,4 @@
-"""Padding on NumPy: the result is made once, and its ends are filled axis by axis."""
+"""Padding on NumPy: make the result once, and fill its ends axis by axis."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from xpand_extensions.generic.padding import _pieces as pieces
 from ._rows import no_mask
 
 _MOST_REPEATS: Final = 8
-"""If an axis is repeated more often, the generic version takes elements by index."""
+"""If an axis is repeated more often, the generic version reads elements by index."""
 
 
 @forwards_to(generic.pad)
@@ -34,7 +34,7 @@ def pad(x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values:
     out[tuple(centre)] = x
     for axis, (low, high) in enumerate(pad_width):
         if low or high:
-            # The ends along earlier axes are filled already; those along later axes come next.
+            # Earlier axes have their ends already; later axes follow.
             rest = (*centre[axis + 1 :],)
             band = out[(slice(None),) * (axis + 1) + rest] if rest else out
             _fill(band, (slice(None),) * axis, low, x.shape[axis], high, mode, pieces.ends(constant_values, axis))
@@ -44,7 +44,7 @@ def pad(x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values:
 def _fill(
     out: Array, key: tuple[slice, ...], low: int, size: int, high: int, mode: Any, constants: tuple[Any, Any]
 ) -> None:
-    """Fill both ends of an axis, the one after those of `key`."""
+    """Fill both ends of the axis after those of `key`."""
     end = low + size
     if mode == "constant":
         out[(*key, slice(None, low))] = constants[0]

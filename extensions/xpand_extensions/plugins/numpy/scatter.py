@@ -1,4 +1,4 @@
-"""Scatter and segment reductions on NumPy: ufunc.at, and a sparse product of SciPy for the sum of rows."""
+"""Scatter and segment reductions on NumPy: `ufunc.at`, and SciPy's sparse product for sums of rows."""
 
 import math
 from contextlib import nullcontext
@@ -50,7 +50,7 @@ class NumpyAt(GenericAt):
         name = f"at.{operation}"
         items = check_types(name, xp, self.x, self.index)
         if any(isinstance(item, np.ndarray) and item.dtype == np.uint64 for item in items):
-            # NumPy takes the largest for negative ones.
+            # NumPy reads the largest uint64 numbers as negative indices.
             return super()._write(operation, values, mode)
         out = np.array(self.x)
         try:
@@ -61,7 +61,7 @@ class NumpyAt(GenericAt):
             else:
                 out[self.index] = _UFUNCS[operation](out[self.index], values)
         except (IndexError, TypeError, ValueError):
-            # Repeat it with the generic version, whose messages name the argument.
+            # Repeat the call with the generic version, whose messages name the argument.
             return super()._write(operation, values, mode)
         return out
 
@@ -90,7 +90,7 @@ class NumpyAt(GenericAt):
     def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
         if rows.width != 1 or rows.dropped:
             return super()._read_rows(table, rows, fill)
-        # Four times as fast as rows of one element.
+        # This is four times as fast as rows of one element.
         return np.take(table[:, 0], rows.index)[:, None]
 
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
@@ -107,7 +107,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
-    """Reduce. `ufunc.at` raises for too large ids, but counts negative ones from the end."""
+    """Reduce segments. `ufunc.at` raises for too large ids, but counts negative ids from the end."""
     no_mask(what.function, values)
     if ids.size and ids.dtype != np.uint64 and ids.min() >= 0:
         ids = ids.astype(np.intp, copy=False)
@@ -126,9 +126,9 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
 
 
 def _updated(table: Array, index: Array, values: Array, operation: Operation) -> Array:
-    """Return a table of shape `(count, width)` with updated rows; several values for a row are applied in order."""
+    """Return a table of shape `(count, width)` with updated rows. Several values for a row are applied in order."""
     if operation in ("add", "subtract") and table.shape[1] > 1 and table.dtype.char != "e" and _has_products():
-        # For a million rows of 8: 46 ms; `add.at` takes 330 ms, or 100 ms element by element.
+        # A million rows of 8 take 46 ms; `add.at` takes 330 ms, or 100 ms element by element.
         total = _product(table.shape[0], index, values)
         return _UFUNCS[operation](table, total, out=total)
     out = np.array(table, order="C")
@@ -156,7 +156,7 @@ def _update_each(out: Array, index: Array, values: Array, operation: Operation) 
     elif operation == "set":
         out[index] = values
     else:
-        # Element by element: a ufunc's `at` has a fast path for one axis only.
+        # Update element by element, since a ufunc's `at` has a fast path only for one axis.
         positions = (index[:, None] * width + np.arange(width)).reshape(-1)
         _UFUNCS[operation].at(out.reshape(-1), positions, values.reshape(-1))
 
@@ -167,7 +167,7 @@ def _has_products() -> bool:
 
 
 def _product(count: int, index: Array, values: Array) -> Array:
-    """Add values of shape `(n, width)` to `count` rows of zeros, as a sparse product."""
+    """Add values of shape `(n, width)` to `count` rows of zeros by a sparse product."""
     from scipy.sparse import csr_array
 
     number = len(index)
@@ -176,11 +176,11 @@ def _product(count: int, index: Array, values: Array) -> Array:
 
 
 def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
-    """Reduce; an id beyond the last segment is an `IndexError`."""
+    """Reduce segments. Raise `IndexError` for an id beyond the last segment."""
     result = nothing(xp, values, what)
     adds_rows = values.ndim > 1 and what.combination == "add" and values.dtype.char != "e" and values.size
     if adds_rows and _has_products():
-        # For a million rows of 8: 7 ms; `add.at` takes 70 ms, and `bincount` by columns 57 ms.
+        # A million rows of 8 take 7 ms; `add.at` takes 70 ms, and `bincount` by columns 57 ms.
         if ids.max() >= what.num_segments:
             raise IndexError
         return np.reshape(_product(what.num_segments, ids, values.reshape(len(ids), -1)), result.shape)
@@ -235,7 +235,7 @@ def _averaged(table: Array, index: Array, values: Array) -> Array:
 
 
 def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: int) -> tuple[Array, Array]:
-    """Return `x` as a table whose rows are numbered along the first `axes` axes, and the values as another table."""
+    """Return `x` as a table with rows along its first `axes` axes, and the values as another table."""
     width = math.prod(x.shape[axes:])
     values = np.asarray(values, dtype=x.dtype)
     shape = positions + x.shape[axes:]
@@ -249,7 +249,7 @@ segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_ke
 
 def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
     no_mask("segment_reduce", values)
-    # `reduceat` takes empty segments for segments of one value, and would add float16 in float16.
+    # `reduceat` treats empty segments as segments of one value, and would add float16 in float16.
     is_plain = offsets.ndim == 1 and operation != "mean" and values.dtype.char != "e"
     if not is_plain or len(offsets) == 1 or (offsets[1:] == offsets[:-1]).any():
         return generic.segment_reduce(values, offsets, operation=operation, axis=axis)

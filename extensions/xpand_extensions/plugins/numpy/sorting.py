@@ -1,4 +1,4 @@
-"""Order among values on NumPy: its selection, which takes no sort, and its bisection row by row."""
+"""Order among values on NumPy: selection without a sort, and bisection row by row."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     if x.ndim == 1:
         return _top_of_one(x, k, position, largest)
     moved = np.moveaxis(x, axis, -1)
-    # Only values are partitioned: twice as fast as the indices, as NumPy has vector instructions for it.
+    # Partition values, not indices: NumPy has vector instructions for values, which are twice as fast.
     threshold = np.partition(moved, position, axis=-1)[..., position : position + 1]
     if np.isnan(threshold).any():
         return generic.top_k(x, k, axis=axis, largest=largest)
@@ -29,15 +29,15 @@ def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
 
 
 def _top_of_one(x: Array, k: int, position: int, largest: bool) -> TopK:
-    """Select from one axis in few steps: their overhead is larger than the work on a thousand values."""
+    """Select from one axis in few steps, since a step has more overhead than the work on a thousand values."""
     threshold = np.partition(x, position)[position]
     if threshold != threshold:
         return generic.top_k(x, k, axis=0, largest=largest)
-    # At least `k` positions, ascending; NaN is above the threshold.
+    # Find at least `k` positions in ascending order. NaN is above the threshold.
     (candidates,) = (~(x < threshold) if largest else x <= threshold).nonzero()
     values = x[candidates]
     if largest:
-        # Reversed twice, equal values keep their order.
+        # Reverse twice to preserve the order of equal values.
         order = (len(values) - 1 - values[::-1].argsort(kind="stable"))[::-1]
     else:
         order = values.argsort(kind="stable")

@@ -1,4 +1,4 @@
-"""Special functions on NumPy: SciPy's, and some of NumPy's own functions."""
+"""Special functions on NumPy: SciPy's functions, and some of NumPy's own."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,9 +18,9 @@ _OWN: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 
 def _scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
-    """Make a function of arrays that calls SciPy's for float32 and float64, and the generic one for others."""
+    """Make a function that calls SciPy's for float32 and float64, and the generic one for other data types."""
 
-    # Without a loop for one and two arrays: a loop costs as much as computing a hundred elements.
+    # Handle one and two arrays without a loop, which costs as much as computing a hundred elements.
     @wraps(generic)
     def one(x: Any, /) -> Any:
         return ufunc(x) if x.dtype in _OWN else generic(x)
@@ -36,7 +36,7 @@ def _scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
     return {1: one, 2: two}.get(getattr(ufunc, "nin", 0), several)  # type: ignore[return-value]
 
 
-# Bessel functions: finite as far as the function is, and infinite at infinity.
+# Bessel functions, finite wherever the function is, and infinite at infinity.
 
 i0e = _scipy_or(scipy.special.i0e, generic.i0e)
 _i0 = _scipy_or(scipy.special.i0, generic.i0)
@@ -57,7 +57,7 @@ def i1e(x: Array, /) -> Array:
 
 
 def _corrected(result: Array, x: Array, function: Callable[[Array], Array]) -> Array:
-    """Recompute values that aren't finite: SciPy's overflow where exp(x) does, and are NaN at infinity."""
+    """Recompute values that aren't finite, since SciPy's overflow where exp(x) does, and are NaN at infinity."""
     finite = np.isfinite(result)
     if finite.all():
         return result
@@ -74,8 +74,8 @@ ndtr = _scipy_or(scipy.special.ndtr, generic.ndtr)
 ndtri = _scipy_or(scipy.special.ndtri, generic.ndtri)
 log_ndtr = _scipy_or(scipy.special.log_ndtr, generic.log_ndtr)
 
-# The missing functions of the gamma function's family are generic: these are as fast as SciPy's `polygamma` and
-# `gamma`, and exact where SciPy's `betaln` is off by 4e3 ulps.
+# Other functions of the gamma family are generic. They are as fast as SciPy's `polygamma` and `gamma`, and accurate
+# where SciPy's `betaln` is off by 4e3 ulps.
 
 _gammaln = _scipy_or(scipy.special.gammaln, generic.gammaln)
 digamma = _scipy_or(scipy.special.digamma, generic.digamma)
@@ -85,28 +85,28 @@ zeta = in_blocks(generic.zeta)
 _betainc = _scipy_or(scipy.special.betainc, generic.betainc)
 
 
-# Up to so many elements, a list is searched faster than a reduction starts.
+# Up to this number of elements, the search of a list takes less time than the start of a reduction.
 _SMALL = 32
 
 
 def _is_above(x: Array, low: float) -> bool:
-    """Return whether all elements are above a number. NaNs may count as such or not."""
+    """Return whether all elements are above a number. NaN gives either answer."""
     if x.size <= _SMALL:
         return min(x.ravel().tolist(), default=low) > low
     return bool(np.minimum.reduce(x, None) > low)
 
 
 def gammaln(x: Array, /) -> Array:
-    if x.dtype in _OWN and _is_above(x, 2.2):  # where SciPy's needs no correction
+    if x.dtype in _OWN and _is_above(x, 2.2):  # SciPy's needs no correction here
         return scipy.special.gammaln(x)
     result = np.asarray(_gammaln(x))
     size = np.abs(result)
-    # Near the zeros at 1 and 2, where the value is at most 0.16, SciPy's error is any number of ulps, except for
-    # complex numbers. `count_nonzero` takes an eighth of the time of `any` for a few numbers.
+    # Near the zeros at 1 and 2, where values are at most 0.16, SciPy's error is unbounded in ulps, except for complex
+    # numbers. `count_nonzero` takes an eighth of the time of `any` for a few numbers.
     if x.dtype.char == "d" and np.count_nonzero(size < 0.2):
         near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
         result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
-    # SciPy's is infinite where 1 / x is, and -inf at -inf.
+    # SciPy's result is infinite where 1 / x is, and -inf at -inf.
     infinite = size == np.inf
     if np.count_nonzero(infinite):
         size = np.abs(x[infinite])
@@ -118,7 +118,7 @@ def gammaln(x: Array, /) -> Array:
 def betainc(a: Array, b: Array, x: Array, /) -> Array:
     if np.result_type(a, b, x) != np.float32:
         return _betainc(a, b, x)
-    # SciPy's in float32 has an error of 200 ulps, and is no faster.
+    # In float32, SciPy's function has an error of 200 ulps, and is not faster.
     found: Array = _betainc(*(each.astype(np.float64) for each in (a, b, x)))
     return found.astype(np.float32)
 
@@ -131,7 +131,7 @@ xlog1py = _scipy_or(scipy.special.xlog1py, generic.xlog1py)
 
 
 def softplus(x: Array, /) -> Array:
-    # Half the time of logaddexp, which has no vector instructions.
+    # This takes half the time of `logaddexp`, which has no vector instructions.
     return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0.0)
 
 
@@ -184,6 +184,6 @@ def rsqrt(x: Array, /) -> Array:
 
 @widened
 def sinc(x: Array, /) -> Array:
-    # Zeros become numbers so small that the quotient is 1; for the largest numbers, and infinities, it counts as 0.
+    # Replace zeros by numbers so small that the quotient is 1. For the largest numbers and infinities, it counts as 0.
     y = np.where(x == 0.0, x.dtype.type(1e-20), np.clip(x, -1e30, 1e30)) * np.pi
     return np.sin(y) / y * (np.abs(x) < 1e30)

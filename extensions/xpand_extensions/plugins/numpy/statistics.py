@@ -1,4 +1,4 @@
-"""Statistics on NumPy: partitions for quantiles, and the reductions and accumulations of its ufuncs."""
+"""Statistics on NumPy: partitions for quantiles, and reductions and accumulations of ufuncs."""
 
 from typing import Any
 
@@ -22,15 +22,15 @@ def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", k
     low, high, part = order.positions(xp, q.reshape(-1), flat.shape[-1], method)
     picked = np.unique(low if high is None else np.concatenate([low, high]))
     ordered = np.partition(flat, picked, axis=-1)
-    # NaN is sorted to the end: at or after the last selected element.
+    # NaN is sorted to the end, at or after the last selected element.
     nan = np.isnan(np.max(ordered[..., picked[-1] :], axis=-1, keepdims=True))
-    with np.errstate(invalid="ignore"):  # for elements next to NaN, which are replaced below
+    with np.errstate(invalid="ignore"):  # for elements next to NaN, replaced below
         result = order.between(xp, ordered[..., low], None if high is None else ordered[..., high], part)
     return order.arranged(xp, order.without(xp, result, nan, q), x, q, axis, keepdims)
 
 
 def _quantile(x: Array, q: float) -> Array:
-    """Interpolate with a known fraction, without arrays of one value, which would take most of the time."""
+    """Interpolate with a known fraction. Arrays of one value would take most of the time."""
     low, high, part = order.position(q, x.shape[-1])
     ordered = np.partition(x, (low, high), axis=-1)
     first, second = ordered[..., low], ordered[..., high]

@@ -36,11 +36,11 @@ def sliding_window_view(
 
 
 def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
-    """Reduce the windows of one pass after the other."""
+    """Reduce the windows, one pass after the other."""
     no_mask(NAMES[combination], x)
     ufunc, idempotent = _UFUNCS[combination], combination in ("min", "max")
     if x.size <= _SMALL:
-        # Without tiles: they cost more than the additions.
+        # Don't use tiles, which cost more than the additions.
         for each in steps:
             count = each.count(x.shape[each.axis])
             if each.low or each.high:
@@ -59,7 +59,7 @@ def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_p
     no_mask("window_mean", x)
     steps = passes(window_shape, padding=padding, **where)
     total = _reduce("add", x, steps)
-    # Each part separately: dividing a complex infinity by a number would make one part NaN.
+    # Divide each part separately, since a complex infinity divided by a number has a NaN part.
     parts = (total.real, total.imag) if total.dtype.kind == "c" else (total,)
     if count_include_pad or not any(map(any, padding)):
         for part in parts:

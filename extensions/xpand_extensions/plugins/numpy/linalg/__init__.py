@@ -21,7 +21,7 @@ from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of
 from ._pivots import order_of
 
 _TINY: Final = 64
-"""For operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
+"""Up to this number of elements, one loop over a stack of products is faster than a call of BLAS for each."""
 
 _METHODS: Final[Any] = SimpleNamespace(
     matmul=np.matmul,
@@ -32,10 +32,10 @@ _METHODS: Final[Any] = SimpleNamespace(
 """The namespace for `product`: methods of arrays take a third of the time of NumPy's functions."""
 
 _SCHUR: Final = 48
-"""Unknowns from which SciPy's logarithm, by a Schur form, is faster than the generic one."""
+"""The matrix size from which SciPy's logarithm, by a Schur form, is faster than the generic one."""
 _EPS: Final = 2.0**-52
 _FAR: Final = 1e100
-"""Matrices with larger pivots must be scaled first, which SciPy doesn't."""
+"""Matrices with larger pivots must be scaled first, which SciPy does not do."""
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -77,11 +77,11 @@ def triangular_solve(
     left_side: bool = True,
 ) -> Array:
     _known("triangular_solve", a)
-    # BLAS's function, because LAPACK's does not solve if the diagonal has zeros.
+    # Call BLAS, because LAPACK's function does not solve if the diagonal has zeros.
     (solve,) = get_blas_funcs(("trsm",), (a, b))
     is_complex = a.dtype.kind == "c"
     if conjugate and not transpose:
-        # BLAS gets the transpose of `a`, and only one of its operations conjugates.
+        # BLAS gets the transpose of `a`. Only one of its operations conjugates.
         a, conjugate = np.conj(a), False
     operation = (2 if conjugate and is_complex else 1) if transpose else 0
     vector = b.ndim == 1
@@ -92,7 +92,7 @@ def triangular_solve(
     if b.size == 0:
         x = np.zeros_like(b)
     elif b.ndim == 2:
-        # BLAS reads in Fortran order, in which C arrays are transposed: it gets them without a copy.
+        # BLAS reads in Fortran order, in which C arrays are transposed. So it needs no copy.
         x = solve(1.0, a.T, b.T, **options).T
     else:
         x = np.empty(b.shape, b.dtype)
@@ -104,7 +104,7 @@ def triangular_solve(
 
 
 def _known(function: str, x: Array) -> None:
-    """Raise for a longdouble, for which SciPy would call the routine for float64."""
+    """Raise for longdouble, for which SciPy would call the routine for float64."""
     if x.dtype.char not in "fdFD":
         raise TypeError(f"{function}: LAPACK has nothing for {x.dtype}; convert it with `xp.astype` first")
 
@@ -136,10 +136,10 @@ def lu_solve(
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     if a.ndim > 2 or b.ndim > 2 or 0 in a.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return generic.least_squares(a, b, rtol=rtol)
-    # A singular value decomposition without its vectors, which are only applied.
+    # A singular value decomposition that only applies the vectors, without computing them.
     x, _, rank, s = np.linalg.lstsq(a, b, rcond=lstsq.cutoff(xp, a, rtol))
     residual = b - a @ x
-    with np.errstate(over="ignore"):  # the sum of squares may be infinite
+    with np.errstate(over="ignore"):  # sums of squares may be infinite
         squares = residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2
         squares = np.asarray(np.sum(squares, axis=0))
     return LstsqResult(x, squares, np.asarray(rank, dtype=np.int64), s)
@@ -172,15 +172,15 @@ def logm(x: Array, /) -> Array:
 
 
 def _logarithm(x: Array) -> Array | None:
-    """Take the logarithm by SciPy; None where it may not be the principal one: then the generic function decides."""
+    """Compute the logarithm by SciPy, or return None if it may not be the principal one."""
     (factor,) = get_lapack_funcs(("getrf",), (x,))
     pivots = np.abs(factor(x)[0].diagonal())
     least, most = float(pivots.min()), float(pivots.max())
     if not (least > len(x) * _EPS * most and most < _FAR and least > 1.0 / _FAR):
         return None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # that the result may be inaccurate; so may the generic function's
+        warnings.simplefilter("ignore")  # SciPy warns if results may be inaccurate
         found: Array = scipy.linalg.logm(x)
-    # Of a real matrix with negative eigenvalues it is complex.
+    # The logarithm of a real matrix with negative eigenvalues is complex.
     is_right = found.dtype == x.dtype and np.isfinite(found).all()
     return found if is_right else None

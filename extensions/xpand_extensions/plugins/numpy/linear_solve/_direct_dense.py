@@ -1,4 +1,4 @@
-"""Factors of dense matrices by LAPACK, matrix by matrix, with its own report of failures."""
+"""Factors of dense matrices by LAPACK, matrix by matrix, with LAPACK's report of failures."""
 
 from collections.abc import Callable
 from math import inf, sqrt
@@ -32,7 +32,7 @@ def factor_lu(a: Array, /) -> Factors:
     lanes = []
     for index in np.ndindex(stack):
         found, pivots, _ = getrf(safe[index])
-        # In the layout that BLAS reads at each solution.
+        # Use the layout that BLAS reads at each solution.
         factors[index], order[index] = found, order_of(pivots, size)
         lanes.append((found, pivots))
     regular = generic.no_zeros(xp, factors)
@@ -40,7 +40,7 @@ def factor_lu(a: Array, /) -> Factors:
         factors = generic.instead(xp, regular, factors, generic.identity(xp, a))
         unit = np.eye(size, dtype=a.dtype, order="F")
         lanes = [pair if fine else (unit, pair[1]) for pair, fine in zip(lanes, regular.flat)]
-    with np.errstate(all="ignore"):  # it may overflow, which means singular
+    with np.errstate(all="ignore"):  # an overflow means singular
         sums = generic.row_sums(xp, safe)
         solve, transposed = (_of_lanes(getrs, lanes, transposed=each) for each in (False, True))
         condition = estimate(xp, sums, a.dtype, solve, transposed, _starts(sums, a))
@@ -49,7 +49,7 @@ def factor_lu(a: Array, /) -> Factors:
 
 
 def _of_lanes(getrs: Any, lanes: list[tuple[Array, Array]], *, transposed: bool) -> Callable[[Array], Array]:
-    """Make the function that solves with each matrix of a stack, by LAPACK's factors."""
+    """Make the function that solves with the LAPACK factors of each matrix of a stack."""
 
     def solve(b: Array) -> Array:
         if b.ndim == 2:
@@ -64,7 +64,7 @@ def _of_lanes(getrs: Any, lanes: list[tuple[Array, Array]], *, transposed: bool)
 
 
 def _starts(sums: Array, a: Array) -> Array:
-    """Return the start vectors of an estimate, made once for each size."""
+    """Return the start vectors of an estimate, cached by size."""
     key = a.shape[-1], a.dtype.char
     found = _STARTS.get(key)
     if found is None:
@@ -99,14 +99,14 @@ def factor_cholesky(a: Array, /) -> Factors:
 MOST: Final = 32
 """The maximum number of unknowns.
 
-For so few, the inverse, which gives an exact condition number, takes little longer than an estimate.
+For these matrices, the inverse takes little longer than an estimate, and gives an exact condition number.
 """
 _CLEARLY: Final = 1e3
-"""The factor between the largest condition number and the estimate from which the exact number does not matter."""
+"""If the estimate is below the largest condition number by this factor, the exact number does not matter."""
 
 
 class _Kind(NamedTuple):
-    """Constants of a data type, as Python numbers, whose comparisons are faster."""
+    """Constants of a data type as Python numbers, which compare faster."""
 
     least: float
     least_norm: float
@@ -137,14 +137,14 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
     with np.errstate(all="ignore"):  # overflow means singular
         wanted, scale = _norm(b), lange("1", a.T)
         factors, pivots, info = getrf(a)
-        # The usual case needs no inverse: a well-conditioned matrix, and nothing overflows.
+        # Usually the matrix is well-conditioned and nothing overflows. Then no inverse is needed.
         if kind.least_norm < wanted < kind.most_norm and kind.least_norm < scale < kind.most_norm and not info:
             estimate, _ = gecon(factors, scale, norm="I")
             if estimate * kind.most_condition > _CLEARLY:
                 x = getrs(factors, pivots, b)[0]
                 residual = b - a @ x
                 return _judged(kind, rtol, atol, x, residual, _norm(residual), wanted, is_regular=True)
-        # NaN, infinities in the matrix, and pivots without an inverse take the general path too.
+        # NaN, infinities in the matrix and pivots without an inverse take the general path, too.
         if not np.minimum.reduce(abs(factors.diagonal())) >= kind.least:
             return None
         x = getrs(factors, pivots, b)[0]
@@ -152,7 +152,7 @@ def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
         condition = np.maximum.reduce(abs(inverse) @ np.add.reduce(abs(a), axis=1))
         residual = b - a @ x
         size = _norm(residual)
-    # Squares that overflow or underflow, and values that aren't finite.
+    # Squares may overflow or underflow, or values may not be finite.
     if not (kind.least_norm < wanted < kind.most_norm and condition < inf and size < inf):
         return None
     return _judged(kind, rtol, atol, x, residual, size, wanted, is_regular=condition < kind.most_condition)

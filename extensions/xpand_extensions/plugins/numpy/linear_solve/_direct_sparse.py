@@ -1,7 +1,7 @@
 """Factors of sparse matrices by SuperLU.
 
-SuperLU's factors are objects that no array can hold. So they are cached, and found by the matrix: the functions are
-pure functions of arrays for transformations.
+SuperLU's factors are objects that no array can hold. So they are cached and found by the matrix, and transformations
+see pure functions of arrays.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from xpand_extensions.linear_solve._factors import Factors
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "general": {},
-    # Less fill-in if the pattern is symmetric and pivots may stay on the diagonal.
+    # This gives less fill-in if the pattern is symmetric and pivots may stay on the diagonal.
     "symmetric": {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.001, "options": {"SymmetricMode": True}},
     # A triangle is its own factor, without exchanges or fill-in.
     "triangle": {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}},
@@ -36,7 +36,7 @@ _lock: Final = Lock()  # callbacks of compiled programs run in several threads
 
 
 class _Factors:
-    """The factors of one matrix, or the reason why there are none, and the matrix, to identify them."""
+    """The factors of one matrix, or the reason why there are none, with the matrix to identify them."""
 
     def __init__(self, parts: tuple[Array, ...], format: str, size: int, kind: str) -> None:
         self.parts = parts
@@ -45,7 +45,7 @@ class _Factors:
         self.condition, self.status = self._factor(format, size, kind)
 
     def is_of(self, parts: tuple[Array, ...]) -> bool:
-        """Return whether they are of a certain matrix, of the same format and kind."""
+        """Return whether the factors belong to a matrix, with the same format and kind."""
         return all(map(np.array_equal, self.parts, parts))
 
     def _factor(self, format: str, size: int, kind: str) -> tuple[float, Status]:
@@ -71,7 +71,7 @@ class _Factors:
 
 
 def _columns(parts: tuple[Array, ...], format: str, size: int) -> Any:
-    """Make SciPy's matrix by columns, with entries at the same position added up."""
+    """Make SciPy's matrix by columns, and sum entries at the same position."""
     values, *pattern = parts
     if format == "coo":
         return coo_array((values, tuple(pattern)), shape=(size, size)).tocsc()
@@ -122,7 +122,7 @@ def solve_sparse(
     b = np.broadcast_to(b, (*batch, size, b.shape[-1]))
     x = np.empty(b.shape, b.dtype)
     for index in np.ndindex(axes):
-        # All right-hand sides of one matrix at once.
+        # Solve for all right-hand sides of one matrix in one call.
         chosen = tuple(slice(None) if n == 1 else i for i, n in zip(index, axes))
         factors = _found(tuple(x[index] for x in whole), format, size, kind)
         x[chosen] = _solved(factors, b[chosen], transposed)
@@ -130,7 +130,7 @@ def solve_sparse(
 
 
 def _found(parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Factors:
-    """Return the cached factors of a matrix; compute them if there are none."""
+    """Return the factors of a matrix, from the cache if possible."""
     global _cached_bytes
     values = parts[0]
     with np.errstate(all="ignore"):
@@ -139,7 +139,9 @@ def _found(parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Fact
         found = _cache.pop(key, None)
         if found is None or not found.is_of(parts):
             _cached_bytes -= 0 if found is None else found.bytes
-            found = _Factors(tuple(map(np.array, parts)), format, size, kind)  # copies: callers may write to theirs
+            found = _Factors(
+                tuple(map(np.array, parts)), format, size, kind
+            )  # copy, since callers may write to their arrays
             _cached_bytes += found.bytes
         _cache[key] = found
         while _cached_bytes > _MAX_BYTES and len(_cache) > _MIN_COUNT:
@@ -148,7 +150,7 @@ def _found(parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Fact
 
 
 def _solved(factors: _Factors, b: Array, transposed: bool) -> Array:
-    """Solve for columns, of several stacks."""
+    """Solve for the columns of several stacks."""
     if factors.solve is None:
         return np.full_like(b, np.nan)
     if b.dtype.kind == "c" and factors.parts[0].dtype.kind != "c":

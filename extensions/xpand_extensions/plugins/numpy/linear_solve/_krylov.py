@@ -1,4 +1,4 @@
-"""Krylov methods on NumPy: one system in place, by BLAS."""
+"""Krylov methods on NumPy: solve one system in place by BLAS."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,10 +24,10 @@ from ._krylov_steps import ROUTINES, STEPS, start_gmres
 
 _FEW_SYSTEMS: Final = 8
 _FEW_UNKNOWNS: Final = 500
-"""With fewer unknowns, a step costs little more than its calls, which systems solved together share."""
+"""With fewer unknowns, the time of a step is that of its calls, which systems that are solved together share."""
 
 _MANY_STEPS: Final = 32
-"""After so many products a matrix is converted to diagonals, which takes about as long as they did."""
+"""After this number of products, a matrix is converted to diagonals. The conversion takes about as long as they did."""
 _MOST_PADDING: Final = 1.5
 
 
@@ -46,7 +46,7 @@ def krylov(
     **options: Any,
 ) -> Found:
     options |= {"method": method, "stops": stops, "record": record, "loop_of": partial(InPlace, layouts=Layouts())}
-    # A system that overflows or divides by zero fails, as its status says.
+    # Ignore overflow and division by zero: the status reports them as failures.
     with np.errstate(all="ignore"):
         if b.ndim == 1 or method != "cg" or record or not _is_one_by_one(system, b):
             return Found(*run(b, x0, rtol, atol, system=system, **options))
@@ -60,7 +60,7 @@ def krylov(
 
 
 def _is_one_by_one(system: Any, b: Array) -> bool:
-    """Return whether to solve one after the other: then the data of a step stays in the cache, and no system waits."""
+    """Return whether to solve systems one by one, so that a step's data stays in the cache and no system waits."""
     return (
         isinstance(system.operator, Matrix)
         and not system.is_preconditioned
@@ -94,7 +94,7 @@ def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool)
 
 
 class Layouts:
-    """Matrices by diagonals, cached for the next system, which often has the same matrix or pattern."""
+    """A cache of matrices by diagonals, since the next system often has the same matrix or pattern."""
 
     def __init__(self) -> None:
         """Start without matrices."""
@@ -104,11 +104,11 @@ class Layouts:
         self.diagonals: Diagonals | None = None
 
     def has(self, a: CSR) -> bool:
-        """Return whether a matrix is the last one used."""
+        """Return whether a matrix is the last one that was used."""
         return a.values is self.values and self._knows(a)
 
     def of(self, a: CSR) -> Diagonals | None:
-        """Convert a matrix to diagonals, if a few hold all its entries."""
+        """Convert a matrix to diagonals, if a few diagonals contain all entries."""
         if not self._knows(a):
             self.pattern, self.values, (m, n) = a.pattern, None, a.shape
             self.positions = positions_of(a.indices, a.indptr, (m, n), _MOST_PADDING)
@@ -122,7 +122,7 @@ class Layouts:
 
 
 class Product:
-    """The product with a system's matrix. For a CSR only the kernel is called, with the same output array each time."""
+    """The product with a system's matrix. For a CSR, it only calls the kernel, always with the same output array."""
 
     def __init__(self, system: Any, b: Array, layouts: Layouts) -> None:
         """Take the system, a right-hand side, and the cache of layouts."""
@@ -132,7 +132,7 @@ class Product:
         self.system, self.b, self.layouts = system, b, layouts
 
     def after(self, steps: int) -> Callable[[Array], Array]:
-        """Return the product to use after so many steps."""
+        """Return the product to use after this number of steps."""
         a = self.matrix
         if a is None:
             multiply: Callable[[Array], Array] = self.system.product
@@ -156,7 +156,7 @@ class Product:
 
 
 class InPlace(Loop):
-    """The loop, with steps that allocate no arrays except the product."""
+    """The loop, with steps that allocate only the array of the product."""
 
     def __init__(self, method: Method, *args: Any, layouts: Layouts) -> None:
         """Take the arguments of a loop, and the cache of layouts."""
@@ -167,7 +167,7 @@ class InPlace(Loop):
             self.method = method._replace(start=start_gmres)
 
     def steps(self, carry: Carry, stop: int) -> Carry:
-        """Take steps until the system needs a check, or has taken so many."""
+        """Step until the system needs a check or has taken this number of steps."""
         if self.made is None:
             return super().steps(carry, stop)
         product = Product(self.system, self.b, self.layouts)

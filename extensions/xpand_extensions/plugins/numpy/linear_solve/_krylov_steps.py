@@ -1,6 +1,6 @@
-"""Steps of Krylov methods on NumPy, for one system of real numbers: in place, by BLAS.
+"""Steps of Krylov methods on NumPy for one system of real numbers, in place by BLAS.
 
-They are those of the generic methods, whose states they take and return.
+They take and return the states of the generic methods.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ ROUTINES: Final = {
     np.dtype(np.float32): (blas.saxpy, blas.sdot, blas.sscal),
     np.dtype(np.float64): (blas.daxpy, blas.ddot, blas.dscal),
 }
-"""For each data type: add a multiple, multiply, scale."""
+"""The routines for each data type: add a multiple, multiply, scale."""
 _CANCELLED: Final = 0.1
-"""If less is left of a vector, it is orthogonalized again: Rutishauser (1967)."""
+"""If less of a vector's norm is left, it is orthogonalized again (Rutishauser, 1967)."""
 
 Linear = Callable[[Array], Array]
 
@@ -32,11 +32,11 @@ class Steps(Protocol):
     def __init__(self, state: Any, precondition: Linear | None, order: int) -> None: ...
 
     def step(self, multiply: Linear) -> tuple[float, int]:
-        """Take a step; return the norm of the residual by the recursion, and a flag."""
+        """Take a step. Return the norm of the recursion's residual, and a flag."""
         ...
 
     def state(self) -> Any:
-        """Return the state, for the generic method."""
+        """Return the state of the generic method."""
         ...
 
 
@@ -73,7 +73,7 @@ class Conjugate:
 
 
 class Stabilised:
-    """Stabilised biconjugate gradients, of any order."""
+    """Stabilised biconjugate gradients of any order."""
 
     def __init__(self, state: Any, precondition: Linear | None, order: int) -> None:
         self.last, self.precondition, self.order = state, precondition, order
@@ -119,7 +119,7 @@ class Stabilised:
         out[:] = multiply(x if self.precondition is None else self.precondition(x))
 
     def _least(self) -> list[float]:
-        """Return the weights of r[1:] that approximate r[0] best, by the generic method's orthogonal basis."""
+        """Return the weights of r[1:] that best approximate r[0], by the generic method's orthogonal basis."""
         dot, basis, squares, upper = self.dot, self.r[1:], [0.0] * self.order, np.eye(self.order)
         if self.order > 1:
             basis = [each.copy() for each in basis]
@@ -140,7 +140,7 @@ class Stabilised:
 
 
 def start_gmres(system: Any, x: Array, r: Array, order: int) -> Gmres:
-    """Begin as the generic method does, with an uninitialized basis."""
+    """Start like the generic method, with an uninitialized basis."""
     basis = np.zeros((order + 1, r.shape[0]), dtype=r.dtype)
     beta = np.sqrt(np.dot(r, r))
     if beta:
@@ -150,10 +150,10 @@ def start_gmres(system: Any, x: Array, r: Array, order: int) -> Gmres:
 
 
 class Minimal:
-    """GMRES: an orthogonal basis, extended vector by vector."""
+    """GMRES, with an orthogonal basis that grows vector by vector."""
 
     def __init__(self, state: Any, precondition: Linear | None, order: int) -> None:
-        # Made by `start_gmres` for this cycle, so that they may be written.
+        # `start_gmres` has made these arrays for this cycle, so they may be overwritten.
         self.last, self.precondition, self.order = state, precondition, order
         self.rows, self.turned, self.upper = list(state.basis), state.turned, state.upper
         self.beta, self.number = float(state.beta), int(state.number)

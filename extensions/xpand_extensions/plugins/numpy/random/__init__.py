@@ -1,4 +1,4 @@
-"""Random numbers on NumPy: the parts, gathered."""
+"""Random numbers on NumPy."""
 
 from ._blocks import bits, fold_in, normal, split, uniform
 from ._elements import binomial_elements, gamma_elements, poisson_elements

@@ -1,4 +1,4 @@
-"""Threefry-2x32 on NumPy: in blocks that stay in the cache, without temporary arrays.
+"""Threefry-2x32 on NumPy, in blocks that stay in the cache, without temporary arrays.
 
 A block is a hundred passes of NumPy's functions of uint32, which take eight or sixteen at a time, over three buffers.
 The size of a block, measured on 1e7 numbers: 8,192 take 1.7 times as long, 16,384 1.2 times, 65,536 as long.
@@ -20,11 +20,11 @@ from xpand_extensions.generic.random._normal import PIECES, evaluated
 
 Words: TypeAlias = "np.ndarray[Any, np.dtype[np.uint32]]"
 Finish: TypeAlias = Callable[[Words, Words, Any], None]
-"""Writes into a part of the result from the two words of each number, which it may overwrite."""
+"""Writes numbers into a part of the result, from two words for each number. It may overwrite the words."""
 
 BLOCK: Final = 32_768
 FEW: Final = 256
-"""Up to so many numbers are made faster from Python integers."""
+"""Up to this number of values, Python integers are faster."""
 _MASK: Final = 0xFFFFFFFF
 _LOW, _HIGH = (0, 1) if sys.byteorder == "little" else (1, 0)
 
@@ -35,7 +35,7 @@ def fill(key: tuple[int, int], out: Any, finish: Finish, start: int = 0) -> None
     Args:
         key: The words of the key.
         out: Where to write.
-        finish: Makes numbers of words.
+        finish: Makes numbers from words.
         start: The first counter.
     """
     size = out.shape[0]
@@ -48,7 +48,7 @@ def fill(key: tuple[int, int], out: Any, finish: Finish, start: int = 0) -> None
     done = 0
     while done < size:
         high, low = divmod(start + done, 2**32)
-        # The upper words of a block are the same for all.
+        # All numbers of a block have the same upper word.
         count = min(block, size - done, 2**32 - low)
         first, second, third = x[:count], y[:count], scratch[:count]
         _hash(key, high, low, base[:count], first, second, third)
@@ -77,9 +77,9 @@ def hash_one(key: tuple[int, int], counter: int) -> tuple[int, int]:
 
 
 def _hash_few(key: tuple[int, int], start: int, count: int) -> tuple[int, int]:
-    """Hash all counters at once, as 64-bit lanes of one Python integer: a single call of NumPy takes longer.
+    """Hash all counters together, as 64-bit lanes of one Python integer. A single call of NumPy takes longer.
 
-    The upper halves of the first word's lanes collect the carries of sums, which never reach the next lane.
+    The upper half of each lane collects the carries of sums, so they never reach the next lane.
     """
     ones, steps = _lanes(count)
     mask = _MASK * ones
@@ -99,7 +99,7 @@ def _hash_few(key: tuple[int, int], start: int, count: int) -> tuple[int, int]:
 
 @cache
 def _lanes(count: int) -> tuple[int, int]:
-    """Return the integer with 1 in each lane, and the one with 0, 1, 2, …"""
+    """Return two integers: with 1 in each lane, and with 0, 1, 2, … in the lanes."""
     return sum(1 << 64 * i for i in range(count)), sum(i << 64 * i for i in range(count))
 
 
@@ -115,26 +115,26 @@ def _fill_few(key: tuple[int, int], out: Any, finish: Finish, start: int) -> Non
 
 
 def both_words(x: Words, y: Words, out: Any) -> None:
-    """Write both into a last axis of two."""
+    """Write both words, along a last axis of length 2."""
     out[:, 0] = x
     out[:, 1] = y
 
 
 def one_word(x: Words, y: Words, out: Any) -> None:
-    """Combine both to integers of 32 bits or fewer."""
+    """Combine both words to integers of up to 32 bits."""
     np.bitwise_xor(x, y, out=x)
     out[...] = x
 
 
 def double_word(x: Words, y: Words, out: Any) -> None:
-    """Combine both to integers of 64 bits."""
+    """Combine both words to integers of 64 bits."""
     halves = out.view(np.uint32).reshape(-1, 2)
     halves[:, _HIGH] = x
     halves[:, _LOW] = y
 
 
 def single(x: Words, y: Words, out: Any) -> None:
-    """Make float32 from 0 to below 1, of 23 bits."""
+    """Make float32 from 0 to below 1 from 23 bits."""
     np.bitwise_xor(x, y, out=x)
     np.right_shift(x, np.uint32(9), out=x)
     # The bits of a number from 1 to below 2.
@@ -143,7 +143,7 @@ def single(x: Words, y: Words, out: Any) -> None:
 
 
 def double(x: Words, y: Words, out: Any) -> None:
-    """Make float64 from 0 to below 1, of 52 bits."""
+    """Make float64 from 0 to below 1 from 52 bits."""
     halves = out.view(np.uint32).reshape(-1, 2)
     np.right_shift(y, np.uint32(12), out=y)
     np.bitwise_or(y, x << np.uint32(20), out=halves[:, _LOW])
@@ -165,9 +165,9 @@ def normal_double(x: Words, y: Words, out: Any) -> None:
 
 
 def _make_normal(u: Any, width: int, w: Any, found: Any) -> None:
-    """Overwrite numbers from 0 to below 1 with normal ones, using two buffers."""
+    """Replace numbers from 0 to below 1 by normal numbers, with two buffers."""
     dtype = u.dtype.type
-    # Maps to the numbers from the next above -1 to below 1; the product is exact.
+    # Map to numbers from the next one above -1 to below 1. The product is exact.
     np.multiply(u, dtype(2), out=u)
     np.add(u, dtype(-1.0 + np.finfo(dtype).eps / 2), out=u)
     np.multiply(u, u, out=w)
@@ -211,7 +211,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 def made(key: Array, shape: tuple[int, ...], dtype: Any, finish: Finish, each: tuple[int, ...] = ()) -> Any:
-    """Make the numbers of a key, or of several: an array of shape (…, *shape, *each)."""
+    """Make the numbers of one or several keys: an array of shape (…, *shape, *each)."""
     out = np.empty((math.prod(key.shape[:-1]), math.prod(shape), *each), dtype=dtype)
     for (first, second), row in zip(key.reshape(-1, 2).tolist(), out):
         fill((first, second), row, finish)

@@ -1,6 +1,6 @@
-"""Random numbers on NumPy of many keys, one each, or at some of the positions of an array, for trials.
+"""Random numbers on NumPy for trials: one number for each of many keys, or numbers at some positions of an array.
 
-The functions work on parts of an array that stay in a processor's cache; words are arrays of uint32 of one axis.
+The functions work on parts of an array that stay in the processor's cache. Words are uint32 arrays with one axis.
 """
 
 import math
@@ -15,17 +15,17 @@ from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
 from ._blocks import NORMAL, UNIFORM
 
 Words: TypeAlias = tuple[Any, Any]
-"""The two words of a key for each element, or, as arrays of one element, of one key."""
+"""The two words of a key for each element, or of one key for all, as arrays of one element."""
 
 DTYPES: Final = tuple(UNIFORM)
-"""The data types of numbers that can be made."""
+"""The supported data types of numbers."""
 
 
 def hashed(key: Words, low: Any = 0, high: Any = 0) -> Words:
-    """Return Threefry's output for counters, given by their words, under keys."""
+    """Apply Threefry with keys to counters, given by their words."""
     schedule = key[0], key[1], key[0] ^ key[1] ^ np.uint32(PARITY)
     x, y = np.broadcast_arrays(schedule[0] + high, schedule[1] + low)
-    # Either may be a view of a single number.
+    # Either word may be a view of a single number.
     x, y = np.array(x), np.array(y)
     rest = np.empty_like(x)
     for i in range(5):
@@ -58,7 +58,7 @@ def normal(key: Words, dtype: Any) -> Any:
 
 
 def taken(words: Words, positions: Any) -> Words:
-    """Take the words at some positions."""
+    """Return the words at some positions."""
     return words[0][positions], words[1][positions]
 
 
@@ -68,7 +68,7 @@ _BLOCK_SIZE: Final = 2**15
 
 def gamma_elements(keys: Any, a: Any, /, *, log_space: bool) -> Any:
     if a.dtype not in DTYPES:
-        with np.errstate(all="ignore"):  # narrow numbers overflow in values that are not used
+        with np.errstate(all="ignore"):  # narrow types overflow in unused values
             return _gamma.gamma_elements(keys, a, log_space=log_space)
     words = np.ascontiguousarray(np.moveaxis(keys, -1, 0)).reshape(2, -1)
     parameters = np.ascontiguousarray(a).reshape(-1)
@@ -98,7 +98,7 @@ def _part(keys: Words, a: Any, log_space: bool) -> Any:
 
 
 def _volume(keys: Words, d: Any) -> Any:
-    """Try cubes of normal numbers about 1 until one is accepted for each element."""
+    """Try cubes of normal numbers about 1 until each element has accepted one."""
     c = d.dtype.type(1 / 3) / np.sqrt(d)
     result = np.empty_like(d)
     positions = np.arange(d.size)
@@ -112,14 +112,14 @@ def _volume(keys: Words, d: Any) -> Any:
         cubes = cube[doubtful]
         bound = square[doubtful] * d.dtype.type(0.5) + d[doubtful] * ((1 - cubes) + np.log(cubes))
         rejected[doubtful] = np.log(u[doubtful]) >= bound
-        result[positions] = cube  # rejected ones are overwritten later
+        result[positions] = cube  # rejected numbers are overwritten later
         (again,) = np.nonzero(rejected)
         positions, c, d, keys = positions[again], c[again], d[again], hashed(taken(keys, again), 0)
     return result
 
 
 def _above_zero(keys: Words, c: Any) -> tuple[Any, Any]:
-    """Draw normal numbers x until 1 + c x is above 0; return both."""
+    """Draw normal numbers x until 1 + c x is positive; return both."""
     x = normal(hashed(keys, 1), c.dtype)
     v = 1 + x * c
     (again,) = np.nonzero(v <= 0)
@@ -135,7 +135,7 @@ def poisson_elements(keys: Any, lam: Any, /) -> Any:
 def binomial_elements(keys: Any, n: Any, p: Any, /) -> Any:
     if p.dtype in DTYPES:
         return _rows(_binomial, keys, n, p)
-    with np.errstate(all="ignore"):  # narrow numbers overflow in values that are not used
+    with np.errstate(all="ignore"):  # narrow types overflow in unused values
         return _discrete.binomial_elements(keys, n, p)
 
 
@@ -165,15 +165,15 @@ def _poisson(key: Words, lam: Any) -> Any:
 
 
 class _Chain:
-    """The keys of successive trials, computed when they are needed."""
+    """The keys of successive trials, computed on demand."""
 
     def __init__(self, key: Words, number: int, following: int) -> None:
-        """Begin at a key; `positions` selects among its new keys."""
+        """Start at a key. `positions` selects among its new keys."""
         self._next, self._number, self._following = key, number, following
         self._made: list[Words] = []
 
     def __getitem__(self, trial: int) -> Words:
-        """Return the key of a trial's numbers."""
+        """Return the key for the numbers of a trial."""
         while len(self._made) <= trial:
             self._made.append(hashed(self._next, self._number))
             self._next = hashed(self._next, self._following)
@@ -234,7 +234,7 @@ def _waited(key: Words, n: Any, p: Any, positions: Any, result: Any) -> None:
 
 
 def _by_rejection(key: Words, parameters: tuple[Any, ...], trial: Callable[..., Any]) -> Any:
-    """Try numbers until one is accepted for each element. Each gets the last number accepted before the end."""
+    """Try numbers until each element has accepted one. Each element gets its last accepted number."""
     result = np.empty_like(parameters[0])
     pending = np.arange(result.size)
     keys = []
@@ -251,7 +251,7 @@ def _by_rejection(key: Words, parameters: tuple[Any, ...], trial: Callable[..., 
 
 
 def _tried(key: Words, parameters: tuple[Any, ...], positions: Any, trial: Callable[..., Any], result: Any) -> Any:
-    """Write the accepted numbers of a trial to some positions of the result; return the other positions."""
+    """Write the accepted numbers of a trial to their positions in the result; return the remaining positions."""
     left = []
     first, second = hashed(key, 1), hashed(key, 2)
     for start in range(0, positions.size, _BLOCK_SIZE):

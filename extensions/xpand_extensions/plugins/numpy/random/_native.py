@@ -1,4 +1,4 @@
-"""NumPy's own random numbers, and those of libraries with the same interface."""
+"""Random numbers of NumPy's generators, and of libraries with the same interface."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from xpand.extend import Array, Device, DType, Namespace, default_dtype, namespa
 
 
 class Source:
-    """A generator with NumPy's interface, for arrays of its library."""
+    """A generator with NumPy's interface that makes arrays of its library."""
 
     def __init__(self, source: Any, xp: Namespace) -> None:
         """Wrap a generator."""

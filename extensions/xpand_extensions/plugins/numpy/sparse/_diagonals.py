@@ -1,4 +1,4 @@
-"""Matrices by diagonals: their products need no index, and take two thirds of the time of those by rows."""
+"""Matrices by diagonals. Products need no index, and take two thirds of the time of products by rows."""
 
 from typing import Any, Final, NamedTuple
 
@@ -9,7 +9,7 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions.sparse._products import Shape
 
 _MOST: Final = 32
-"""The maximum number of diagonals. With more, rows are as fast, and programs on JAX would grow."""
+"""The maximum number of diagonals. With more diagonals, rows are as fast, and programs on JAX would grow."""
 _SAMPLE: Final = 1000
 
 
@@ -17,7 +17,7 @@ class Positions(NamedTuple):
     """The positions of a pattern's entries in a layout by diagonals."""
 
     offsets: Array
-    """The column that each diagonal has in row 0."""
+    """The column of each diagonal in row 0."""
     flat: Array
     """The position of each entry in an array of shape (diagonals, columns)."""
     shape: Shape
@@ -38,7 +38,7 @@ class Diagonals(NamedTuple):
 
 
 def diagonals_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) -> tuple[int, ...]:
-    """Return the columns in row 0 of the few diagonals that hold all entries; nothing if there are too many."""
+    """Return the columns in row 0 of the diagonals with all entries, or nothing if there are too many."""
     m, n = shape
     ends = np.asarray(indptr)
     columns = np.asarray(indices)[: ends[-1]]
@@ -53,7 +53,7 @@ def diagonals_of(indices: Array, indptr: Array, shape: Shape, most_padding: floa
 
 
 def positions_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) -> Positions | None:
-    """Return the positions of the entries if a few diagonals hold them all."""
+    """Return the positions of the entries if a few diagonals contain all of them."""
     offsets = diagonals_of(indices, indptr, shape, most_padding)
     if not offsets:
         return None
@@ -66,7 +66,7 @@ def positions_of(indices: Array, indptr: Array, shape: Shape, most_padding: floa
 
 
 def by_diagonals(values: Array, positions: Positions) -> Diagonals:
-    """Convert real values to the layout; duplicates are summed."""
+    """Convert real values to the layout, and sum duplicates."""
     count, n = len(positions.offsets), positions.shape[1]
     data = np.bincount(positions.flat, weights=values[: len(positions.flat)], minlength=count * n)
     return Diagonals(positions.offsets, data.reshape(count, n).astype(values.dtype, copy=False), positions.shape)

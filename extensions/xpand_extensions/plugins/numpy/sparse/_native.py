@@ -1,4 +1,4 @@
-"""SciPy's sparse arrays and matrices, which are NumPy's, to and from containers."""
+"""Convert SciPy's sparse arrays and matrices to and from containers."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     native.plain("SciPy", a)
     if isinstance(a, COO):
         made = scipy_sparse.coo_array(a.shape, dtype=a.dtype)
-        # Given to the constructor, indices would be copied to a smaller data type.
+        # The constructor would copy indices to a smaller data type.
         made.data, made.coords = a.values, a.coords
         made.has_canonical_format = a.is_sorted and a.is_unique
         return made
@@ -41,7 +41,7 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
         return _COMPRESSED[a.format][1]((values, indices, indptr), shape=a.shape)
     made = _COMPRESSED[a.format][1](a.shape, dtype=a.dtype)
     made.data, made.indices, made.indptr = values, indices, indptr
-    # SciPy finds out other properties.
+    # SciPy determines other properties.
     if a.is_sorted:
         made.has_sorted_indices = True
         if a.is_unique:

@@ -1,6 +1,6 @@
-"""Sparse products on NumPy: the kernels of SciPy's sparse arrays, called on the parts.
+"""Sparse products on NumPy: call the kernels of SciPy's sparse arrays on the parts.
 
-They are called without a sparse array around the parts, since making one reads all indices.
+No sparse array is made of the parts, since this would read all indices.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from xpand_extensions.sparse import _products as facade
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import Shape
 
-_BLOCK: Final = 1 << 15  # elements, so that the operands stay in the cache
+_BLOCK: Final = 1 << 15  # elements; the operands stay in the cache
 _NARROW: Final = np.dtype(np.float16)
 
 
 def _by_slices(other: Callable[..., Array], vector: Any, matrix: Any, *, transposed: bool) -> Callable[..., Array]:
-    """Make a product of SciPy's kernels for a vector and a matrix, whose entries are in order of rows or columns."""
+    """Make a product by SciPy's kernels for a vector and a matrix with entries by rows or columns."""
 
     @forwards_to(other)
     def product(values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
@@ -65,7 +65,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     step = max(1, _BLOCK // max(width, 1))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        # Only padding is out of bounds; without checks `take` is faster.
+        # Only padding is out of bounds, and `take` is faster without checks.
         left = np.take(x, rows[part], axis=-2, mode="clip")
         right = np.take(y, columns[part], axis=-2, mode="clip")
         if width == 1:
@@ -94,7 +94,7 @@ def coo_product(
     left = _by_rows(values, rows, columns, (shape[0], inner))
     right = _by_rows(other, other_rows, other_columns, (inner, shape[1]))
     product = left @ right
-    # SciPy leaves out sums that are zero, but they are part of the pattern. Sums of ones are never zero.
+    # SciPy drops sums that are zero, but they are part of the pattern. Sums of ones are never zero.
     pattern = _of_ones(left) @ _of_ones(right)
     product.sort_indices()
     result, columns = product.data, product.indices
@@ -107,7 +107,7 @@ def coo_product(
 
 
 def _by_rows(values: Array, rows: Array, columns: Array, shape: Shape) -> csr_array:
-    """Make SciPy's matrix of the entries that are no padding."""
+    """Make SciPy's matrix of all entries except padding."""
     values, rows, columns = without_padding(values, rows, columns, shape)
     if np.any(rows[1:] < rows[:-1]):
         order = np.argsort(rows, kind="stable")
@@ -172,7 +172,7 @@ def each_lane(multiply: Any, values: Array, x: Array, m: int) -> Array:
 
 
 def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) -> tuple[Array, Array, Array]:
-    """Remove padding, for which the kernels would write beyond the end."""
+    """Remove padding, since the kernels would write beyond the end."""
     if not len(rows) or (rows.max() < shape[0] and columns.max() < shape[1]):
         return values, rows, columns
     in_range = (rows < shape[0]) & (columns < shape[1])
@@ -180,7 +180,7 @@ def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) ->
 
 
 def _wide(x: Array) -> Array:
-    """Convert float16, which the kernels lack, to a type that they have."""
+    """Convert float16, which the kernels lack, to a supported type."""
     return x.astype(np.float32) if x.dtype == _NARROW else x
 
 
@@ -205,10 +205,10 @@ def csr_assembly(
 
 
 def _in_order(rows: Array, columns: Array, shape: Shape) -> tuple[Array, Array, Array]:
-    """Sort entries by rows, then columns: return where rows begin, the columns, and the entries in this order.
+    """Sort entries by rows, then columns; return the starts of the rows, the columns, and the entries in this order.
 
-    The entries are counted into columns and then into rows. That keeps the order of those at one position, which
-    sorting within rows does not, and takes half the time of sorting keys.
+    Count entries into columns and then into rows. Unlike a sort within rows, this preserves the order of entries at the
+    same position, and it takes half the time of sorting keys.
     """
     (m, n), nse, dtype = shape, len(rows), rows.dtype
     starts, by_column, order = (np.empty(count, dtype=dtype) for count in (n + 1, nse, nse))
