@@ -156,6 +156,16 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         r"^x0 is a list, so the function got a list of numbers; for one array write `asarray\(x0\)`$",
     ),
+    "minimize a Python number": (
+        lambda x: optimize.minimize(lambda y: 1.0, x, max_steps=3),
+        TypeError,
+        r"^minimize: f returned a Python number, which has no gradient; return the array itself, .*'nelder-mead'$",
+    ),
+    "NumPy's functions in a derivative": (
+        lambda x: grad(lambda y: total(np.sin(y)))(x),
+        TypeError,
+        r"write `xp\.sin\(x\)`.*array_namespace",
+    ),
     "a matrix in lists": (
         lambda x: linear_solve.solve([[2.0, 0.0], [0.0, 1.0]], x[:2]),
         TypeError,

@@ -222,9 +222,15 @@ class Objective:
         """Return the user functions."""
         return self.f, self.own_gradient
 
-    def value(self, x: Array, args: tuple[Any, ...]) -> Array:
-        """Evaluate the function: shape `(*batch)`."""
-        return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *in_namespace_of([x], args)))
+    def value(self, x: Array, args: tuple[Any, ...], *, is_traced: bool = False) -> Array:
+        """Evaluate the function: shape `(*batch)`. If it is traced for its gradient, it must return an array."""
+        found = self.f(self.vectors.unflatten(x), *in_namespace_of([x], args))
+        if is_traced and isinstance(found, (int, float)):
+            raise TypeError(
+                f"{self.name}: f returned a Python number, which has no gradient; return the array itself, without "
+                "`float` and `item`, or use method='nelder-mead'"
+            )
+        return self.vectors.scalar("f must return", found)
 
     def result(self, record: Record, given: tuple[Any, ...], fun: Any = None, /) -> OptimizeResult:
         """Make the result of a record; `given` are the bounds and the parameters."""
@@ -242,11 +248,11 @@ class Objective:
 
             return given
         if not self.vectors.batch_ndim:
-            return autodiff.value_and_grad(lambda x: self.value(x, args))
+            return autodiff.value_and_grad(lambda x: self.value(x, args, is_traced=True))
 
         # Each value depends only on its own problem, so the gradient of the sum has the gradients of all problems.
         def total(x: Array) -> tuple[Array, Array]:
-            values = self.value(x, args)
+            values = self.value(x, args, is_traced=True)
             return array_namespace(values).sum(values), values
 
         both = autodiff.value_and_grad(total, has_aux=True)

@@ -16,6 +16,17 @@ _VALUE_ERRORS: Final = (
 _NEEDS_VALUE: Final = re.compile(
     r"unsupported format string passed to \w*Tracer\.__format__|Shapes must be 1D sequences of concrete values"
 )
+_FUNCTIONS: Final = (
+    "NumPy's functions can't compute with it: write `xp.sin(x)` in place of `np.sin(x)`, where "
+    "`xp = xpand.array_namespace(x, …)` is called with all arrays of the expression, or use `stop_gradient` or "
+    "`pure_callback`"
+)
+_CONTROL_FLOW: Final = (
+    "Use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow`, in place of Python's "
+    "`if`, `for` and `while`; operations of xpand with `size` if sizes depend on values; `stop_gradient` if only "
+    "derivatives are traced; and static_argnums of `jit`, or static_broadcasted_argnums of `pmap`, for arguments that "
+    "are not arrays, such as sizes"
+)
 _LEAF: Final = re.compile(r"\bleaves\[(\d+)\]")
 
 
@@ -51,10 +62,7 @@ def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
     on = f" depends on the argument {' and '.join(dict.fromkeys(found))}, and" if found else ""
     error.args = (
         f"{name}: Python code asks for a value at {location_of(error)}; the value{on} is not known while the function "
-        "is traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
-        "Python's control flow, operations of xpand with `size` where sizes depend on values, `stop_gradient` where "
-        "only derivatives are traced, and static_argnums of `jit` or static_broadcasted_argnums of `pmap` for "
-        "arguments that are not arrays, such as sizes "
+        f"is traced. {_FUNCTIONS if isinstance(error, jax.errors.TracerArrayConversionError) else _CONTROL_FLOW} "
         f"(JAX: {message.partition(chr(10))[0].rstrip('.')})",
     )
     error.is_explained = True  # type: ignore[attr-defined]

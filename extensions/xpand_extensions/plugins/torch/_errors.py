@@ -89,7 +89,7 @@ def _traced_error(error: Exception, problem: str, advice: str) -> Exception:
 
 
 def _without_value(name: str, error: Exception) -> TypeError | None:
-    array, advice = "a traced array", "declare what is no array with static_argnums, and "
+    array, advice = "a traced array", "declare arguments that are not arrays in static_argnums, and "
     what = next((what for text, what in _MAPPED_VALUES.items() if str(error).startswith(text)), None)
     if what is not None:
         name, array, advice = "vmap", "an array that is mapped over", "and "
