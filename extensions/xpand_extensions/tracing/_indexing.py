@@ -166,25 +166,11 @@ def _spread(base: Any, value: Any, axis: int, positions: range, size: int) -> An
     return base.concat(pieces, axis=axis) if len(pieces) > 1 else found
 
 
-def _to_device(base: Any) -> Callable[..., Any]:
-    def to_device(x: Any, *, device: Any) -> Any:
-        return base.asarray(x, device=device)
-
-    return to_device
-
-
-def _stop_gradient(base: Any) -> Callable[..., Any]:
-    def stop_gradient(x: Any) -> Any:
-        return x
-
-    return stop_gradient
-
-
 INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "getitem": _getitem,
     "setitem": _setitem,
-    "to_device": _to_device,
-    "stop_gradient": _stop_gradient,
+    "to_device": lambda base: lambda x, *, device: base.asarray(x, device=device),
+    "stop_gradient": lambda base: lambda x: x,
     **MATRICES,
     **ROWS,
 }

@@ -39,6 +39,13 @@ def lifted(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
     return [x if is_mapped else xp.expand_dims(x, axis=0) for is_mapped, x in zip(mapped, arrays)]
 
 
+def lengthened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
+    """Insert axes of length 1 after the batch axis, until there are `ndim` other axes."""
+    if not is_mapped or x.ndim > ndim:
+        return x
+    return xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))
+
+
 def spread_over_batch(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
     """Add a batch axis to arrays without one, and repeat them for all lanes."""
     size = next(x.shape[0] for is_mapped, x in zip(mapped, arrays) if is_mapped)

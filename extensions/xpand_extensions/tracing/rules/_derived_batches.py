@@ -12,7 +12,7 @@ from ..._plans import Memory
 from .._functions import FUNCTIONS, parsed
 from .._indexing import INDEXING, applied
 from .._signature import Layout, Signature
-from ._derived import Axes, Function, Params, flattened, is_flat, key_of
+from ._derived import Axes, Function, Params, flattened, is_flat, key_of, lengthened
 from ._derived_shapes import check_letters, shapes_of
 
 
@@ -115,13 +115,6 @@ def _planned(
         params = {key: x for key, x in params.items() if x is not None}
     lengthens = any(is_mapped and len(each) < ndim for is_mapped, each, ndim in zip(flags, shapes, ndims))
     return _Plan(params, layout, ndims if lengthens else (), shape, has_axis)
-
-
-def lengthened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Insert axes of length 1 after the batch axis, until there are `ndim` other axes."""
-    if not is_mapped or x.ndim > ndim:
-        return x
-    return xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))
 
 
 def _arrays(mapped: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:

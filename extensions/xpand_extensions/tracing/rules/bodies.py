@@ -85,6 +85,8 @@ class _Declared:
 def _batched(
     xp: Any, mapped: tuple[bool, ...], *args: Any, function: Callable[..., Any], declared: Any, vmap_method: str
 ) -> Any:
+    from .._host import pure_callback
+
     size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
     wider = tuple(_Declared(size, each) for each in declared)
     if vmap_method == "sequential":
@@ -94,7 +96,7 @@ def _batched(
         args = tuple(x if is_mapped else xp.expand_dims(x, axis=0) for x, is_mapped in zip(args, mapped))
         if vmap_method == "broadcast_all":
             args = tuple(xp.broadcast_to(x, (size, *x.shape[1:])) for x in args)
-    return _pure_callback(called, wider, args, vmap_method)
+    return pure_callback(called, wider, args, vmap_method)
 
 
 def _one_by_one(
@@ -122,12 +124,6 @@ def _batched_effects(
     size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
     wider = tuple(_Declared(size, each) for each in declared)
     return io_callback(_one_by_one(function, mapped, wider, size), wider, args, lazily)
-
-
-def _pure_callback(*args: Any) -> Any:
-    from .._host import pure_callback
-
-    return pure_callback(*args)
 
 
 OVERRIDES: Final[dict[str, Any]] = {

@@ -13,7 +13,7 @@ from .._core import Aval, TracedArray, TracedError, bare
 from .._fit import Placed, broadcast
 from .._indexing import get, numbers_of, put, write_rows
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
-from ._derived import axis_of, flattened, lifted
+from ._derived import axis_of, flattened, lengthened, lifted
 from .scatter import numbered
 
 
@@ -174,7 +174,8 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
         number = numbers_of(xp, shape, key, arrays, getattr(x, "device", None))
         found = xp.take(flattened(xp, x, True), flattened(xp, number), axis=1)
         return xp.reshape(found, (x.shape[0], *number.shape))
-    aligned = _aligned(xp, mapped[1:], arrays)
+    ndim = max(index.ndim - is_mapped for index, is_mapped in zip(arrays, mapped[1:]))
+    aligned = [lengthened(xp, index, is_mapped, ndim) for index, is_mapped in zip(arrays, mapped[1:])]
     _, position = selected(xp, shape, key, aligned)
     if not mapped[0]:
         return _batch_first(xp, get(xp, x, key, aligned), position)
@@ -182,15 +183,6 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
     lanes, size = x.shape[0], math.prod(shape)
     index = numbered(xp, xp.reshape(number, (lanes, math.prod(number.shape[1:]))), size, False)
     return xp.reshape(xp.take(flattened(xp, x), index), tuple(number.shape))
-
-
-def _aligned(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Insert axes after the batch axis into arrays with fewer axes, so that all arrays broadcast."""
-    ndim = max(x.ndim - is_mapped for x, is_mapped in zip(arrays, mapped))
-    return [
-        xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])) if is_mapped else x
-        for x, is_mapped in zip(arrays, mapped)
-    ]
 
 
 def _batch_first(xp: Any, x: Any, position: int) -> Any:

@@ -13,8 +13,8 @@ from xpand_extensions import linalg
 from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR, contribution, joint
 from .._indexing import applied, block
-from ._derived import Axes, dtype_of_result, dtypes_of_matrix_function, of_example, same
-from .products import conjugate, device_of, is_complex, widened
+from ._derived import Axes, dtype_of_result, dtypes_of_matrix_function, lengthened, of_example, same
+from .products import conjugate, device_of, is_complex
 
 
 def adjoint(xp: Any, x: Any) -> Any:
@@ -232,7 +232,7 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
         found = xp.matrix_transpose(rows) if left_side else rows
     else:
         ndim = max(ndim_a, ndim_b)
-        a, b = widened(xp, a, of_a, ndim), widened(xp, b, of_b, ndim)
+        a, b = lengthened(xp, a, of_a, ndim), lengthened(xp, b, of_b, ndim)
         found = linalg.triangular_solve(a, b, left_side=left_side, **options)
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
@@ -294,7 +294,7 @@ def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     is_vector = ndim2 == 1
     x2 = x2[..., None] if is_vector else x2
     ndim = max(ndim1, ndim2)
-    found = xp.linalg.solve(widened(xp, x1, is_mapped1, ndim), widened(xp, x2, is_mapped2, ndim))
+    found = xp.linalg.solve(lengthened(xp, x1, is_mapped1, ndim), lengthened(xp, x2, is_mapped2, ndim))
     return found[..., 0] if is_vector else found
 
 

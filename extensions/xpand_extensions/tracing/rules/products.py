@@ -10,7 +10,7 @@ from typing import Any, Final
 from ... import linalg as linalg  # has `dot_general`
 from ..._dispatch import for_library
 from ...extend._derivatives import LINEAR
-from ._derived import Axes, dtype_of_result
+from ._derived import Axes, dtype_of_result, lengthened
 
 
 def is_complex(xp: Any, x: Any) -> bool:
@@ -31,12 +31,6 @@ def device_of(*arrays: Any) -> Any:
 def zeros_of(xp: Any, like: Any, x: Any) -> Any:
     """Make zeros with the shape of `x` and the data type of another array."""
     return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
-
-
-def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Add axes of length 1 after the batch axis, until there are `ndim` other axes."""
-    missing = ndim + 1 - x.ndim
-    return xp.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if is_mapped and missing > 0 else x
 
 
 # matmul
@@ -75,7 +69,7 @@ def _matmul_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     if ndim2 == 1:
         x2 = x2[..., None]
     ndim = max(ndim1, ndim2, 2)
-    out = xp.matmul(widened(xp, x1, is_mapped1, ndim), widened(xp, x2, is_mapped2, ndim))
+    out = xp.matmul(lengthened(xp, x1, is_mapped1, ndim), lengthened(xp, x2, is_mapped2, ndim))
     if ndim2 == 1:
         out = out[..., 0]
     if ndim1 == 1:
@@ -136,12 +130,8 @@ def _tensordot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: 
 # Products of vectors
 
 
-def _vecdot_spread(xp: Any, ct: Any, axis: int) -> Any:
-    return xp.expand_dims(ct, axis=axis)
-
-
 def _vecdot_first(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
-    found = _vecdot_spread(xp, ct, axis) * x2
+    found = xp.expand_dims(ct, axis=axis) * x2
     return conjugate(xp, found) if is_complex(xp, x1) else found
 
 
@@ -157,7 +147,7 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "linalg.outer": (lambda xp, ct, x1, x2: xp.matmul(ct, x2), lambda xp, ct, x1, x2: xp.matmul(x1, ct)),
     "matmul": (_matmul_first, _matmul_second),
     "tensordot": (_tensordot_first, _tensordot_second),
-    "vecdot": (_vecdot_first, lambda xp, ct, x1, x2, axis=-1: _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)),
+    "vecdot": (_vecdot_first, lambda xp, ct, x1, x2, axis=-1: xp.expand_dims(ct, axis=axis) * conjugate(xp, x1)),
 }
 
 BATCHING: Final[dict[str, Any]] = {

@@ -12,7 +12,7 @@ from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR
 from .._core import Aval, Each, TracedArray
 from .._fit import broadcast
-from ._derived import Axes, axes_of, axis_of, flattened, promoted, same, sizes_of
+from ._derived import Axes, axes_of, axis_of, flattened, lengthened, promoted, same, sizes_of
 
 # Operations in terms of others
 
@@ -148,8 +148,7 @@ def _shifted(axes: tuple[int, ...]) -> tuple[int, ...]:
 def _batched_broadcast_to(xp: Any, mapped: Any, x: Any, shape: Any) -> Any:
     sizes = sizes_of(shape)
     broadcast_to_shape("broadcast_to", tuple(x.shape[1:]), sizes)
-    x = xp.reshape(x, (x.shape[0], *(1,) * (len(sizes) - x.ndim + 1), *x.shape[1:]))
-    return xp.broadcast_to(x, (x.shape[0], *sizes))
+    return xp.broadcast_to(lengthened(xp, x, True, len(sizes)), (x.shape[0], *sizes))
 
 
 def broadcast_to_shape(function: str, shape: tuple[int, ...], target: tuple[int, ...]) -> None:
