@@ -211,7 +211,7 @@ def test_bad_input(library: Library) -> None:
         (lambda: io_callback(3, like, x), TypeError, "io_callback: takes a function"),
         (lambda: io_callback(lambda x: x, 3, x), TypeError, "io_callback: result_shape_dtypes must hold objects with"),
         (lambda: io_callback(lambda x: x, like, x, ordered=None), TypeError, "io_callback: ordered must be"),
-        (lambda: io_callback(lambda x: x, like, "text"), TypeError, "io_callback: the arguments holds str"),
+        (lambda: io_callback(lambda x: x, like, "text"), TypeError, "io_callback: the arguments hold str"),
     ):
         with pytest.raises(error, match=message):
             bad()
