@@ -12,7 +12,7 @@ from .._bounds import index_dtype
 from .._dispatch import pluggable
 
 SliceMode: TypeAlias = Literal["raise", "clip", "wrap"]
-"""The treatment of a slice that doesn't lie within the array."""
+"""The treatment of a slice that is not within the array."""
 
 _MODES: Final = (None, "raise", "clip", "wrap")
 

@@ -75,7 +75,7 @@ def verdict(xp: Namespace, condition: Array, finite: Array, factored: Array, fai
         xp: The namespace.
         condition: The estimate for each matrix; ignored where a matrix has no factors.
         finite: Whether all its values are finite.
-        factored: Whether the factorisation succeeded.
+        factored: Whether the factorization succeeded.
         failure: The status if it failed.
     """
     limit = 1 / float(xp.finfo(condition.dtype).eps)

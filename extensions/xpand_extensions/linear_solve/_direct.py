@@ -39,10 +39,10 @@ def factorize(
         symmetric: Whether the matrices are known to be Hermitian, which saves work and memory for sparse matrices.
 
     Returns:
-        The factorisation, an immutable tree: `solve(b)`, `solve_transposed(b)`, `status`, `condition`, `method`.
+        The factorization, an immutable tree: `solve(b)`, `solve_transposed(b)`, `status`, `condition`, `method`.
 
     Raises:
-        TypeError: No matrix, or a data type that isn't floating-point.
+        TypeError: `A` is not a matrix, or not of a floating-point data type.
         ValueError: Matrices that aren't square, or an unknown method.
         UnsupportedError: A sparse matrix of a lazy library.
 
@@ -50,9 +50,9 @@ def factorize(
     not affect the others of its stack. A matrix is SINGULAR if a pivot is zero, or if its estimated condition number,
     which does not depend on the scaling of rows, is above 1 / eps: then a solution may have no correct digit.
 
-    A dense factorisation costs 2/3 n**3 operations ("cholesky" half, "qr" twice as many); the estimate costs four
+    A dense factorization costs 2/3 n**3 operations ("cholesky" half, "qr" twice as many); the estimate costs four
     solutions. Sparse matrices are factored on the host, by SuperLU. Data of other libraries than NumPy is copied to the
-    host for the factorisation, and for each solution.
+    host for the factorization, and for each solution.
 
     Source: `scipy.linalg.lu_factor`, `scipy.linalg.cho_factor`, `scipy.sparse.linalg.splu`.
 

@@ -63,7 +63,7 @@ class Factorization(_Fields):
             matrix has no factors or the vector isn't finite, and inaccurate if the status is SINGULAR.
 
         Raises:
-            TypeError: No array, an array of another library or data type.
+            TypeError: `b` is not an array, or has another library or data type.
             ValueError: A shape that doesn't fit, an `axis` other than -2 and -1, another device.
 
         Differentiable in `b` and in the entries of the matrix, in both modes and to any order, using the same factors.
@@ -165,7 +165,7 @@ def check_square(name: str, A: Array | Sparse) -> None:
     """Check that matrices, dense or sparse, are square and of a floating-point data type.
 
     Raises:
-        TypeError: No array, or another data type.
+        TypeError: An argument that is not an array, or has another data type.
         ValueError: Another shape.
     """
     if not isinstance(A, Sparse):

@@ -26,8 +26,8 @@ def factor_lu(a: Array, /) -> Factors:
         a: Matrices, shape `(..., n, n)`, of a floating-point data type.
 
     Raises:
-        TypeError: No array, or another data type.
-        ValueError: No square matrices.
+        TypeError: An argument that is not an array, or has another data type.
+        ValueError: Matrices that aren't square.
 
     Returns:
         Both triangles in one matrix, as from `linalg.lu_factor`; the row permutation; condition numbers; statuses.

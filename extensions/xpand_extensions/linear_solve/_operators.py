@@ -184,7 +184,7 @@ def ready(tree: trees.Tree) -> trees.Tree:
 
     Matrices are converted to rows (CSR), and get a plan.
     """
-    # Don't change the matrix of a factorisation: it is not used in products, and is the key of the cached factors.
+    # Don't change the matrix of a factorization: it is not used in products, and is the key of the cached factors.
     return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
 
 

@@ -187,7 +187,7 @@ def jacobi(A: Any, /) -> Jacobi:
             matrix.
 
     Raises:
-        TypeError: No matrix, or another data type.
+        TypeError: `A` is not a matrix, or has another data type.
         ValueError: A matrix that isn't square, or a concrete diagonal element that is zero or not finite.
 
     Works under `jit` and `vmap`.

@@ -190,7 +190,8 @@ def multilevel(
         builder: "own", or "pyamg" for `pyamg.smoothed_aggregation_solver`, which needs PyAMG.
 
     Raises:
-        TypeError: No matrix, another data type, or abstract values (build the preconditioner outside of `jit`).
+        TypeError: `A` is not a matrix, or has another data type, or abstract values (build the preconditioner outside
+            of `jit`).
         ValueError: A matrix that isn't square, a batch of matrices, or an invalid option.
         ModuleNotFoundError: `builder` is "pyamg", and PyAMG is not installed.
 

@@ -213,7 +213,8 @@ def ilu(A: Any, /) -> Triangles:
             matrix, or an array; the pattern of an array is that of its nonzero elements.
 
     Raises:
-        TypeError: No matrix, another data type, or abstract values (build the preconditioner outside of `jit`).
+        TypeError: `A` is not a matrix, or has another data type, or abstract values (build the preconditioner outside
+            of `jit`).
         ValueError: A matrix that isn't square, a batch of matrices, an element of the diagonal that is missing or zero,
             or a pivot that becomes zero.
 

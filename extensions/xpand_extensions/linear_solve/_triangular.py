@@ -50,7 +50,7 @@ class UpperSparseFactorization(LowerSparseFactorization):
 
 
 def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factorization:
-    """Make the factorisation of one triangle of matrices, which are checked."""
+    """Make the factorization of one triangle of checked matrices."""
     if isinstance(A, Sparse):
         part = _sparse_triangle(tocoo(A), lower, unit_diagonal)
         if levels.applies(part):
@@ -91,7 +91,8 @@ def solve_triangular(
         arrays a zero on the diagonal is not detected: its solutions are infinite or NaN.
 
     Raises:
-        TypeError: No matrix, no array, arrays of two libraries, data types that aren't floating-point.
+        TypeError: `A` is not a matrix, `b` is not an array, arrays of two libraries, or data types that aren't
+            floating-point.
         ValueError: Matrices that aren't square, shapes that don't fit, an `axis` other than -2 and -1; a zero on the
             diagonal, or for a sparse matrix, no stored element there.
 

@@ -71,7 +71,7 @@ def _traced(found: list[Any]) -> Iterator[Any]:
 def _find_third_party() -> Iterator[tuple[str, Any]]:
     roots = {*wrapped_libraries(), "xpand", "array_api_compat"}
     for name, module in list(sys.modules.items()):
-        # A private module has a library's own copy.
+        # Private modules are copies inside of a library.
         private = name.startswith("_") or "._" in name
         if not private and name.partition(".")[0] not in roots and _is_namespace(module):
             yield name, module

@@ -33,7 +33,7 @@ def multivariate_normal(
         shape: The shape of the result without its last axis, to which the stacks broadcast. None: their broadcast
             shape.
         dtype: The data type of the result, a real floating-point one. None: the promoted data type of `mean` and `cov`.
-        method: The factorisation of `cov`. "eigh" and "svd" are slower, but take singular matrices too.
+        method: The factorization of `cov`. "eigh" and "svd" are slower, but take singular matrices too.
 
     Returns:
         An array of shape `(*shape, mean.shape[-1])` and that data type, on the key's device.
@@ -104,7 +104,7 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
             supported.
         ValueError: A key of the wrong shape, or a negative size.
 
-    Computes a QR factorisation.
+    Computes a QR factorization.
 
     Source: `jax.random.orthogonal`, up to rounding; Mezzadri, "How to generate random matrices from the classical
     compact groups".

@@ -45,7 +45,7 @@ def csr_assembly(
         entries, and the `runs` that are summed. Entries at one position keep their order.
 
     Raises:
-        TypeError: No array, no integers, or arrays of two libraries.
+        TypeError: Arguments that aren't integer arrays of one library.
         ValueError: Shapes that don't fit, arrays on two devices, a negative `size`, or no `size` for an unknown
             pattern.
 
@@ -86,7 +86,7 @@ def assembled_values(values: Array, assembly: CSRAssembly, /) -> Array:
         An array of shape `(*batch, size)`: the values that belong to `assembly.indices`.
 
     Raises:
-        TypeError: No array, or arrays of two libraries.
+        TypeError: Arguments that aren't arrays of one library.
         ValueError: `values` does not have one element for each entry.
 
     The function is linear, and computed as a product with a sparse matrix of ones, which has derivatives.

@@ -78,7 +78,7 @@ def diags(
         A unique container, with an entry for each position of the diagonals. It has derivatives in all entries.
 
     Raises:
-        TypeError: No arrays, arrays of two libraries, or data types that don't promote.
+        TypeError: Diagonals that aren't arrays of one library, or data types that don't promote.
         ValueError: More or fewer offsets than diagonals, an offset that occurs twice, or a diagonal that doesn't fit.
 
     Source: `scipy.sparse.diags_array`.

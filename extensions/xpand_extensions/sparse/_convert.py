@@ -119,7 +119,7 @@ def tocsc(a: Sparse, /) -> CSC:
 
 
 def convert(a: Sparse, /, format: Format) -> Sparse:
-    """Convert a container to the format of a name.
+    """Convert a container to a format.
 
     Raises:
         ValueError: There is no such format, or the format needs a matrix and the container is not one.

@@ -61,7 +61,8 @@ def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
         A container of the format of all blocks, or COO if the formats differ.
 
     Raises:
-        TypeError: No lists, something that is not sparse, of another library, or of a data type that doesn't promote.
+        TypeError: `blocks` is not a list of lists, or a block is not sparse, of another library, or of a data type that
+            doesn't promote.
         ValueError: Rows of different lengths, sizes that don't fit, or a row or column without a matrix.
 
     Source: `scipy.sparse.block_array`.

@@ -14,7 +14,7 @@ def operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, *
     """Check the parts of a matrix and its factor `x`; return them as kernels take them. `axis` is the one summed over.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        TypeError: Arguments that aren't arrays of one library, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
     """
     xp = parts(function, values, shape, x=x, **pattern)
@@ -34,7 +34,7 @@ def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Names
     """Check the parts of a matrix and return their namespace. `others` has its two index arrays, and optionally `x`.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or indices that are not integers.
+        TypeError: Arguments that aren't arrays of one library, or indices that are not integers.
         ValueError: Shapes that don't fit, or arrays on two devices.
     """
     xp = checks.namespace_of(function, values=values, **others)

@@ -46,7 +46,7 @@ def csr_matmul(
         taken.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        TypeError: Arguments that aren't arrays of one library, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
     Derivatives have the same pattern: the gradient in `values` is `sampled_matmul` of the cotangent and `x`. The time
@@ -108,7 +108,7 @@ def coo_matmul(
         taken.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        TypeError: Arguments that aren't arrays of one library, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
     To multiply with the transpose, exchange rows and columns. The values of indices are not checked.
@@ -140,7 +140,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
         An array of shape `(..., nse)`, of the promoted data type; 0 for padding.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        TypeError: Arguments that aren't arrays of one library, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
     This is the gradient of a sparse product in its values. The time is proportional to `nse * k`.
@@ -181,8 +181,8 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
         that is int32 or int64, else of the library's data type for indices.
 
     Raises:
-        TypeError: No array, or no integers.
-        ValueError: No axis.
+        TypeError: An argument that is not an integer array.
+        ValueError: `indptr` has no axis.
 
     >>> import numpy as np
     >>> csr_rows(np.asarray([0, 2, 2, 3]), nse=4)
@@ -211,7 +211,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
         jit).
 
     Raises:
-        TypeError: No array, or no integers.
+        TypeError: An argument that is not an integer array.
 
     On JAX, under jit, a product with a plan is seven times as fast. Without a plan it is JAX's own product of a BCSR.
 
@@ -279,7 +279,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
         An array of shape `(*batch, m, n)`.
 
     Raises:
-        TypeError: No array, arrays of two libraries, or indices that are not integers.
+        TypeError: Arguments that aren't arrays of one library, or indices that are not integers.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
     >>> import numpy as np

@@ -161,7 +161,7 @@ def cov(
 
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
-        ValueError: No axis, weights of another shape, arrays on two devices, or an unknown shape.
+        ValueError: `x` has no axis, weights of another shape, arrays on two devices, or an unknown shape.
 
     Source: `numpy.cov`, with its formula for weights.
 
@@ -195,7 +195,7 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No axis, or an unknown shape.
+        ValueError: `x` has no axis, or an unknown shape.
 
     Source: `numpy.corrcoef`.
 
