@@ -1,4 +1,4 @@
-"""Compilation on NumPy: by tracing, with the backends that are in this folder."""
+"""Compilation on NumPy by tracing, with the backends in this folder."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Writes Python code of loops on a few numbers: each element of an array is a Python variable."""
+"""Writes Python code of loops on a few numbers. Each element of an array is a Python variable."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from ....tracing._simplify import simplified
 from ....tracing.rules import ELEMENTWISE
 
 SMALL: Final = 16
-"""The maximum number of elements of an array: for larger ones a call of NumPy is faster."""
+"""The maximum number of elements of an array. For larger arrays, a call of NumPy is faster."""
 FEW: Final = 8
 """NumPy adds fewer numbers than this sequentially."""
 _LIMIT: Final = 2**63
@@ -26,7 +26,7 @@ TYPES: Final[Mapping[str, Any]] = {"d": np.float64, "q": np.int64, "?": np.bool_
 _READ: Final[Mapping[str, str]] = {"d": "float", "q": "int", "?": "bool"}
 
 _MOVES: Final = (VIEWS - {"imag", "real"}) | {"broadcast_arrays", "concat", "roll", "setitem", "stack", "tile"}
-"""Operations that only move elements. Applied to the numbers of the elements, they show where each one comes from."""
+"""Operations that only move elements. Applied to numbers of elements, they show the origin of each element."""
 
 
 class _Form(NamedTuple):
@@ -34,12 +34,14 @@ class _Form(NamedTuple):
 
     text: str
     kinds: str
-    """The kinds of numbers that it takes."""
+    """The kinds of numbers that the code accepts."""
     passes: tuple[int, ...] = ()
-    """The operands that make the result infinite or NaN if they are."""
+    """If one of these operands is infinite or NaN, the result is infinite or NaN."""
 
 
-_EXTREME: Final = "{0} if {0} %s {1} else {1} if {1} %s {0} or {0} else float({f}({0}, {1}))"  # of zeros, NumPy's
+_EXTREME: Final = (
+    "{0} if {0} %s {1} else {1} if {1} %s {0} or {0} else float({f}({0}, {1}))"  # NumPy chooses between zeros
+)
 _SIGNS: Final = {
     "equal": "==",
     "greater": ">",
@@ -58,7 +60,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "add": _Form("{0} + {1}", "dq", (0, 1)),
     "bitwise_invert": _Form("not {0}", "?"),
     "divide": _Form("{0} / {1}", "d", (0,)),
-    "isfinite": _Form("{0} == {0}", "d"),  # checks find other numbers
+    "isfinite": _Form("{0} == {0}", "d"),  # checks find numbers that aren't finite
     "isinf": _Form("{0} != {0}", "d"),
     "isnan": _Form("{0} != {0}", "d"),
     "maximum": _Form(_EXTREME % (">", ">"), "d"),
@@ -75,7 +77,7 @@ _WHERE: Final = _Form("{1} if {0} else {2}", "dq?")
 
 
 class RefusedError(Exception):
-    """Raised if a loop is left to NumPy."""
+    """Raised to leave a loop to NumPy."""
 
 
 class _Value(NamedTuple):
@@ -87,7 +89,7 @@ class _Value(NamedTuple):
 
 
 class _Block:
-    """The lines of a body, and its floats that no line passes on to a result."""
+    """The lines of a body, and its floats whose infinity or NaN would not reach a result."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -95,14 +97,14 @@ class _Block:
 
 
 class Writer:
-    """Writes loops. A line belongs to the outermost body in which its operands are known."""
+    """Writes loops. A line goes into the outermost body in which its operands are known."""
 
     def __init__(self) -> None:
         self.blocks = [_Block()]
         self.levels: dict[str, int] = {}
-        """The numbers of the blocks in which names get their values."""
+        """The number of the block in which each name gets its value."""
         self.least = 0
-        """The block of the innermost branch: its lines are not done in other cases."""
+        """The block of the innermost branch, whose lines don't run in other cases."""
         self.reverses = False
         self.scope: dict[str, Any] = {}
         self.numbers = self.operations = 0
@@ -126,7 +128,7 @@ class Writer:
         return name
 
     def level(self, operands: Sequence[str]) -> int:
-        """Return the number of the outermost block for a line with operands."""
+        """Return the number of the outermost block for a line with these operands."""
         return max(self.least, *(self.levels.get(x, 0) for x in operands), 0)
 
     def named(self, like: _Value, level: int) -> _Value:
@@ -150,7 +152,7 @@ class Writer:
         return name
 
     def check(self, later: Sequence[str] = ()) -> None:
-        """Check the floats of the innermost body, except those that are checked later."""
+        """Write checks of the floats of the innermost body, except those that are checked later."""
         block = self.blocks[-1]
         names = [name for name in block.unchecked if name not in later]
         block.unchecked = {name: None for name in block.unchecked if name in later}
@@ -221,7 +223,7 @@ class Writer:
         return [_Value(kind, out.shape, texts)]
 
     def converted(self, x: _Value, kind: str) -> _Value:
-        """Convert the elements as NumPy does."""
+        """Convert elements like NumPy."""
         if x.kind == kind:
             return x
         if x.kind == "d" and kind == "q":
@@ -233,7 +235,7 @@ class Writer:
         return x._replace(kind=kind, texts=texts)
 
     def called(self, equation: Equation, given: Sequence[_Value]) -> _Value:
-        """Write a call of NumPy's function."""
+        """Write a call of a NumPy function."""
         out, kind = equation.outputs[0], _kind_of(equation.outputs[0])
         if equation.params or any(x.kind != "d" for x in given):
             raise RefusedError
@@ -321,7 +323,7 @@ class Writer:
         return results
 
     def opened(self, init: Sequence[_Value]) -> list[_Value]:
-        """Write the initial carry of a loop, and begin its body."""
+        """Write the initial carry of a loop, and start its body."""
         self.blocks.append(_Block())
         carry = [self.named(x, len(self.blocks) - 1) for x in init]
         self.assign(carry, init, len(self.blocks) - 2)
@@ -331,7 +333,7 @@ class Writer:
         """Write the next values, and end the body."""
         found = [self.converted(x, target.kind) for x, target in zip(found, carry)]
         self.pass_on([text for x in found for text in x.texts], len(self.blocks) - 1)
-        self.check()  # before the next values replace those that the step has used
+        self.check()  # before the next values replace the values that the step has used
         self.assign(carry, found, len(self.blocks) - 1)
         body = self.blocks.pop()
         self.blocks[-1].lines += [head, *indented(body.lines or ["pass"])]
@@ -348,7 +350,7 @@ class Writer:
 
 
 def written(equation: Equation, names: Mapping[Variable, str]) -> "tuple[Writer, list[str]]":
-    """Write a loop whose arguments have names; return its results as texts."""
+    """Write a loop on arguments with names; return its results as texts."""
     writer = Writer()
     params, inputs = equation.params, equation.inputs
     rows = params["constants"] + params["carry"] if equation.op.name == "scan" else len(inputs)
@@ -395,13 +397,13 @@ def _constant(x: Variable, value: Any) -> _Value:
 
 
 def _spread(x: _Value, shape: tuple[int, ...]) -> list[str]:
-    """Return the elements of an array that is broadcast."""
+    """Return the elements of a broadcast array."""
     numbers = np.broadcast_to(np.arange(len(x.texts)).reshape(x.shape), shape)
     return [x.texts[i] for i in numbers.ravel().tolist()]
 
 
 def _moved(equation: Equation, given: Sequence[_Value]) -> tuple[list[_Value], bool]:
-    """Move elements; return also whether a result is a view that runs backwards."""
+    """Move elements; return also whether a result is a view with a negative stride."""
     if ARRAY in [part for part in equation.params.get("key", ()) if isinstance(part, str)]:
         raise RefusedError
     texts = [text for x in given for text in x.texts]

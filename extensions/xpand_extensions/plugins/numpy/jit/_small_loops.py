@@ -1,8 +1,8 @@
-"""Loops and steps on a few numbers as Python code: an operation takes NumPy half a microsecond, and Python 15 ns.
+"""Loops and steps on a few numbers as Python code: an operation takes 500 ns in NumPy, and 15 ns in Python.
 
-Elements of small arrays become Python variables. Values are NumPy's, bit by bit: Python's arithmetic is the processor's
-too, and functions such as `exp` are NumPy's own. Where NumPy warns, Python raises, or does nothing. So the code checks
-that all numbers are finite and all integers fit; otherwise NumPy runs the loop again.
+Elements of small arrays become Python variables. Values equal NumPy's bit by bit: Python uses the processor's
+arithmetic, too, and functions such as `exp` are NumPy's own. If NumPy would warn, Python raises or does nothing. So the
+code checks that all numbers are finite and all integers fit. If they don't, NumPy runs the loop again.
 """
 
 import math
@@ -17,23 +17,23 @@ from ._small_code import TYPES, RefusedError, Writer, indented, written
 
 LOOPS: Final = frozenset({"scan", "while_loop"})
 OPERATION, CALL, LINE, LOOP, STEP = 0.6, 0.5, 0.03, 5.0, 2.0
-"""Microseconds for an operation of NumPy, and in this code for a call of NumPy, a number, a loop, and a single step."""
+"""Microseconds for an operation of NumPy, and in this code for a call of NumPy, a number, a loop and a single step."""
 GAIN: Final = 0.6
-"""A loop is accepted if it is expected to take less than this part of NumPy's time."""
+"""A loop is accepted if its expected time is less than this part of NumPy's time."""
 MOST: Final = 5000
-"""The maximum number of values in the code of a loop: Python takes 10 µs to compile each line."""
+"""The maximum number of values in the code of a loop. Python takes 10 µs to compile a line."""
 IGNORING: Final = "ignoring"
-"""The attribute of a program with the same program for callers that ignore underflow: it does not look that up."""
+"""The attribute with the same program for callers that ignore underflow, without a check of the setting."""
 PLAIN: Final = frozenset({np.ndarray, *TYPES.values()})
-"""The types of arrays without further data."""
+"""The classes of arrays without further data."""
 
 
 def accepts(equation: Equation) -> bool:
-    """Return whether an operation is a loop that is done by Python code."""
+    """Return whether an operation is a loop that Python code runs."""
     if equation.op.name not in LOOPS or equation.effects:
         return False
     fixed = tuple([None if isinstance(x, Variable) else repr(x) for x in equation.inputs])
-    body = equation.params["body"]  # not in the key, which its cache holds
+    body = equation.params["body"]  # not in the key, since the cache belongs to the body
     key = (accepts, fixed, *(x for x in equation.params.values() if x is not body))
     found: bool = body.made(key, lambda: _gains(equation))
     return found
@@ -50,7 +50,7 @@ def _gains(equation: Equation) -> bool:
 
 
 def function_of(graph: Graph, step: Step) -> Callable[..., Any]:
-    """Return the function of the inputs and constants of a graph that is one accepted loop; `step` is NumPy's."""
+    """Make the function of the inputs and constants of a graph that is one accepted loop. `step` runs it by NumPy."""
     (equation,) = graph.equations
     given = [*graph.inputs, *graph.constants]
     again = program(Graph(graph.namespace, given, {}, [equation], graph.outputs), [step])
@@ -61,9 +61,9 @@ def function_of(graph: Graph, step: Step) -> Callable[..., Any]:
 
 
 def step_of_numbers(graph: Graph, again: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that does the program `again` of a graph with several results on a few numbers.
+    """Make a function on a few numbers that is equivalent to the program `again` of a graph with several results.
 
-    Return `again` itself if it is faster. Results without axes are scalars of NumPy.
+    Return `again` itself if it is faster. Results without axes are NumPy scalars.
     """
     writer = Writer()
     names = {x: f"i{number}" for number, x in enumerate(graph.inputs)}
@@ -84,12 +84,12 @@ def step_of_numbers(graph: Graph, again: Callable[..., Any]) -> Callable[..., An
 def _function(
     writer: Writer, names: dict[Variable, str], results: list[str], again: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the function of the lines of a writer; `again` is NumPy's."""
+    """Make the function from the lines of a writer. `again` is the program by NumPy."""
     lines, arguments = writer.blocks[0].lines, ", ".join(names.values())
-    if writer.calls:  # these would warn even if NumPy does the loop again
+    if writer.calls:  # calls would warn even if NumPy repeats the loop
         lines = ['with errstate(all="ignore"):', *indented(lines)]
     left = [f"type({name}) not in plain" for name in names.values()]
-    if writer.calls:  # the last bits of functions such as `exp` depend on the direction in which NumPy reads arrays
+    if writer.calls:  # last bits of functions such as `exp` depend on the direction in which NumPy reads arrays
         left += [f"min({name}.strides) < 0" for x, name in names.items() if x.shape]
     text = [
         f"def {IGNORING}({arguments}):",

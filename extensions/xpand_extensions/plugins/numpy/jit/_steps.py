@@ -1,4 +1,4 @@
-"""Compilation of the steps of solvers, whose results without axes may be of either of NumPy's types."""
+"""Compilation of steps of solvers. Results without axes may be NumPy arrays or scalars."""
 
 from collections.abc import Callable
 

@@ -1,11 +1,11 @@
-"""Elementwise operations on NumPy arrays, several in one pass: block by block, each small enough for the cache.
+"""Several elementwise operations on NumPy arrays in one pass over blocks that fit into the cache.
 
-Loops on a few numbers are done by Python code (`_small_loops`).
+Python code runs loops on a few numbers (`_small_loops`).
 
-NumPy's own functions compute the blocks, so values are the same as without blocks. A chain of twelve operations over
-5e6 numbers takes 0.45 of the time of whole arrays; numexpr takes 1.6 times that of whole arrays, and a ufunc compiled
-by numba 0.6 times. `roll` and `concat` are part of the same pass, by selecting rows or within rows: steps of a heat
-equation on 2,048 by 2,048 numbers take 0.3 of the time of whole arrays. `flip` is a view already.
+NumPy's own functions compute the blocks, so values are the same as without blocks. A chain of twelve operations on 5e6
+numbers takes 0.45 of the time of whole arrays (numexpr: 1.6, a ufunc compiled by numba: 0.6). `roll` and `concat` are
+part of the same pass: they select rows, or parts of rows. Steps of a heat equation on 2,048 by 2,048 numbers take 0.3
+of the time of whole arrays. `flip` is a view already.
 """
 
 import math
@@ -22,13 +22,13 @@ from ....tracing.rules import ELEMENTWISE
 from . import _small_loops
 
 BLOCK: Final = 32768
-"""Elements in a block: the fastest of 8,192 to 65,536 for a formula and for a stencil."""
+"""Elements in a block. Of 8,192 to 65,536, this is the fastest for a formula and for a stencil."""
 LEAST: Final = BLOCK
 """Arrays of fewer elements are not divided."""
 
 
 class Blocks(Backend):
-    """Compiles elementwise operations on large arrays of one shape together, and loops on a few numbers."""
+    """Compiles elementwise operations on large arrays of the same shape together, and loops on a few numbers."""
 
     name: ClassVar[str] = "numpy"
 
@@ -93,7 +93,7 @@ class _Writer:
         self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat, "rows": _rows, "join": np.concatenate}
         self.scope["joined_rows"] = _joined_rows
         inner = math.prod(shape[1:])
-        # Whole rows if they are short: in slices of other arrays, parts of rows would have to be copied.
+        # Use whole rows if they are short, since parts of rows in slices of other arrays would have to be copied.
         by_lines = len(shape) == 1 or inner > BLOCK
         self.flat = by_lines and all(x.shape == shape or math.prod(x.shape) == 1 for x in self.inputs)
         inner = 1 if self.flat else inner
@@ -135,7 +135,7 @@ class _Writer:
         return kernel
 
     def _body(self, names: dict[Variable, str]) -> list[str]:
-        """Write the operations on one block, with buffers reused after their last use."""
+        """Write the operations on one block. Buffers are reused after their last use."""
         left = Counter(x for equation in self.equations for x in equation.inputs if isinstance(x, Variable))
         buffers: dict[Variable, int] = {}
         lines = []
@@ -172,7 +172,7 @@ class _Writer:
         return lines
 
     def _rolled(self, equation: Equation, name: str, part: str, buffers: dict[Variable, int]) -> list[str]:
-        """Write the rows of an array that is rolled along an axis: other rows, or the same ones rolled."""
+        """Write the rows of an array that is rolled along an axis: other rows, or the same rows rolled."""
         x, out = equation.inputs[0], equation.outputs[0]
         axis = equation.params["axis"] % len(self.shape)
         shift = equation.params["shift"] % self.shape[axis] if self.shape[axis] else 0
@@ -218,14 +218,14 @@ class _Writer:
 
 
 def _rows(x: Any, start: int, stop: int) -> Any:
-    """Return rows of an array that continues with its first row after the last."""
+    """Return rows of an array, which continues with the first row after the last one."""
     size = len(x)
     start, stop = start % size, (stop - 1) % size + 1
     return x[start:stop] if start < stop else np.concatenate((x[start:], x[:stop]))
 
 
 def _joined_rows(parts: Sequence[Any], start: int, stop: int, out: Any) -> Any:
-    """Copy rows of arrays that follow one another."""
+    """Copy rows of joined arrays."""
     position = 0
     for part in parts:
         first, last = max(start, position), min(stop, position + len(part))

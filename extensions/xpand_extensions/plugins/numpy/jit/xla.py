@@ -1,6 +1,6 @@
-"""NumPy programs compiled by XLA: the graph is translated for JAX and compiled by `jax.jit`, for the host's processor.
+"""NumPy programs compiled by XLA: the graph is translated to JAX, and `jax.jit` compiles it for the host.
 
-JAX computes with 64-bit types within a call, also if its configuration turns them off.
+JAX computes with 64-bit types in a call, also if its configuration turns them off.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -17,7 +17,7 @@ from ....tracing._translate import translated
 from .blocks import Blocks
 
 SMALL: Final = 16_384
-"""Results of up to so many bytes are copied, which is faster than reusing their memory."""
+"""Results of up to this number of bytes are copied, which is faster than reusing their memory."""
 _HOST_ONLY: Final = frozenset({"pure_callback"})
 
 
@@ -39,7 +39,7 @@ class XLA(Backend):
         return {number: reason for number, reason in found.items() if reason}
 
     def _reason(self, equation: Equation) -> str:
-        """Return why an operation is not compiled."""
+        """Return the reason why an operation is not compiled."""
         if equation.op.name in _HOST_ONLY or equation.effects:
             return "it calls a function of the host"
         for _, inner in graphs_within(equation.params):
@@ -50,7 +50,7 @@ class XLA(Backend):
         inputs = dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable))
         try:
             _on_jax(Graph(equation.op.namespace, list(inputs), {}, [equation], []))
-        except TypeError as error:  # an operation or a data type that JAX lacks, or a function with rules of its own
+        except TypeError as error:  # an operation or data type that JAX lacks, or a function with custom rules
             return str(error).removeprefix("graph: ").partition(";")[0]
         return ""
 
@@ -68,7 +68,7 @@ class XLA(Backend):
 
         def call(*arrays: Any) -> list[Any]:
             with jax.enable_x64(True):
-                # JAX may read the memory of arguments after the call has returned, until the results are ready.
+                # JAX may read the memory of arguments until the results are ready, also after the call has returned.
                 return [_of_numpy(x.block_until_ready()) for x in program(*arrays)]
 
         return call
@@ -89,7 +89,7 @@ def _on_jax(graph: Graph) -> Graph:
 
 
 class _Memory:
-    """The memory of an array of JAX that nothing else uses, as an array that may be written to."""
+    """The memory of an otherwise unused JAX array, as a writeable array."""
 
     __slots__ = ("__array_interface__", "_array")
 

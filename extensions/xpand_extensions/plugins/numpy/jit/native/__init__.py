@@ -1,6 +1,7 @@
 """Machine code for NumPy programs: loops, branches and elementwise operations, compiled by LLVM.
 
-The values are NumPy's: its arithmetic in its order, and its own inner loops for functions. Programs release the GIL.
+Values equal NumPy's: the same arithmetic in the same order, and NumPy's inner loops for functions. Programs release the
+GIL.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -18,11 +19,11 @@ from ..blocks import Blocks
 LEAST: Final = 2
 """The minimum number of operations that are compiled together."""
 LOOPS: Final = _small_loops.LOOPS
-"""Programs with these operations are compiled by default, if all of them can be compiled whole: they gain most."""
+"""Programs with these operations are compiled by default, if all of them can be compiled as a whole. They gain most."""
 STEP, NUMBERS_STEP = 1e-6, 5e-8
-"""The minimum seconds of an operation, by NumPy and in loops on a few numbers."""
+"""The minimum time of an operation in seconds, by NumPy and in loops on a few numbers."""
 MOST: Final = 2000
-"""The maximum number of operations that are compiled together: LLVM's time grows faster than their number."""
+"""The maximum number of operations that are compiled together. LLVM's time grows faster than their number."""
 
 
 class Native(Backend):
@@ -80,7 +81,7 @@ class Native(Backend):
 
 
 class _Waiting:
-    """A program of NumPy that becomes native code when its calls have taken long enough."""
+    """A NumPy program that becomes native code when its calls have taken long enough."""
 
     def __init__(self, run: Run, compile_graph: Callable[[], Run], at_least: float, wait: float) -> None:
         self._run, self._compile, self._at_least, self._wait = run, compile_graph, at_least, wait
@@ -108,18 +109,18 @@ class _Waiting:
 
 
 def _count(graph: Graph) -> int:
-    """Count the operations of a graph and of the bodies in it."""
+    """Count the operations of a graph and its bodies."""
     within = (inner for equation in graph.equations for _, inner in graphs_within(equation.params))
     return len(graph.equations) + sum(map(_count, within))
 
 
 def _seconds(graph: Graph) -> float:
-    """Estimate how long it takes to compile a graph."""
+    """Estimate the seconds to compile a graph."""
     return 0.05 + 0.001 * _count(graph)
 
 
 def _at_least(graph: Graph, step: float = STEP) -> float:
-    """Estimate how long a call takes without native code, with one step for each loop of unknown length."""
+    """Estimate the seconds of a call without native code. Loops of unknown length count as one step."""
     seconds = len(graph.equations) * step
     for equation in graph.equations:
         inner = NUMBERS_STEP if _small_loops.accepts(equation) else step

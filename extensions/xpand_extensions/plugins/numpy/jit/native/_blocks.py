@@ -1,4 +1,4 @@
-"""Arrays that NumPy's inner loops compute block by block: each block stays in the cache between the calls."""
+"""Arrays that NumPy's inner loops compute block by block. Each block stays in the cache between calls."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from ._emit import Emitter
 
 BLOCK: Final = 2048
-"""The number of elements that are passed to an inner loop of NumPy at once."""
+"""The number of elements in one call of an inner loop of NumPy."""
 
 
 def store_in_blocks(emitter: "Emitter", node: Node, calls: Sequence[Call], target: Buffer) -> None:
-    """Write an array, block by block: each stays in the cache between the calls."""
+    """Write an array block by block. Each block stays in the cache between calls."""
     shape = node.shape
     axis = next(k for k in range(len(shape)) if math.prod(shape[k + 1 :]) <= BLOCK or k == len(shape) - 1)
     rows = min(shape[axis], max(1, BLOCK // math.prod(shape[axis + 1 :])))
@@ -36,7 +36,7 @@ def _of_block(
     count = rows * inner
     memory: Callable[[Any], Any] = lambda dtype: emitter.allocated((count,), dtype).pointer
     results = {id(each): memory(each.dtype) for each in calls}
-    single: dict[int, Any] = {}  # operands of one element, stored once
+    single: dict[int, Any] = {}  # operands with one element, stored once
     for each in calls:
         for x, dtype in zip(each.args, each.dtypes):
             if is_shared_element(x):
@@ -48,7 +48,7 @@ def _of_block(
                 operands[id(each), i] = memory(dtype)
 
     def over(outer: Place, start: Index, stop: Any, body: Callable[[Place, Any], None]) -> None:
-        """Repeat for the elements of a block, with their numbers within it."""
+        """Repeat for the elements of a block, numbered within the block."""
 
         def of_row(index: Index) -> None:
             local = emitter.b.mul(emitter.b.sub(index.value, start.value), constant(inner))
@@ -119,7 +119,7 @@ def _in_block(emitter: "Emitter", number: Any, results: dict[int, Any]) -> Itera
 
 
 def _is_dense(node: Node, axis: int) -> bool:
-    """Return whether the elements of a buffer are one after the other from an axis on."""
+    """Return whether the elements of a buffer are adjacent from an axis on."""
     if not isinstance(node, Buffer):
         return False
     dense = contiguous(node.shape)

@@ -1,4 +1,4 @@
-"""LLVM instructions for complex numbers, pairs of real ones, which are combined as in NumPy's own loops."""
+"""LLVM instructions for complex numbers: pairs of real numbers, combined like in NumPy's loops."""
 
 from collections.abc import Callable
 from functools import cache
@@ -21,7 +21,7 @@ def parts(b: ir.IRBuilder, x: Any) -> Pair:
 
 
 def joined(b: ir.IRBuilder, re: Any, im: Any) -> Any:
-    """Make a complex number of its parts."""
+    """Make a complex number from its parts."""
     kind = ir.LiteralStructType([re.type, im.type])
     return b.insert_value(b.insert_value(ir.Constant(kind, ir.Undefined), re, 0), im, 1)
 
@@ -34,7 +34,7 @@ def intrinsic(b: ir.IRBuilder, name: str, *values: Any) -> Any:
 
 
 class _OfArrays:
-    """The methods of LLVM's builder that formulas use, but for arrays, to compare formulas with NumPy's functions."""
+    """The methods of LLVM's builder that formulas use, for arrays, to compare formulas with NumPy's functions."""
 
     fadd, fsub, fmul, fdiv, fneg = np.add, np.subtract, np.multiply, np.divide, np.negative
     and_, select = np.logical_and, staticmethod(np.where)
@@ -57,7 +57,7 @@ def _number(b: Any, value: float, like: Any) -> Any:
 
 
 def _fused_product(b: Any, x: Pair, y: Pair) -> Pair:
-    """Compute each part with a fused multiply-add: one of its two products is rounded together with the sum."""
+    """Compute each part with a fused multiply-add, which rounds one of the two products together with the sum."""
     (re, im), (u, v) = x, y
     return _fma(b, re, u, b.fneg(b.fmul(im, v))), _fma(b, re, v, b.fmul(im, u))
 
@@ -68,7 +68,7 @@ def _product(b: Any, x: Pair, y: Pair) -> Pair:
 
 
 def _quotient(b: Any, x: Pair, y: Pair) -> Pair:
-    """Divide by the larger part of the divisor first (Smith's Algorithm 116, 1962), and both parts by a zero."""
+    """Divide by the larger part of the divisor first (Smith's Algorithm 116, 1962), or by zero."""
     (re, im), (u, v) = x, y
     is_first = b.fcmp_ordered(">=", _fabs(b, u), _fabs(b, v))
     large, small = b.select(is_first, u, v), b.select(is_first, v, u)
@@ -92,15 +92,15 @@ _FORMULAS: Final[dict[str, tuple[Formula, ...]]] = {
     "multiply": (_fused_product, _product),
     "square": (lambda b, x: _fused_product(b, x, x), lambda b, x: _product(b, x, x)),
 }
-"""The formulas of NumPy's functions: on some processors, products and sums are rounded together."""
+"""The formulas of NumPy's functions. On some processors, products and sums are rounded together."""
 
 
 @cache
 def _formula(name: str, code: str) -> Formula | None:
-    """Return the formula that gives the values of NumPy's function; None if none does."""
+    """Return the formula with the values of NumPy's function, or None."""
     function, dtype = getattr(np, name), np.dtype(code)
     for formula in _FORMULAS[name]:
-        # The sums computed here for comparison are not exact for large and special numbers.
+        # For large and special numbers, the sums for the comparison are not exact.
         special = formula is _quotient
         given = [samples(dtype, number) if special else _ordinary(dtype, number) for number in range(function.nin)]
         with np.errstate(all="ignore"):
@@ -156,7 +156,7 @@ _INSTRUCTIONS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def complex_instructions(name: str, code: str) -> Callable[..., Any] | None:
-    """Return the instructions of an operation on complex numbers; None if none give NumPy's values."""
+    """Return the instructions of an operation on complex numbers, or None if no formula gives NumPy's values."""
     if name not in _FORMULAS:
         return _INSTRUCTIONS.get(name)
     formula = _formula(name, code)

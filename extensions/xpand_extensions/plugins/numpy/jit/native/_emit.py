@@ -43,17 +43,17 @@ INTEGER: Final = ir.IntType(64)
 POINTER: Final = ir.PointerType()
 STATUS: Final = ir.IntType(32)
 _EXCEPTIONS: Final = 0x3F
-"""The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
+"""The bits of MXCSR for floating-point exceptions. The other bits are settings."""
 AGAIN: Final = 1 << 9
-"""The status of a program that NumPy has to run again: an index is out of bounds, for example."""
+"""The status of a program that NumPy must run again, for example if an index is out of bounds."""
 _LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGER])
 
 
 class Emitter:
-    """Writes the body of a function: instructions at the current place, and a plan of its workspace."""
+    """Writes the body of a function, and plans its workspace."""
 
     def __init__(self, module: ir.Module, function: ir.Function) -> None:
-        """Start a function whose last arguments are the workspace, the addresses of NumPy's loops, and the frame."""
+        """Start a function. Its last arguments are the workspace, the addresses of NumPy's loops, and the frame."""
         self.module = module
         *_, workspace, self.addresses, self.frame = function.args
         self.shares: list[Share] = []
@@ -64,11 +64,11 @@ class Emitter:
         self.scopes: list[dict[Any, Node]] = []
         self.pinned: list[int] = []
         self.targets: list[Buffer | None] = []
-        """The memory for the results of the current equation; None for any memory."""
+        """The memory for the results of the current equation. None means any memory."""
         self.counted: set[int] = set()
         """The `id` of the equations of loops that need a step."""
         self.orders: dict[int, tuple[Order, ...]] = {}
-        """The order of the operands of products and reductions in NumPy's memory, by the `id` of their equation."""
+        """The memory order of operands of products and reductions in NumPy, by the `id` of their equation."""
         self.block: tuple[Any, dict[int, Any]] | None = None
         self.start(function, workspace)
 
@@ -84,13 +84,13 @@ class Emitter:
     # Memory
 
     def cell(self, kind: ir.Type, count: int = 1) -> Any:
-        """Return memory on the stack, which a loop uses again in each step."""
+        """Return memory on the stack. A loop uses the same memory in each step."""
         found = self.entry.alloca(kind, ir.Constant(INTEGER, count))
         found.align = 32
         return found
 
     def slot(self, size: int) -> int:
-        """Return the number of a slot of the workspace that no array uses."""
+        """Return the number of an unused slot of the workspace."""
         used = {*self.pinned, *slots_of(node for scope in self.scopes for node in scope.values())}
         for number, each in enumerate(self.sizes):
             if each == size and number not in used:
@@ -100,7 +100,7 @@ class Emitter:
 
     @contextmanager
     def equation(self) -> Iterator[None]:
-        """Keep memory that is allocated in this context while it lasts, in addition to the arrays of `scopes`."""
+        """Reserve memory that is allocated in this context until its end, in addition to the arrays of `scopes`."""
         count = len(self.pinned)
         yield
         del self.pinned[count:]
@@ -114,7 +114,7 @@ class Emitter:
         return Buffer(shape, dtype, pointer, slots=(slot,))
 
     def result(self, shape: Shape, dtype: np.dtype[Any], number: int = 0) -> Buffer:
-        """Return memory for a result of the current equation, which may be that of the program's result."""
+        """Return memory for a result of the current equation, if possible that of the program's result."""
         target = self.targets[number] if number < len(self.targets) else None
         if target is None or target.shape != shape or target.dtype != dtype:
             return self.allocated(shape, dtype)
@@ -173,7 +173,7 @@ class Emitter:
         return self.function.append_basic_block(name)
 
     def loop(self, low: Any, high: Any, body: Callable[[Index], None], known: tuple[int, int] | None = None) -> None:
-        """Repeat for the integers of a range; `known` bounds them if the range itself is not known."""
+        """Repeat for the integers of a range. `known` bounds the integers if the range is not known."""
         first, last = (constant(x) if isinstance(x, int) else x for x in (low, high))
         lowest, highest = known or (low, high)
         if isinstance(low, int) and isinstance(high, int) and high - low < 2:
@@ -200,7 +200,7 @@ class Emitter:
         place: Place = (),
         part: Part | None = None,
     ) -> None:
-        """Repeat for all positions in a shape, or in a part of it; the loop over the last axis is divided at `cuts`."""
+        """Repeat for all positions in a shape, or in a part of it. The loop over the last axis is divided at `cuts`."""
         if not shape:
             body(place)
             return
@@ -286,13 +286,13 @@ class Emitter:
         return found
 
     def _allocated_like(self, node: Node) -> Buffer:
-        """Return memory for an array, in the order of columns if it is computed from such arrays."""
+        """Return memory for an array, by columns if it is computed from arrays by columns."""
         if not is_turned(node):
             return self.allocated(node.shape, node.dtype)
         return self.allocated(turned_shape(node), node.dtype).viewed(np.matrix_transpose)
 
     def viewed(self, node: Node, view: View) -> Node:
-        """Return a view of an array, or a rearrangement of the arrays that it is computed from."""
+        """Return a view of an array, or an expression of views of the arrays that it is computed from."""
         if isinstance(node, Elementwise) and not nodes(node, (Call, Pieces)):
             args = [x if is_shared_element(x) else self.viewed(x, view) for x in node.args]
             found = node.with_args(next(x.shape for x in args if not is_shared_element(x)), args)
@@ -310,7 +310,7 @@ class Emitter:
             return node
         if node.size == 1 and math.prod(shape) != 1:
             return self.small(node)
-        if isinstance(node, (Elementwise, Call, Pieces)):  # computed once, and not again for each row
+        if isinstance(node, (Elementwise, Call, Pieces)):  # compute it once, not again for each row
             node = self.in_memory(node)
         return self.viewed(node, lambda x: np.broadcast_to(x, shape))
 
@@ -325,7 +325,7 @@ class Emitter:
         return self.viewed(node, lambda x: np.broadcast_to(x, shape))
 
     def dense(self, node: Node) -> Buffer:
-        """Return an array in memory whose elements are adjacent, row by row."""
+        """Return an array in memory with adjacent elements, row by row."""
         buffer = self.in_memory(node)
         if buffer.is_contiguous:
             return buffer
@@ -378,7 +378,7 @@ class Emitter:
     # Inner loops of NumPy
 
     def call(self, loop: Loop, pointers: Sequence[Any], sizes: Sequence[Any], strides: Sequence[Any]) -> None:
-        """Call an inner loop of NumPy; floating-point flags from before are kept, since some loops clear them."""
+        """Call an inner loop of NumPy. Save earlier floating-point flags, since some loops clear them."""
         b, count = self.b, len(pointers)
         self.keep_flags()
         args, steps, lengths = (
@@ -394,7 +394,7 @@ class Emitter:
     def call_address(
         self, loop: Loop, kind: ir.FunctionType, arguments: Sequence[Any], with_data: bool = False
     ) -> None:
-        """Call a function of another library, whose address the program is called with."""
+        """Call a function of another library. The program gets its address as an argument."""
         b, number = self.b, self.loops.setdefault(loop, len(self.loops))
         code, data = (
             b.load(b.gep(self.addresses, [constant(2 * number + i)], source_etype=INTEGER), typ=INTEGER) for i in (0, 1)
@@ -402,7 +402,7 @@ class Emitter:
         b.call(b.inttoptr(code, kind.as_pointer()), [*arguments, *[data] * with_data])
 
     def keep_flags(self) -> None:
-        """Add the floating-point flags that are set to the status."""
+        """Add the current floating-point flags to the status."""
         b = self.b
         b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         found = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, _EXCEPTIONS))
@@ -416,7 +416,7 @@ class Emitter:
         b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
 
     def set_flags(self, found: Any) -> None:
-        """Set the floating-point flags that are set in a status."""
+        """Set the floating-point flags of a status."""
         b = self.b
         b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         found = b.and_(found, ir.Constant(STATUS, _EXCEPTIONS))
@@ -424,7 +424,7 @@ class Emitter:
         b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
 
     def fail_if_invalid(self) -> None:
-        """Let NumPy compute again if an operation was invalid, and clear the floating-point flags."""
+        """Let NumPy repeat the program if an operation was invalid, and clear the floating-point flags."""
         b = self.b
         b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
         invalid = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, 1))
@@ -432,7 +432,7 @@ class Emitter:
         self.clear_flags()
 
     def fail(self, condition: Any, status: int) -> None:
-        """Add to the status where a condition holds."""
+        """Add a flag to the status if a condition is True."""
         b = self.b
         found = b.select(condition, ir.Constant(STATUS, status), ir.Constant(STATUS, 0))
         b.store(b.or_(b.load(self.status, typ=STATUS), found), self.status)
@@ -447,7 +447,7 @@ class Emitter:
         return self.small(out)
 
     def operand(self, node: Node, dtype: np.dtype[Any]) -> Buffer:
-        """Return a few elements in memory, one after the other, with a data type."""
+        """Return a few adjacent elements in memory, with a data type."""
         if isinstance(node, Buffer) and node.dtype == dtype and node.is_contiguous:
             return node
         values = [converted(self.b, x, node.dtype, dtype) for x in self.small(node).values]

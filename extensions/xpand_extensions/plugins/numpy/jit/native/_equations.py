@@ -1,4 +1,4 @@
-"""The compiled operations, each with its instructions, and reasons why some calls are not compiled."""
+"""The compiled operations with their instructions, and the reasons why some calls are not compiled."""
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter, or_
@@ -41,11 +41,11 @@ from ._triangular import triangular, triangular_order
 from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Shape, Small, all_are, contiguous
 
 DEEPEST: Final = 60
-"""Operations that are computed element by element without intermediate arrays."""
+"""Operations that run element by element without intermediate arrays."""
 
 
 Lower: TypeAlias = Callable[[Emitter, Equation, Sequence[Any]], list[Node]]
-"""Emits an operation on arrays, None for numbers, and returns its results."""
+"""Emits an operation and returns its results. Takes arrays, and None for numbers."""
 
 
 class Rule(NamedTuple):
@@ -53,7 +53,7 @@ class Rule(NamedTuple):
 
     lower: Lower
     order: Callable[[Equation, Sequence[Order]], Order | str]
-    """Return the order of the result, or the reason why the operation isn't compiled, given the order of its arrays."""
+    """Returns the order of the result, or the reason not to compile the operation, from the orders of its arrays."""
 
 
 # Elementwise operations
@@ -124,7 +124,7 @@ def _unchanged(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 
 def _is_copied(shape: Shape, target: Shape) -> bool:
-    """Return whether NumPy copies an array in the order of columns when it reshapes it."""
+    """Return whether NumPy copies an array by columns to reshape it."""
     rows = (*shape[:-2], shape[-1], shape[-2])
     matrices = np.swapaxes(as_strided(np.zeros(1, np.int8), rows, contiguous(rows)), -1, -2)
     try:
@@ -135,7 +135,7 @@ def _is_copied(shape: Shape, target: Shape) -> bool:
 
 
 def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    """Return the order of a permuted array. Moving axes of size 1 keeps it; a transpose turns rows into columns."""
+    """Return the order of a permuted array. Moves of axes of size 1 keep it; a transpose turns rows into columns."""
     x, out = equation.inputs[0], equation.outputs[0]
     lengths = [[n for n in each.shape if n != 1] for each in (x, out)]
     positions = equation.op.function(np.arange(x.aval.size).reshape(x.shape), **equation.params)
@@ -168,7 +168,7 @@ def _rearranged(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
 
 
 def _part_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    """Real and imaginary parts are views of complex numbers."""
+    """Return the order of real or imaginary parts, which are views of complex numbers."""
     if np.dtype(equation.inputs[0].dtype).kind != "c":
         return _unchanged(equation, orders) if equation.op.name == "real" else "data type"
     return orders[0] & Order.EVEN
@@ -264,4 +264,4 @@ VIEWS: Final = frozenset(
     {"broadcast_to", "expand_dims", "flip", "getitem", "gradient_if", "imag", "matrix_transpose"}
     | {"linalg.diagonal", "moveaxis", "permute_dims", "real", "reshape", "squeeze", "stop_gradient"}
 )
-"""Operations that cost NumPy almost nothing, since their results share memory with the argument."""
+"""Operations that are almost free in NumPy, since their results share memory with the argument."""

@@ -1,4 +1,4 @@
-"""Operations that are compiled as several others, which give the same values."""
+"""Operations that are compiled as several other operations with the same values."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from ._matrices import sample
 from ._ufuncs import is_same
 
 LARGEST_SAMPLE: Final = 1 << 20
-"""The maximum number of products that are computed to compare two functions of NumPy."""
+"""The maximum number of products to compute for the comparison of two NumPy functions."""
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -27,7 +27,7 @@ def _count(x: Any, axis: Any) -> int:
 
 
 def _quotient(xp: Any, total: Any, count: float) -> Any:
-    """Divide as NumPy's mean does, which divides sums in single precision by an integer of 64 bits."""
+    """Divide like NumPy's mean, which divides sums in single precision by a 64-bit integer."""
     dtype = xp.complex128 if _is_complex(total) else xp.float64
     return xp.astype(xp.divide(xp.astype(total, dtype), float(count)), total.dtype)
 
@@ -66,7 +66,7 @@ def _unstack(xp: Any, x: Any, *, axis: int) -> Any:
 
 
 def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
-    """Limit numbers on one side; a bound of another data type is left to the library."""
+    """Limit numbers on one side. A bound with another data type is left to the library."""
     if (least is None) == (most is None):
         return None
     bound = most if least is None else least
@@ -76,7 +76,7 @@ def _clip(xp: Any, x: Any, least: Any, most: Any) -> Any:
 
 
 def _norm(xp: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
-    """Compute norms as NumPy does, in the flattened array."""
+    """Compute norms of the flattened array, like NumPy."""
     is_floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
     if ord not in (1, 2, math.inf) or not is_floating or isinstance(axis, (tuple, list)):
         return None
@@ -91,7 +91,7 @@ def _norm(xp: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
 
 
 def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
-    """Multiply matrices, if NumPy finds the same values for every order of the operands in memory."""
+    """Multiply matrices, if NumPy's values don't depend on the memory order of the operands."""
     if isinstance(axes, int):
         pairs = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
@@ -109,7 +109,7 @@ def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _is_product(code: str, m: int, k: int, n: int) -> bool:
-    """Return whether `np.dot`, which `np.tensordot` calls, gives the values of `np.matmul` for matrices of a size."""
+    """Return whether `np.dot`, which `np.tensordot` calls, equals `np.matmul` for matrices of a size."""
     if not 0 < m * k * n <= LARGEST_SAMPLE:
         return False
     a, b = (sample(shape, code, seed) for seed, shape in enumerate(((m, k), (k, n))))
@@ -135,24 +135,24 @@ _EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     "var": _var,
 }
 _DECOMPOSED: Final = frozenset({"diff", "repeat", "safe_values", "tile"})
-"""Operations whose decomposition gives the same values."""
+"""Operations whose decomposition has the same values."""
 _RANDOM: Final = frozenset(
     f"random.{name}" for name in ("bernoulli", "bits", "fold_in", "normal", "randint", "split", "uniform")
 )
-"""Operations that are decomposed if this gives the library's values in a comparison."""
+"""Operations that are decomposed if a comparison shows the library's values."""
 _MOST_NUMBERS: Final = 1 << 14
-"""The maximum number of random numbers in a compiled call; the library makes more of them block by block."""
+"""The maximum number of random numbers in a compiled call. The library makes more numbers block by block."""
 
 
 def expanded(equation: Equation) -> Graph | None:
-    """Return an operation as a graph of others, with the arrays among its inputs as inputs; None if it has none."""
+    """Return an operation as a graph of other operations on its array inputs, or None."""
     name = equation.op.name
     if name not in _EXPANSIONS and name not in _DECOMPOSED and name not in _RANDOM:
         return None
     inputs = tuple((x.shape, x.dtype) if isinstance(x, Variable) else x for x in equation.inputs)
     try:
         return _expanded(equation.op, inputs, tuple(map(type, inputs)), tuple(sorted(equation.params.items())))
-    except TypeError:  # a parameter that can't be hashed
+    except TypeError:  # a parameter has no hash
         return None
 
 
@@ -176,7 +176,7 @@ def _expanded(op: Op, inputs: Sequence[Any], types: Sequence[type], params: Sequ
 
 
 def _gives_same(op: Op, inputs: Sequence[Any], params: dict[str, Any], graph: Graph) -> bool:
-    """Compare the library's random numbers for some keys with those of a graph."""
+    """Compare the library's random numbers for some keys with the numbers of a graph."""
     if (
         not isinstance(op, FacadeOp)
         or inputs != (((2,), np.dtype(np.uint32)),)

@@ -1,4 +1,4 @@
-"""Indexing: static keys, which select views, and integers in arrays, which are read when the program runs."""
+"""Indexing by static keys, which select views, and by integers in arrays, which the program reads."""
 
 from collections.abc import Sequence
 from operator import itemgetter
@@ -49,12 +49,12 @@ def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Nod
 
 
 def words_of(equation: Equation) -> list[str]:
-    """Return the parts of a key that stand for arrays, or that are no indices."""
+    """Return the parts of a key that are strings: placeholders of arrays, or no indices."""
     return [part for part in equation.params.get("key", ()) if isinstance(part, str)]
 
 
 def _takes_rows(equation: Equation, arrays: Sequence[Any]) -> bool:
-    """Return whether a key is integers of no axes, in arrays or known, and nothing else."""
+    """Return whether a key consists only of integers, static or in arrays without axes."""
     key = [part for part in equation.params["key"] if part is not Ellipsis]
     ends = all(part is not Ellipsis for part in equation.params["key"][:-1])
     return (
@@ -65,7 +65,7 @@ def _takes_rows(equation: Equation, arrays: Sequence[Any]) -> bool:
 
 
 def _takes_several(equation: Equation, arrays: Sequence[Any]) -> bool:
-    """Return whether a key is integers in arrays of one shape, with whole axes after them."""
+    """Return whether a key is integer arrays of the same shape, followed by whole axes."""
     key = [part for part in equation.params["key"] if part is not Ellipsis]
     count = len(arrays)
     return (
@@ -84,7 +84,7 @@ def _is_index(dtype: Any) -> bool:
 def _position(emitter: Emitter, indices: Node, place: Place, size: int) -> Index:
     """Return an integer of an array as a position on an axis.
 
-    If it is out of bounds, NumPy computes again and raises.
+    If it is out of bounds, NumPy repeats the program and raises.
     """
     b = emitter.b
     index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
@@ -96,7 +96,7 @@ def _position(emitter: Emitter, indices: Node, place: Place, size: int) -> Index
 
 
 def _indexed(emitter: Emitter, equation: Equation, buffer: Buffer, indices: Sequence[Node]) -> Buffer:
-    """Return the part of an array at integers, some of which are computed."""
+    """Return the part of an array at integers. Some of them are computed."""
     arrays = iter(indices)
     place = []
     for part, size in zip((part for part in equation.params["key"] if part is not Ellipsis), buffer.shape):
@@ -140,7 +140,7 @@ def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 
 def _key(equation: Equation) -> tuple[Any, ...]:
-    """Return a key with which NumPy returns views, also of no axes."""
+    """Return a key for which NumPy returns views, also without axes."""
     key: tuple[Any, ...] = equation.params["key"]
     return key if Ellipsis in key else (*key, Ellipsis)
 
@@ -202,7 +202,7 @@ def set_part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
 
 
 def _replaced(emitter: Emitter, x: Buffer, value: Node, key: tuple[Any, ...]) -> Node | None:
-    """Return an array with a range of one axis replaced, without a copy; None for other keys."""
+    """Return an array with a replaced range of one axis, without a copy, or None for other keys."""
     if not all(part is Ellipsis or isinstance(part, slice) for part in key):
         return None
     count = len(key) - 1
@@ -215,7 +215,7 @@ def _replaced(emitter: Emitter, x: Buffer, value: Node, key: tuple[Any, ...]) ->
     (axis,) = axes
     before, found = (slice(None),) * axis, ranges[axis]
     shape = tuple(map(len, ranges))
-    # The loops over the last axis are divided at the ends of the pieces, so that each computes one.
+    # Divide the loops over the last axis at the ends of the pieces, so that each loop computes one piece.
     is_last = axis == len(shape) - 1 and value.shape == shape
     if isinstance(value, Elementwise) and is_last and not nodes(value, (Call, Pieces)):
         new: Buffer | Elementwise = value
@@ -227,7 +227,7 @@ def _replaced(emitter: Emitter, x: Buffer, value: Node, key: tuple[Any, ...]) ->
 
 
 def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, indices: Sequence[Node]) -> Node:
-    """Set the parts of a copy at integers that are computed, one after the other."""
+    """Set the parts of a copy at computed integers, one after the other."""
     if isinstance(x, Small):
         copy = emitter.in_memory(x)
     else:
@@ -310,20 +310,20 @@ def taken_along(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
 
 
 class _Write(NamedTuple):
-    """The parts of an operation that sets or adds rows: positions among its inputs, and how it treats indices."""
+    """An operation that sets or adds rows: the positions of its inputs, and its treatment of indices."""
 
     table: int | None
-    """None if it changes no value, as zeros for a sum."""
+    """None if the table has no effect, like zeros for a sum."""
     values: int
     indices: int
     drops: bool
-    """Whether an index beyond the table is skipped."""
+    """Whether indices beyond the table are skipped."""
     operation: str
     """The elementwise operation that combines a row with a value; "set" for none."""
     axis: int = 0
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        """Return the number that changes no value."""
+        """Return the identity of the operation."""
         if self.operation in ("add", "multiply"):
             return int(self.operation == "multiply")
         sign = 1 if self.operation == "minimum" else -1
@@ -373,7 +373,7 @@ def _adds_sums(write: _Write, out: Any) -> bool:
 
 
 def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Set rows of a table, or combine them with values, one after the other."""
+    """Set rows of a table, or combine rows with values, one after the other."""
     write, out, b = _write_of(equation), equation.outputs[0], emitter.b
     values, indices = emitter.in_memory(given[write.values]), emitter.in_memory(given[write.indices])
     table = None if write.table is None else emitter.in_memory(given[write.table])

@@ -1,8 +1,8 @@
-"""While-loops of many lanes, in which each lane takes its own steps only.
+"""While-loops of many lanes, where each lane takes only its own steps.
 
-`vmap` makes one loop of all lanes. It runs until the last lane has finished, and computes steps of finished lanes too.
-Where no operation of a step connects lanes, a few lanes take their steps together. They are in slots, over which LLVM
-vectorizes a step. When a lane has finished, the next one takes its slot. The values are the same.
+`vmap` makes one loop of all lanes. The loop runs until the last lane has finished, and also computes steps of finished
+lanes. If no operation of a step connects lanes, a few lanes take their steps together, in slots over which LLVM
+vectorizes a step. When a lane has finished, the next lane takes its slot. The values are the same.
 """
 
 import math
@@ -24,9 +24,9 @@ from ._shares import shared
 from ._values import SMALL, Buffer, Index, Node, Order, Small, constant, contiguous
 
 SLOTS: Final = 32
-"""The number of lanes that take a step together."""
+"""The number of lanes that step together."""
 STEPS: Final = 16
-"""The number of steps of a lane that is expected to decide whether threads share a loop."""
+"""The expected number of steps of a lane, to decide whether threads share a loop."""
 LEAST: Final = 2 * SLOTS
 """The minimum number of lanes."""
 _BITS: Final = ir.IntType(SLOTS)
@@ -49,20 +49,20 @@ _MOVES: Final = frozenset(
 
 
 class Lanes(NamedTuple):
-    """A loop of lanes that are along the first axis of its carry."""
+    """A loop with lanes along the first axis of its carry."""
 
     size: int
     """The number of lanes."""
     active: int
-    """The position in the carry of the booleans that tell which lanes continue."""
+    """The position in the carry of the booleans for the lanes that continue."""
     body: Graph
-    """A step of one lane, an array with a first axis of size 1."""
+    """A step of one lane, with arrays whose first axis has size 1."""
     mapped: list[bool]
-    """Whether the inputs of the body have lanes."""
+    """Which inputs of the body have lanes."""
 
 
 def lanes_of(equation: Equation, orders: dict[int, tuple[Order, ...]]) -> Lanes | None:
-    """Return the step of one lane; None if lanes are connected, or if a step needs more than registers."""
+    """Return the step of one lane, or None if lanes are connected or a step needs more than registers."""
     params, test, body = equation.params, equation.params["test"].graph, equation.params["body"].graph
     if len(test.equations) != 1 or test.equations[0].op.name != "any" or test.outputs != test.equations[0].outputs:
         return None
@@ -78,7 +78,7 @@ def lanes_of(equation: Equation, orders: dict[int, tuple[Order, ...]]) -> Lanes 
 
 
 def _of_one_lane(graph: Graph, size: int, orders: dict[int, tuple[Order, ...]]) -> Graph | None:
-    """Return a graph for one lane, whose constants are inputs; None if it has operations that connect lanes."""
+    """Return a graph for one lane, with constants as inputs, or None if operations connect lanes."""
     single: dict[Variable, Variable] = {}
     for x in (*graph.inputs, *graph.constants):
         single[x] = _single(x) if x.shape[:1] == (size,) else x
@@ -104,7 +104,7 @@ def _of_one_lane(graph: Graph, size: int, orders: dict[int, tuple[Order, ...]]) 
 
 
 def _is_by_lane(equation: Equation, size: int) -> bool:
-    """Return whether an operation can be done lane by lane, on a few numbers without a call of NumPy."""
+    """Return whether an operation can run lane by lane, on a few numbers, without a call of NumPy."""
     name, params = equation.op.name, equation.params
     arrays = [x for x in equation.inputs if isinstance(x, Variable)]
     out = equation.outputs[0]
@@ -139,7 +139,7 @@ def _is_by_lane(equation: Equation, size: int) -> bool:
 
 
 def _is_call_of_all(equation: Equation, plan: Plan) -> bool:
-    """Return whether a loop of NumPy can be called for all slots: with numbers and arrays of the result's shape."""
+    """Return whether a loop of NumPy can run for all slots, on numbers and arrays with the shape of the result."""
     arrays = [(x, dtype) for x, dtype in zip(equation.inputs, plan.dtypes) if isinstance(x, Variable)]
     return all(x.shape == equation.outputs[0].shape and x.dtype == dtype for x, dtype in arrays)
 
@@ -150,14 +150,14 @@ def _is_call(equation: Equation) -> bool:
 
 
 class Stage(NamedTuple):
-    """A part of a step: operations that are done slot by slot, and then calls of NumPy's loops for all slots."""
+    """A part of a step: operations that run slot by slot, then calls of NumPy's loops for all slots."""
 
     graph: Graph
     calls: list[Equation]
 
 
 def _stages(graph: Graph) -> list[Stage]:
-    """Divide a step at calls; the results of the last stage are those of the step."""
+    """Divide a step at calls. The results of the last stage are those of the step."""
     level = dict.fromkeys(graph.inputs, 0)
     operations: list[list[Equation]] = [[]]
     calls: list[list[Equation]] = [[]]
@@ -209,14 +209,14 @@ def run_lanes(emitter: Emitter, lanes: Lanes, equation: Equation, given: Sequenc
     with shared(emitter, (lanes.size,), work, axes=() if counts else None) as part:
         slots = _Slots(emitter, lanes, equation, arrays, results, step)
         slots.run(part.start, part.stop)
-        if counts:  # without a step the results are the initial values, in their order in NumPy
+        if counts:  # without a step, the results are the initial values, in NumPy's memory order
             total = emitter.b.load(slots.total, typ=INTEGER)
             emitter.fail(emitter.b.icmp_signed("==", total, constant(0)), AGAIN)
     return list(results)
 
 
 class _Slots:
-    """The slots in which lanes take their steps."""
+    """The slots in which lanes step."""
 
     def __init__(
         self,
@@ -245,12 +245,12 @@ class _Slots:
             _slots(emitter, Node((SLOTS,), dtype)) for dtype in (np.bool_, np.int64, np.int64)
         )
         self.waiting = emitter.allocated((lanes.size,), np.dtype(np.int64))
-        """The lanes that take a step."""
+        """The lanes that take at least one step."""
         self.total, self.following, self.done = (emitter.cell(INTEGER) for _ in range(3))
-        """The number of these lanes, of those that have been in a slot, and of those that have finished."""
+        """The numbers of these lanes, of lanes that have been in a slot, and of finished lanes."""
 
     def _operands(self, call: Equation) -> list[Buffer]:
-        """Return the operands of a call in memory: those of all slots, or one number."""
+        """Return the operands of a call in memory: arrays for all slots, or one number."""
         plan = plan_of(call)
         assert not isinstance(plan, str)
         return [
@@ -292,7 +292,7 @@ class _Slots:
         b.position_at_end(end)
 
     def _count(self, lane: Index) -> None:
-        """Add a lane to those that take a step, if it is active."""
+        """Add a lane to the lanes that take steps, if it is active."""
         emitter, b = self.emitter, self.emitter.b
         number = b.load(self.total, typ=INTEGER)
         b.store(lane.value, emitter.address(self.waiting, [Index(number, 0, self.lanes.size)]))
@@ -300,9 +300,9 @@ class _Slots:
         b.store(b.add(number, b.zext(is_active, INTEGER)), self.total)
 
     def _lane(self, slot: Index) -> tuple[Index, Any]:
-        """Return the lane in a slot, and whether it is there for the first time.
+        """Return the lane in a slot, and whether this is its first time.
 
-        When no lane waits, the first one takes its steps once more: a slot always has a lane for which steps are valid.
+        When no lane waits, the first lane repeats its steps, because a slot must always have a lane with valid steps.
         """
         emitter, b, size = self.emitter, self.emitter.b, self.lanes.size
         number = emitter.element(self.numbers, [slot])
@@ -311,7 +311,7 @@ class _Slots:
         return Index(emitter.element(self.waiting, [place]), 0, size), is_new
 
     def _fill(self, slot: Index) -> None:
-        """Take the next lane into a slot."""
+        """Put the next lane into a slot."""
         emitter, b = self.emitter, self.emitter.b
         number = b.load(self.following, typ=INTEGER)
         b.store(b.add(number, constant(1)), self.following)
@@ -332,7 +332,7 @@ class _Slots:
         b.store(b.add(b.load(self.done, typ=INTEGER), b.zext(is_new, INTEGER)), self.done)
 
     def _step(self) -> None:
-        """Take a step of the lanes in all slots."""
+        """Step the lanes in all slots."""
         for stage in self.stages[:-1]:
             targets = [self.memory[x] for x in stage.graph.outputs]
             self.emitter.loop(0, SLOTS, partial(self._prepare, stage.graph, targets))
@@ -349,7 +349,7 @@ class _Slots:
         self._compute(graph, targets, slot)
 
     def _compute(self, graph: Graph, targets: Sequence[Buffer], slot: Index) -> list[Small]:
-        """Do the operations of a graph for the lane in a slot, and store the results."""
+        """Run the operations of a graph for the lane in a slot, and store the results."""
         emitter, given = self.emitter, list[Node]()
         for x in graph.inputs:
             node = self.values.get(x)
@@ -362,7 +362,7 @@ class _Slots:
         return found
 
     def _end_step(self, slot: Index) -> None:
-        """Do the last part of a step, and find out whether the lane has finished."""
+        """Run the last part of a step, and determine whether the lane has finished."""
         emitter, b = self.emitter, self.emitter.b
         found = self._compute(self.stages[-1].graph, self.carry, slot)
         (is_running,) = found[self.lanes.active].values
@@ -374,7 +374,7 @@ class _Slots:
 
 
 def _slots(emitter: Emitter, like: Any) -> Buffer:
-    """Return memory for the lanes in the slots, element by element, so that LLVM makes vectors of them."""
+    """Return memory for the lanes in the slots, element by element, so that LLVM uses vectors."""
     rest, dtype = like.shape[1:], np.dtype(like.dtype)
     cells = emitter.cell(stored_type_of(dtype), SLOTS * math.prod(rest))
     return Buffer((SLOTS, *rest), dtype, cells, (1, *(SLOTS * step for step in contiguous(rest))))

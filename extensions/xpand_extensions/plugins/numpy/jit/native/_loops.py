@@ -1,4 +1,4 @@
-"""Loops and branches. Small carried values are in registers, others in two alternating buffers."""
+"""Loops and branches. Small arrays of the carry are in registers, others in two alternating buffers."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType, NoneType
@@ -21,7 +21,7 @@ from ._scalars import literal, plan_of, stored_type_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, nodes, slots_of
 
 MOST_AHEAD: Final = 1 << 17
-"""The maximum number of results of a function that are computed before a loop."""
+"""The maximum number of results of a function to compute before a loop."""
 
 
 def lowered(
@@ -38,7 +38,7 @@ def lowered(
         graph: The graph.
         given: Its inputs.
         constants: Returns the array of a constant.
-        targets: Where results belong that are not small.
+        targets: The memory for results that are not small.
     """
     values: dict[Variable, Node] = dict(zip(graph.inputs, given))
     emitter.scopes.append(values)
@@ -64,7 +64,7 @@ def lowered(
             else:
                 found = RULES[equation.op.name].lower(emitter, equation, inputs)
             if key is not None:
-                known[key] = found, inputs  # while they are alive, no other arrays have their `id`
+                known[key] = found, inputs  # keep the inputs alive, so that no other arrays get their `id`
             for x, node in zip(equation.outputs, found, strict=True):
                 if x in targets:
                     if node is not targets[x]:
@@ -86,7 +86,7 @@ def lowered(
 
 
 def _key(equation: Equation, inputs: Sequence[Node | None]) -> Hashable:
-    """Return a key of an operation in registers, so that it is computed only once; None for other operations."""
+    """Return a key of an operation in registers, to compute it only once, or None for other operations."""
     arrays = all(isinstance(x, (Small, NoneType)) for x in inputs) and all(
         x.aval.size <= SMALL for x in equation.outputs
     )
@@ -96,13 +96,13 @@ def _key(equation: Equation, inputs: Sequence[Node | None]) -> Hashable:
     key = equation.op, *operands, *sorted(equation.params.items())
     try:
         hash(key)
-    except TypeError:  # slices, before Python 3.12
+    except TypeError:  # slices have no hash before Python 3.12
         return None
     return key
 
 
 class _Cells:
-    """A value that a loop or a branch changes: cells on the stack, or a pointer to one of two buffers."""
+    """An array that a loop or a branch changes: cells on the stack, or a pointer to one of two buffers."""
 
     def __init__(self, emitter: Emitter, like: Any, is_carried: bool = True) -> None:
         self.emitter, self.shape, self.dtype = emitter, like.shape, np.dtype(like.dtype)
@@ -126,7 +126,7 @@ class _Cells:
             self.set(node)
 
     def set(self, node: Node) -> None:
-        """Set the next value, which may be computed from the present one."""
+        """Set the next value, which may depend on the current one."""
         emitter = self.emitter
         if self.is_small:
             for cell, value in zip(self.cells, emitter.small(node).values):
@@ -135,7 +135,7 @@ class _Cells:
             emitter.store(node, self._buffer(len(self.buffers) - 1))
 
     def turn(self) -> None:
-        """Make the next value the present one."""
+        """Make the next value the current one."""
         if not self.is_small and len(self.buffers) == 2:
             b = self.emitter.b
             pointers = [b.load(cell, typ=POINTER) for cell in self.pointers]
@@ -143,7 +143,7 @@ class _Cells:
                 b.store(pointer, cell)
 
     def get(self) -> Node:
-        """Return the present value."""
+        """Return the current value."""
         if self.is_small:
             return Small(self.shape, self.dtype, [self.emitter.read(cell, self.dtype) for cell in self.cells])
         return self._buffer(0)
@@ -154,7 +154,7 @@ class _Cells:
 
 
 def _resolved(emitter: Emitter, equation: Equation, given: Sequence[Node | None]) -> list[Node]:
-    """Return the operands of a loop, none of which is computed again in each step."""
+    """Return the operands of a loop, computed once before it."""
     found: list[Node] = []
     for x, node in zip(equation.inputs, given):
         if node is None:
@@ -200,10 +200,10 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
 
 
 def _ahead(graph: Graph, fixed: Sequence[Node], carry: int, length: int) -> tuple[Graph, Graph] | None:
-    """Find the functions that NumPy's loops compute of the rows alone: a call for all steps takes less time.
+    """Find the calls of NumPy's loops that depend only on rows. One call for all steps takes less time.
 
     Returns:
-        The body with their results as further rows, and the graph that computes these; None if there are none.
+        The body with their results as further rows, and the graph that computes these rows, or None without calls.
     """
     constants, rows = graph.inputs[: len(fixed)], graph.inputs[len(fixed) + carry :]
     nodes = {id(node): x for x, node in zip(reversed(constants), reversed(fixed))}
@@ -238,7 +238,7 @@ def _for_all_steps(x: Variable, length: int) -> Variable:
 
 
 def _in_registers(emitter: Emitter, found: Sequence[Node]) -> list[Node]:
-    """Put small results into registers: they may be computed from values that are about to change."""
+    """Put small results into registers, since they may depend on values that are about to change."""
     return [emitter.small(x) if x.size <= SMALL else x for x in found]
 
 

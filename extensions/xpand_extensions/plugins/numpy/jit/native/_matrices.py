@@ -1,4 +1,4 @@
-"""NumPy's inner loops of whole matrices, and SciPy's BLAS, as addresses for compiled code."""
+"""NumPy's inner loops for whole matrices, and SciPy's BLAS, as addresses for compiled code."""
 
 import ctypes
 import math
@@ -15,19 +15,19 @@ from ._shares import shared
 from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
 from ._values import SMALL, Buffer, Index, Node, Order, Shape, constant
 
-# NumPy's LAPACK has no public addresses. `np.linalg` calls these loops; SciPy's LAPACK is another build, with other
-# bits.
+# NumPy's LAPACK has no public addresses, so use the loops that `np.linalg` calls. SciPy's LAPACK is another build, with
+# other bits.
 _LAPACK: Final = getattr(np.linalg, "_umath_linalg", None)
 LARGEST: Final = 32
 """The maximum size of matrices that threads share."""
 CALLED: Final = 2000
-"""The number of elements that are added in the time of a call for one group of matrices."""
+"""The number of additions that take the time of a call for one group of matrices."""
 _SAMPLE: Final = 5
-"""The maximum size of arrays with which loops are tested."""
+"""The maximum size of arrays for tests of loops."""
 
 
 def _loops_of_matrices() -> dict[str, tuple[Any, Callable[..., Any]]]:
-    """Return NumPy's functions of matrices: the one with the loops, and the public one."""
+    """Return NumPy's functions of matrices: the ufunc with the loops, and the public function."""
     public: dict[str, Callable[..., Any]] = {
         "cholesky_lo": np.linalg.cholesky,
         "cholesky_up": partial(np.linalg.cholesky, upper=True),
@@ -47,12 +47,12 @@ _FUNCTIONS: Final = _loops_of_matrices()
 
 
 def _axes_of(ufunc: np.ufunc) -> list[list[str]]:
-    """Return the names of the axes of each array of a function of matrices."""
+    """Return the names of the axes of each array of a ufunc of matrices."""
     return [re.findall(r"\w+", part) for part in re.findall(r"\(([^)]*)\)", ufunc.signature or "")]
 
 
 def matrix_loop(name: str, code: str, shapes: tuple[Shape, ...]) -> Loop | None:
-    """Return the inner loop for arrays of these shapes; None if there is none that gives the function's values."""
+    """Return the inner loop for arrays of these shapes, or None if no loop has the values of the function."""
     return _matrix_loop(name, code, tuple(tuple(min(n, _SAMPLE) for n in shape) for shape in shapes))
 
 
@@ -91,7 +91,7 @@ def _called(ufunc: np.ufunc, loop: Loop, arrays: Sequence[Any], like: Sequence[A
 
 
 def _geometry(ufunc: np.ufunc, arrays: Sequence[tuple[Shape, Shape]]) -> tuple[list[int], list[int]]:
-    """Return the sizes and the strides with which an inner loop is called for one group of matrices."""
+    """Return the sizes and strides for the call of an inner loop on one group of matrices."""
     sizes: dict[str, int] = {}
     strides = [0] * len(arrays)
     for axes, (shape, steps) in zip(_axes_of(ufunc), arrays, strict=True):
@@ -101,7 +101,7 @@ def _geometry(ufunc: np.ufunc, arrays: Sequence[tuple[Shape, Shape]]) -> tuple[l
 
 
 def call_matrices(emitter: Emitter, name: str, loop: Loop, arrays: Sequence[Buffer], batch: Shape) -> None:
-    """Call an inner loop for each group of matrices of stacks: the arguments, then the results."""
+    """Call an inner loop for each group of matrices of stacks: arguments first, then results."""
     ufunc = _FUNCTIONS[name][0]
     cores = [(x.shape[len(batch) :], x.strides[len(batch) :]) for x in arrays]
     steps = [(shape, tuple(step * x.dtype.itemsize for step in strides)) for (shape, strides), x in zip(cores, arrays)]
@@ -113,14 +113,14 @@ def call_matrices(emitter: Emitter, name: str, loop: Loop, arrays: Sequence[Buff
         emitter.call(loop, pointers, sizes, strides)
 
     longest = max((n for shape, _ in cores for n in shape), default=1)
-    # The library itself uses threads for larger matrices, so programs call it from one thread.
+    # The library uses threads for larger matrices, so programs call it from one thread.
     work = math.prod(batch) * (CALLED + longest**3) if longest <= LARGEST else 0
     with shared(emitter, batch, work) as part:
         emitter.nest(batch, of_each, part=part)
 
 
 def stacked(x: Buffer, count: int, batch: Shape) -> Buffer:
-    """Broadcast a stack of arrays of `count` axes."""
+    """Broadcast a stack of arrays with `count` axes."""
     core = x.shape[len(x.shape) - count :]
     return x.viewed(lambda x: np.broadcast_to(x, (*batch, *core)))
 
@@ -159,7 +159,7 @@ def _double(dtype: Any) -> np.dtype[Any]:
 
 
 def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Factorize matrices, or solve systems of equations. If that fails, NumPy computes again and raises."""
+    """Factorize matrices, or solve systems of equations. If this fails, NumPy repeats the program and raises."""
     name, loop = _name_of(equation), _system_loop(equation)
     assert loop is not None
     counts = list(map(len, _axes_of(_FUNCTIONS[name][0])))

@@ -1,7 +1,7 @@
 """Products of matrices, with the values of NumPy's BLAS.
 
-Small ones are computed in registers, if a comparison shows that NumPy adds products sequentially. Others are calls of
-NumPy's own inner loop, with operands in the same memory order as in NumPy.
+Small products are computed in registers, if a comparison shows that NumPy adds sequentially. Others are calls of
+NumPy's inner loop, with operands in the same memory order as in NumPy.
 """
 
 import math
@@ -23,7 +23,7 @@ from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, all
 
 PRODUCTS: Final = frozenset({"matmul", "vecdot"})
 LARGEST: Final = 16
-"""The maximum numbers of columns, and of terms of each sum, of a product in registers."""
+"""The maximum numbers of columns, and of terms in each sum, of a product in registers."""
 LANES: Final = 8
 """Elements of a row that are computed together."""
 UNROLLED: Final = 128
@@ -31,7 +31,7 @@ UNROLLED: Final = 128
 
 
 class Axes(NamedTuple):
-    """The axes of a product: matrices of `m` by `k` and of `k` by `n`."""
+    """The axes of a product of matrices of `m` by `k` and `k` by `n`."""
 
     batch: Shape
     m: int
@@ -71,12 +71,12 @@ def product_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 
 def depends_on_order(equation: Equation) -> bool:
-    """Return whether the code of a product is for some order of the operands only."""
+    """Return whether the code of a product requires a memory order of the operands."""
     return not _is_chain(equation)
 
 
 def may_be_symmetric(equation: Equation, orders: Sequence[Order]) -> bool:
-    """Return whether two operands may be a matrix and its transpose, which NumPy multiplies differently."""
+    """Return whether two operands may be a matrix and its transpose. NumPy multiplies these differently."""
     _, m, k, n = _axes(equation)
     is_same = any(all_are(each, orders) for each in (Order.DENSE, Order.COLUMNS))
     dtype = np.dtype(equation.outputs[0].dtype)
@@ -90,7 +90,7 @@ def _loop(equation: Equation) -> Any:
 
 
 def multiplied(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Multiply matrices, vectors or stacks of them."""
+    """Multiply matrices, vectors, or stacks of these."""
     if _is_chain(equation):
         return [_in_registers(emitter, equation, given)]
     orders, out = emitter.orders[id(equation)], equation.outputs[0]
@@ -107,7 +107,7 @@ def multiplied(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
 
 
 def _matrix(emitter: Emitter, node: Node, order: Order) -> Buffer:
-    """Return a matrix in memory, in the order that it has in NumPy."""
+    """Return a matrix in memory, in the same order as in NumPy."""
     if Order.DENSE in order:
         return emitter.dense(node)
     return emitter.dense(emitter.viewed(node, np.matrix_transpose)).viewed(np.matrix_transpose)
@@ -118,9 +118,9 @@ def _matrix(emitter: Emitter, node: Node, order: Order) -> Buffer:
 
 @cache
 def is_chain(code: str, m: int, k: int, n: int) -> bool:
-    """Return whether NumPy adds the products of matrices from the first to the last with fused multiply-add.
+    """Return whether NumPy sums products from the first to the last by fused multiply-add.
 
-    This must hold for every order of the operands in memory.
+    This must be true for all memory orders of the operands.
     """
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(6, *shape)).astype(code) for shape in ((m, k), (k, n)))
@@ -142,7 +142,7 @@ def _fused_sums(a: Any, b: Any) -> Any:
 
 @cache
 def _is_regular(code: str, m: int, k: int) -> bool:
-    """Return whether NumPy multiplies a matrix and its transpose as it multiplies any two matrices."""
+    """Return whether NumPy multiplies a matrix and its transpose like any two matrices."""
     if m * k > 1_000_000:
         return False
     x = sample((m, k), code, 0)
@@ -179,7 +179,7 @@ def _in_registers(emitter: Emitter, equation: Equation, given: Sequence[Any]) ->
 
 
 def _with_axis(node: Any, shape: Shape) -> Any:
-    """Add the axis of length 1 that makes a matrix of a vector."""
+    """Add the axis of length 1 that makes a vector a matrix."""
     if len(node.shape) > 1:
         return node
     return Small(shape, node.dtype, node.values) if isinstance(node, Small) else node.viewed(lambda x: x.reshape(shape))
@@ -208,7 +208,7 @@ def _rows(emitter: Emitter, a: Node, b: Node, numbers: range) -> list[list[Any]]
 
 
 def _row(emitter: Emitter, a: Node, columns: Sequence[Sequence[Any]], i: Index) -> list[Any]:
-    """Return a row of a product, in vectors: the sums of rows of the second matrix."""
+    """Return a row of a product, in vectors: weighted sums of the rows of the second matrix."""
     b, found = emitter.b, list[Any]()
     factors = [emitter.element(a, (i, Index(constant(j), j, j + 1))) for j in range(a.shape[1])]
     for vectors in zip(*columns):
@@ -224,7 +224,7 @@ def _row(emitter: Emitter, a: Node, columns: Sequence[Sequence[Any]], i: Index) 
 
 
 def _vectors(emitter: Emitter, node: Node) -> list[list[Any]]:
-    """Return the rows of a matrix, each in vectors of up to `LANES` elements."""
+    """Return the rows of a matrix in vectors of up to `LANES` elements."""
     b, (m, n), found = emitter.b, node.shape, list[list[Any]]()
     for i in range(m):
         row = list[Any]()

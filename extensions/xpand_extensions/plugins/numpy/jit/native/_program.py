@@ -1,4 +1,4 @@
-"""Compile a graph to machine code by LLVM, and call it with NumPy's arrays."""
+"""Compile a graph to machine code by LLVM, and call it with NumPy arrays."""
 
 import ctypes
 import os
@@ -32,20 +32,20 @@ from ._values import SMALL, Buffer, Node, Order, Small
 _DATA: Final = HEAD
 _FLAGS: Final = HEAD + 48
 _LAYOUT: Final = 0x101
-"""The flags of an array whose elements are aligned and adjacent, row by row."""
+"""The flags of an array with aligned and adjacent elements, row by row."""
 MISPLACED: Final = 1 << 8
-"""The status of a call with an array whose elements are not."""
+"""The status of a call with an array in another layout."""
 _REACTIONS: Final = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 _WARNED: Final = sum(_REACTIONS)
 _LOCK: Final = Lock()
 MOST_ORDERS: Final = 8
-"""The maximum number of orders of inputs for which a program is compiled."""
+"""The maximum number of memory orders of inputs for which a program is compiled."""
 LARGEST_SAVED: Final = 1 << 24
-"""The maximum bytes of a workspace that is saved for the next call."""
+"""The maximum size in bytes of a workspace that is saved for the next call."""
 
 
 def _machine() -> Any:
-    """Make the description of this machine; an engine frees its own."""
+    """Make the description of this machine. Each engine needs its own, which it frees."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -59,7 +59,7 @@ def _data_layout() -> str:
 
 
 def is_supported() -> bool:
-    """Return whether compiled code supports this machine and this NumPy."""
+    """Return whether compiled code supports this machine and this version of NumPy."""
     if not llvm.get_process_triple().startswith("x86_64"):
         return False
     x = np.arange(6.0).reshape(2, 3)[:, :1]
@@ -72,7 +72,7 @@ class Program:
     """A graph as machine code."""
 
     def __init__(self, graph: Graph, orders: Sequence[Order] | None = None) -> None:
-        """Compile a graph for inputs in some orders, `DENSE` by default: of those in `COLUMNS`, it takes transposes."""
+        """Compile a graph for inputs in memory orders, by default `DENSE`. It takes transposes of `COLUMNS`."""
         arguments = [*graph.inputs, *graph.constants]
         given = [np.require(x, requirements=("C", "A")) for x in graph.constants.values()]
         self.graph = Graph(graph.namespace, arguments, {}, graph.equations, graph.outputs)
@@ -91,13 +91,13 @@ class Program:
         count = len(graph.inputs) + len(self.results) + len(self.constants) + (5 if self.shares else 2)
         self._run = self._compiled("run", ctypes.c_int, count)
         self._workspaces: list[Any] = []
-        """The workspace of the last call: getting new memory costs more than operations on it."""
+        """The workspace of the last call, since new memory costs more than operations on it."""
         self._library: Callable[..., Any] | None = None
         self._others: dict[tuple[Order, ...], Callable[..., Sequence[Any]]] = {}
-        """The functions that run instead for inputs in other orders."""
+        """The functions that run instead for inputs in other memory orders."""
 
     def _compiled(self, name: str, result: Any, count: int) -> Any:
-        """Return a function of Python's objects."""
+        """Return a compiled function that takes Python objects."""
         return ctypes.CFUNCTYPE(result, *[ctypes.py_object] * count)(self._engine.get_function_address(name))
 
     def __call__(self, *arrays: Any) -> Sequence[Any]:
@@ -111,7 +111,7 @@ class Program:
         return found
 
     def _function(self, after: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-        """Write the function that runs the program, without loops over its arguments: a call takes a microsecond."""
+        """Write the function that runs the program, without loops over arguments: a call takes a microsecond."""
         scope: dict[str, Any] = {"empty": np.empty, "ndarray": np.ndarray, "asarray": np.asarray, "bytes": np.uint8}
         scope |= {"run": self._run, "addresses": self.addresses, "spaces": self._workspaces, "after": after}
         given, results = [f"x{i}" for i in range(self.count)], [f"y{i}" for i in range(len(self.results))]
@@ -146,7 +146,7 @@ class Program:
         return call
 
     def _after(self, status: int, results: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of a call with a status, or compute them in another way."""
+        """Return the results of a call, or recompute them if the status requires it."""
         if status & MISPLACED:
             return self._rearranged(arrays)
         if status & AGAIN or self._reacts(status):
@@ -164,7 +164,7 @@ class Program:
         return any(status & flag and reactions[name] != "ignore" for flag, name in _REACTIONS.items())  # type: ignore[literal-required]
 
     def _rearranged(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """Run what gives NumPy's results for arrays in their order in memory."""
+        """Run the function with NumPy's results for arrays in their memory order."""
         given = list(map(np.asarray, arrays))
         orders = tuple(map(order_of, given))
         if orders not in self._others:
@@ -172,7 +172,7 @@ class Program:
         return self._others[orders](*given)
 
     def _for_orders(self, orders: tuple[Order, ...]) -> Callable[..., Sequence[Any]]:
-        """Return the program for copies, another one for arrays in the order of columns, or the library."""
+        """Return this program for copies, another program for arrays by columns, or the library."""
         support = support_of(self.graph, orders)
         if support.reasons:
             return self.by_library
@@ -185,15 +185,15 @@ class Program:
         return lambda *given: program(*[np.require(x, requirements=("C", "A")) for x in program.turned(given)])
 
     def turned(self, arrays: Sequence[Any]) -> list[Any]:
-        """Transpose the arrays that the program takes transposes of."""
+        """Transpose the arrays whose transposes the program takes."""
         return [x.mT if is_turned else x for x, is_turned in zip(arrays, self._turned, strict=True)]
 
     def _transposed(self, support: Support) -> list[bool]:
-        """Return which results NumPy makes in the order of columns."""
+        """Return which results NumPy stores by columns."""
         return [_is_transposed(support.orders.get(x, Order.DENSE)) for x in self.graph.outputs]
 
     def by_library(self, *arrays: Any) -> Sequence[Any]:
-        """Compute the same by NumPy's own functions, which also warn."""
+        """Run the graph by NumPy's own functions, which also warn."""
         if self._library is None:
             self._library = compiled(self.graph)
         found: Sequence[Any] = self._library(*self.turned(arrays))
@@ -217,8 +217,8 @@ def _optimize(module: Any, target: Any) -> None:
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
-    # Straight-line code is not vectorized: LLVM 22.1 moves a gather before the store whose values it reads. Besides, it
-    # gains nothing on the benchmarks, and takes up to half of the compile time.
+    # Don't vectorize straight-line code: LLVM 22.1 moves a gather before the store of its values. Vectorization gains
+    # nothing on the benchmarks, and takes up to half of the compile time.
     options.slp_vectorization = False
     passes = llvm.create_pass_builder(target, options)
     passes.getModulePassManager().run(module, passes)
@@ -244,7 +244,7 @@ def _is_transposed(order: Order) -> bool:
 
 
 def _memory(like: Any, pointer: Any, is_turned: bool) -> Buffer:
-    """Return the memory of an argument or a result, of the transpose if `is_turned`."""
+    """Return the memory of an argument or result, or of its transpose if `is_turned`."""
     if not is_turned:
         return Buffer(like.shape, like.dtype, pointer)
     rows = (*like.shape[:-2], like.shape[-1], like.shape[-2])
@@ -254,7 +254,7 @@ def _memory(like: Any, pointer: Any, is_turned: bool) -> Buffer:
 def _written(
     graph: Graph, support: Support, turned: Sequence[bool]
 ) -> tuple[str, int, list[Any], list[Share], list[Any]]:
-    """Return a program's text, the bytes of its workspace, NumPy's loops, the shared ones, and its large constants."""
+    """Return a program's text, the size of its workspace, NumPy's loops, shared loops, and large constants."""
     large = _large_constants(graph)
     module = ir.Module(name="program", context=ir.Context())
     module.triple = llvm.get_process_triple()
@@ -303,9 +303,9 @@ def _written(
 
 
 def _write_entry(module: ir.Module, body: ir.Function, count: int, shares: bool) -> None:
-    """Write the function that takes Python's arrays, whose layout it checks, and calls the program with their data.
+    """Write the function that takes Python arrays, checks their layout, and calls the program with their data.
 
-    If there are loops to share, the last arguments are what `team` returns, a frame, and the job for helpers.
+    If there are loops to share, the last arguments are the result of `team`, a frame, and the job for helpers.
     """
     total = len(body.args)
     kind = ir.FunctionType(STATUS, [POINTER] * (total + 2 if shares else total - 1))
@@ -332,7 +332,7 @@ _DIGEST: Final = 32
 
 
 def path_of(text: str) -> Path | None:
-    """Return the path of a program's object; None if nothing is written to disk."""
+    """Return the path of a program's object, or None if nothing is written to disk."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         return None
@@ -343,7 +343,7 @@ def path_of(text: str) -> Path | None:
 
 
 def read(path: Path) -> bytes | None:
-    """Return the object in a file; None if there is none, or if the file was changed."""
+    """Return the object in a file, or None if there is none or the file was changed."""
     try:
         found = path.read_bytes()
     except OSError:
@@ -353,7 +353,7 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, code: bytes) -> None:
-    """Write an object to a file atomically. Errors are ignored, for example if the folder can't be written to."""
+    """Write an object to a file atomically. Ignore errors, for example if the folder is read-only."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:

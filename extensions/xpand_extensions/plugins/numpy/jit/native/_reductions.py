@@ -1,4 +1,4 @@
-"""Reductions: by NumPy's inner loops, in NumPy's order."""
+"""Reductions by NumPy's inner loops, in NumPy's order."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ def _reduced_axes(equation: Equation) -> tuple[int, ...]:
 
 
 def _runs(equation: Equation, order: Order) -> list[tuple[bool, int]]:
-    """Join neighbouring axes, as they are in memory: whether they are reduced, and their length."""
+    """Join neighbouring axes in memory; return for each whether it is reduced, and its length."""
     axes, runs = _reduced_axes(equation), list[tuple[bool, int]]()
     lengths = list(enumerate(equation.inputs[0].shape))
     if order is Order.COLUMNS:
@@ -142,11 +142,11 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
 
 
 FEW: Final = 16
-"""The maximum length of rows that are summed by instructions: calls of NumPy's loop take longer."""
+"""The maximum length of rows to sum by instructions, since calls of NumPy's loop take longer."""
 _OF_FEW: Final = {"all": "logical_and", "any": "logical_or", "sum": "add"}
-"""Reductions of short rows, whose order of operations is known or makes no difference."""
+"""Reductions of short rows with a known or irrelevant order of operations."""
 _PARTIAL: Final = 8
-"""The number of partial sums in NumPy's sum of that many floating-point numbers, or more."""
+"""The number of partial sums in NumPy's sum of at least this many floating-point numbers."""
 
 
 def is_of_few(equation: Equation) -> bool:
@@ -161,7 +161,7 @@ def is_of_few(equation: Equation) -> bool:
 
 
 def _reduction_of_few(emitter: Emitter, node: Node, out: Any, name: str) -> Node:
-    """Combine the columns of an array, as an elementwise operation on them."""
+    """Combine the columns of an array by an elementwise operation."""
     add, unit = instructions_of(_OF_FEW[name], node.dtype), literal(int(name == "all"), node.dtype)
     if out.aval.size == 1:
         values = [unit, _added(emitter.small(node).values, partial(add, emitter.b, node.dtype))]
@@ -179,7 +179,7 @@ def _reduction_of_few(emitter: Emitter, node: Node, out: Any, name: str) -> Node
 
 
 def _added(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Add a few numbers up as NumPy does, which adds the result to 0."""
+    """Add a few numbers like NumPy, which adds the result to 0."""
     rest = list(values)
     if len(rest) >= _PARTIAL:
         sums = rest[:_PARTIAL]
@@ -193,7 +193,7 @@ def _added(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
 
 @cache
 def _adds_few(code: str) -> bool:
-    """Return whether NumPy sums short rows as `_added` does."""
+    """Return whether NumPy sums short rows like `_added`."""
     if np.dtype(code).kind in "iu":
         return True
     if code not in "fd":
@@ -208,7 +208,7 @@ def _adds_few(code: str) -> bool:
 
 
 _Sums: TypeAlias = "range | tuple[_Sums, _Sums]"
-"""The elements of a sum, or two sums of halves of them."""
+"""The elements of a sum, or the two sums of halves."""
 _LEVELS: Final = 5
 """The maximum number of divisions of a sum."""
 _SHORT: Final = 128
@@ -216,7 +216,7 @@ _SHORT: Final = 128
 
 
 def _halves(part: range, levels: int = _LEVELS) -> _Sums:
-    """Divide a sum as NumPy does."""
+    """Divide a sum into halves like NumPy."""
     if not levels or len(part) <= _SHORT:
         return part
     half = len(part) // 2 // 8 * 8
@@ -228,7 +228,7 @@ def _ranges(sums: _Sums) -> list[range]:
 
 
 def _combined(sums: _Sums, values: Iterator[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Add the sums of ranges up."""
+    """Add the sums of ranges."""
     if isinstance(sums, range):
         return next(values)
     return add(_combined(sums[0], values, add), _combined(sums[1], values, add))
@@ -236,7 +236,7 @@ def _combined(sums: _Sums, values: Iterator[Any], add: Callable[[Any, Any], Any]
 
 @cache
 def _is_pairwise(code: str) -> bool:
-    """Return whether NumPy divides sums as `_halves` does."""
+    """Return whether NumPy divides sums like `_halves`."""
     if code not in "fd":
         return False
     for size in (1000, 4101, 50021):
@@ -281,7 +281,7 @@ def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 
 def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Find the first of the largest or smallest elements along an axis; a NaN is beyond all others."""
+    """Find the first of the largest or smallest elements along an axis. NaN is beyond all other numbers."""
     axis, out = equation.params["axis"], equation.outputs[0]
     sign = ">" if equation.op.name == "argmax" else "<"
     buffer = emitter.in_memory(given[0])

@@ -1,4 +1,4 @@
-"""LLVM instructions for one element of an elementwise operation, equal to NumPy's."""
+"""LLVM instructions for one element of an elementwise operation, with NumPy's values."""
 
 from collections.abc import Callable
 from functools import cache
@@ -15,7 +15,7 @@ Instructions: TypeAlias = Callable[..., Any]
 """A function of a builder, the data type of the operands, and the operands."""
 
 CODES: Final = frozenset("?bBhHiIlLfdFD")
-"""The data types that are compiled."""
+"""The data types that can be compiled."""
 _FLOATS: Final[dict[str, ir.Type]] = {
     "f": ir.FloatType(),
     "d": ir.DoubleType(),
@@ -72,7 +72,7 @@ def _compared(sign: str) -> dict[str, Instructions]:
 
 def _extreme(sign: str) -> dict[str, Instructions]:
     def floats(b: Any, dtype: Any, x: Any, y: Any) -> Any:
-        """Choose NaNs, and the second of equal numbers."""
+        """Choose NaN, or the second of equal numbers."""
         takes_first = b.or_(b.fcmp_ordered(sign, x, y), b.fcmp_unordered("uno", x, x))
         return b.select(takes_first, x, y)
 
@@ -83,7 +83,7 @@ def _extreme(sign: str) -> dict[str, Instructions]:
 
 
 def _shifted(method: str) -> Instructions:
-    """Shift by any number of bits: those beyond the width give zeros, or copies of the sign."""
+    """Shift by any number of bits. Shifts beyond the width give zeros, or copies of the sign."""
 
     def shift(b: Any, dtype: Any, x: Any, y: Any) -> Any:
         width = ir.Constant(x.type, 8 * dtype.itemsize)
@@ -200,7 +200,7 @@ def _instructions(name: str, dtype: np.dtype[Any]) -> Instructions | None:
 
 
 _CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
-"""Functions that are NumPy's ufuncs for real numbers, and wrapped by xpand for complex numbers."""
+"""Functions that are NumPy's ufuncs for real numbers; for complex numbers, xpand wraps them."""
 
 
 def _ufunc_of(equation: Equation, out: np.dtype[Any]) -> Any:
@@ -259,7 +259,7 @@ def _truncated(b: ir.IRBuilder, x: Any, to: ir.IntType) -> Any:
 
 @cache
 def _is_truncated(source: str, target: str) -> bool:
-    """Return whether NumPy converts numbers that don't fit as the processor's instruction does."""
+    """Return whether NumPy converts numbers that don't fit like the processor's instruction."""
     bits = 64 if np.dtype(target).itemsize == 8 else 32
     limit = 2.0 ** (bits - 1)
     special = [0.0, -0.5, 2.9, -7.1, 130.0, -40000.0, 3e9, -3e9, 1e19, -1e19, 1e300, np.inf, -np.inf, np.nan]
@@ -272,17 +272,17 @@ def _is_truncated(source: str, target: str) -> bool:
 
 
 class Plan(NamedTuple):
-    """The computation of elements: the data types of operands, and instructions or a loop of NumPy."""
+    """The computation of elements: data types of operands, and instructions or a loop of NumPy."""
 
     dtypes: tuple[np.dtype[Any], ...]
     instructions: Instructions | None
     loop: Loop | None = None
     is_forward: bool = False
-    """Whether NumPy finds the same values only for nonnegative strides."""
+    """Whether NumPy's values are the same only for nonnegative strides."""
 
 
 def plan_of(equation: Equation) -> Plan | str:
-    """Return how to compute an elementwise operation, or why it isn't compiled."""
+    """Return the plan for an elementwise operation, or the reason why it isn't compiled."""
     name, inputs, out = equation.op.name, equation.inputs, np.dtype(equation.outputs[0].dtype)
     given = [np.dtype(x.dtype) if isinstance(x, Variable) else None for x in inputs]
     if not all(is_compiled(dtype) for dtype in (*given, out) if dtype is not None):
@@ -345,7 +345,7 @@ def _clip(b: Any, dtype: Any, x: Any, least: Any, most: Any) -> Any:
 
 
 def _quotient(b: Any, dtype: Any, x: Any, y: Any) -> Any:
-    """Divide integers by a positive constant, and round down."""
+    """Divide integers by a positive constant, rounded down."""
     if dtype.kind == "u":
         return b.udiv(x, y)
     count = y.constant.bit_length() - 1
@@ -357,7 +357,7 @@ def _quotient(b: Any, dtype: Any, x: Any, y: Any) -> Any:
 
 
 def _remainder(b: Any, dtype: Any, x: Any, y: Any) -> Any:
-    """Return the remainder of a division by a positive constant, which is not negative."""
+    """Return the nonnegative remainder of a division by a positive constant."""
     if y.constant & (y.constant - 1) == 0:
         return b.and_(x, ir.Constant(x.type, y.constant - 1))
     if dtype.kind == "u":
@@ -367,7 +367,7 @@ def _remainder(b: Any, dtype: Any, x: Any, y: Any) -> Any:
 
 
 _DIVISIONS: Final[dict[str, Instructions]] = {"floor_divide": _quotient, "remainder": _remainder}
-"""Divisions of integers by a positive number; NumPy's own loops divide by others, and warn about zero."""
+"""Divisions of integers by a positive number. For others, use NumPy's loops, which warn about zero."""
 
 
 def _where(b: Any, dtype: Any, condition: Any, x: Any, y: Any) -> Any:

@@ -1,9 +1,9 @@
 """Loops that several threads share.
 
 Each is a separate function, which is called for one piece after the other. A program writes the function's arguments to
-a frame, wakes a helper, and takes pieces until none is left; helpers do the same. It continues when all pieces are
-done. So it never waits for a late helper, which finds no piece left. A job contains the frame and the program, so that
-they live while a helper may use them.
+a frame, wakes a helper, and takes pieces until none is left. Helpers do the same. The program continues when all pieces
+are done. So it never waits for a late helper, which finds no piece left. A job contains the frame and the program, to
+keep them alive while a helper may use them.
 """
 
 import math
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from ._emit import Emitter
 
 LEAST: Final = 1 << 18
-"""The work of a loop that threads share, in elements that are copied or added: two threads take 0.9 of the time of one
-for 50 microseconds of work, and 0.6 for four times as much."""
+"""The minimum work of a loop that threads share, in elements to copy or add. For 50 microseconds of work, two threads
+take 0.9 of the time of one; for four times as much, 0.6."""
 PIECE: Final = 1 << 14
 """The minimum work of a piece."""
 MOST: Final = 64
-"""The maximum number of pieces of a loop: threads wait for each other while the system maps memory."""
+"""The maximum number of pieces of a loop, since threads wait for each other while the system maps memory."""
 CALL: Final = 6
-"""The number of elements that are added in the time in which NumPy computes a function of one."""
+"""The number of additions that take the time of a function of one element in NumPy."""
 FUSED: Final = 4
-"""The number of operations on an element that take as long as copying it."""
+"""The number of operations on an element that take the time to copy it."""
 LONG: Final = 16
-"""The length of an axis that is divided, unless none is as long."""
+"""The length from which an axis is divided, unless all axes are shorter."""
 
 PIECES, DONE, STATUS, SETTINGS, FUNCTION, ACTIVE, JOB, TEAM = range(8)
-"""The words at the start of a frame: how many pieces there are and are taken; how many are done; the status; the
-settings of floating-point numbers; the function; the number of helpers; the job; and from `TEAM` on those of
+"""The words at the start of a frame: the numbers of pieces, in total and taken; the number of finished pieces; the
+status; the floating-point settings; the function; the number of helpers; the job; and from `TEAM` on the words of
 `_threads.team`."""
 ARGUMENTS: Final = TEAM + 3
-"""The word of a frame at which the arguments of the program start; after them are the other values that a loop uses."""
+"""The first word of the program's arguments in a frame. Other values that a loop uses follow."""
 
 _INTEGER: Final = ir.IntType(64)
 _SHORT: Final = ir.IntType(32)
 _POINTER: Final = ir.PointerType()
 _VOID: Final = ir.VoidType()
 _FLAGS: Final = 0x3F
-"""The bits of MXCSR that tell which floating-point exceptions happened; the others are settings."""
+"""The bits of MXCSR for floating-point exceptions. The other bits are settings."""
 _SPINS: Final = 4000
-"""The number of checks of other threads, about 0.1 ms, before a thread lets others run."""
+"""The number of checks of other threads (about 0.1 ms) before a thread lets others run."""
 _LATE: Final = 1 << 18
-"""The cycles, some 0.1 ms, for which a program may wait for helpers in addition to the time of its own pieces.
+"""The cycles (about 0.1 ms) that a program may wait for helpers, in addition to the time of its own pieces.
 
-If it waits longer, the system has suspended a helper, and the call continues alone: `TEAM` is 0.
+If it waits longer, the system has suspended a helper. The call then continues alone, with 0 in `TEAM`.
 """
 _BITS: Final = 24
 _FRONT: Final = 1
@@ -61,7 +61,7 @@ _STATE: Final = ("b", "entry", "flags", "function", "pinned", "scopes", "sizes",
 
 
 class Part(NamedTuple):
-    """A range of positions along one axis, and the range that it is known to be in."""
+    """A range of positions along one axis, with known bounds."""
 
     axis: int
     start: Any
@@ -70,17 +70,17 @@ class Part(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all positions."""
+        """Whether the range contains all positions."""
         return isinstance(self.start, int)
 
 
 def work_of(node: Node) -> int:
-    """Return the work of computing an expression."""
+    """Return the work to compute an expression."""
     return node.size * (1 + len(nodes(node, Elementwise)) // FUSED + CALL * len(nodes(node, Call)))
 
 
 class Share(NamedTuple):
-    """The memory for a loop that threads share: words of a frame, and bytes for each thread."""
+    """The memory for a shared loop: words of a frame, and bytes for each thread."""
 
     frame: int
     space: int
@@ -90,15 +90,15 @@ class Share(NamedTuple):
 def shared(
     emitter: "Emitter", shape: Shape, work: int, axes: Sequence[int] | None = None, low: int = 0
 ) -> Iterator[Part]:
-    """Emit a loop that several threads share if it is large; yield the positions that this thread must do.
+    """Emit a loop, which several threads share if it is large. Yield the positions of this thread.
 
-    No position may need the results of another one. Memory that is allocated within belongs to one thread.
+    No position may need results of another position. Memory that is allocated in the context belongs to one thread.
 
     Args:
         emitter: Writes the instructions.
         shape: The axes of the loop.
-        work: How many elements it copies or adds, or could in the same time.
-        axes: Those whose positions do not need each other's results; all by default.
+        work: The number of elements to copy or add, or that could be copied in the same time.
+        axes: The axes with independent positions; all by default.
         low: The first position along the first axis.
     """
     axes = [k for k in (range(len(shape)) if axes is None else axes) if shape[k] > 1]
@@ -136,7 +136,7 @@ def shared(
 
 
 def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
-    """Give a function the values of the program that it uses, and return those that it reads from its frame."""
+    """Pass a function the values of the program that it uses. Return the values that it reads from its frame."""
     function, entry = emitter.function, emitter.entry
     frame = function.args[len(program.args) - 1]
     found: dict[int, Any] = {}
@@ -163,7 +163,7 @@ def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
             for x in used:
                 if given(x) is not x:
                     each.replace_usage(x, given(x))
-            # `replace_usage` changes the operands only.
+            # `replace_usage` changes only operands.
             if isinstance(each, ir.GEPInstr):
                 each.pointer, *each.indices = each.operands
             elif isinstance(each, InsertValue):
@@ -178,7 +178,7 @@ def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
 
 
 def needs_help(frame: Any) -> bool:
-    """Return whether pieces of a loop are left for one more thread."""
+    """Return whether pieces of a loop are left for another thread."""
     word, mask = int(frame[PIECES]), (1 << _BITS) - 1
     is_left = (word & mask) + (word >> _BITS & mask) < word >> 2 * _BITS
     return is_left and bool(frame[ACTIVE] + 2 < frame[TEAM])
@@ -198,7 +198,7 @@ def _word(b: ir.IRBuilder, frame: Any, number: int) -> Any:
 
 
 def _write_piece(module: ir.Module, function: ir.Function, rows: int, length: int, first: int) -> ir.Function:
-    """Write the function that does a piece of a loop, by its number."""
+    """Write the function that runs a piece of a loop, given its number."""
     found = _function(module, f"{function.name}.piece", _SHORT, [_POINTER, _POINTER, _INTEGER])
     frame, space, number = found.args
     b = ir.IRBuilder(found.append_basic_block())
@@ -211,18 +211,18 @@ def _write_piece(module: ir.Module, function: ir.Function, rows: int, length: in
 
 
 def _taken(b: ir.IRBuilder, word: Any) -> tuple[Any, Any, Any]:
-    """Return how many pieces are taken from the front and from the back, and how many there are.
+    """Return the numbers of pieces taken from the front, taken from the back, and in total.
 
-    These numbers are in one word, which is read and changed at once.
+    These numbers are in one word, which is read and changed atomically.
     """
     mask = constant((1 << _BITS) - 1)
     return b.and_(word, mask), b.and_(b.lshr(word, constant(_BITS)), mask), b.lshr(word, constant(2 * _BITS))
 
 
 def _take(module: ir.Module) -> ir.Function:
-    """Return the function that does pieces of a loop until none is left: from the front, or a helper's from the back.
+    """Return the function that runs pieces of a loop until none is left. Helpers take pieces from the back.
 
-    So the parts of an array that a thread computes in one loop are likely to be those that it reads in the next one.
+    So a thread probably reads, in the next loop, the parts of an array that it has computed in this one.
     """
     if "take" in module.globals:
         return module.globals["take"]
@@ -252,7 +252,7 @@ def _take(module: ir.Module) -> ir.Function:
 
 
 def _divide(module: ir.Module) -> ir.Function:
-    """Return the function that shares a loop with helpers, and returns the status when all pieces are done."""
+    """Return the function that shares a loop with helpers, and returns the status when all pieces are finished."""
     if "divide" in module.globals:
         return module.globals["divide"]
     found = _function(module, "divide", _SHORT, [_POINTER, _POINTER, _POINTER, _INTEGER])
@@ -264,7 +264,7 @@ def _divide(module: ir.Module) -> ir.Function:
     b.store(piece, _word(b, frame, FUNCTION))
     for number in (DONE, STATUS):
         b.store(constant(0), _word(b, frame, number))
-    # The rest of the frame is written: a late helper of the previous loop may now take a piece of this one.
+    # Write this last: from now on, a late helper of the previous loop may take a piece of this one.
     b.atomic_rmw("xchg", _word(b, frame, PIECES), b.shl(count, constant(2 * _BITS)), "release")
     threads, wake, rest = (b.load(_word(b, frame, TEAM + i), typ=_INTEGER) for i in range(3))
     active = b.load_atomic(_word(b, frame, ACTIVE), "monotonic", 8, typ=_INTEGER)
@@ -300,7 +300,7 @@ def _divide(module: ir.Module) -> ir.Function:
 
 
 def start_frame(b: ir.IRBuilder, frame: Any, team: Any, job: Any) -> None:
-    """Write the values that are the same for all shared loops of a call."""
+    """Write the values that all shared loops of a call have in common."""
     for number in (PIECES, ACTIVE):
         b.store(constant(0), _word(b, frame, number))
     b.store(job, _word(b, frame, JOB))
@@ -322,7 +322,7 @@ def _cycles(b: ir.IRBuilder) -> Any:
 
 
 def write_help(module: ir.Module, data: int) -> None:
-    """Write the function that a helper calls, with Python's arrays: a frame and memory of its own.
+    """Write the function that a helper calls with two Python arrays: a frame, and its own memory.
 
     It waits a moment for the next loop, since waking a helper takes as long as many loops. `data` is the offset of the
     address of an array's elements.
@@ -359,7 +359,7 @@ def finish(b: ir.IRBuilder, frame: Any) -> None:
 
 
 def intrinsic(module: ir.Module, name: str, family: str = "sse", kinds: Sequence[ir.Type] = (_POINTER,)) -> ir.Function:
-    """Return an instruction of the processor that has no result."""
+    """Return an instruction of the processor without a result."""
     name = f"llvm.x86.{family}.{name}"
     found = module.globals.get(name)
     return ir.Function(module, ir.FunctionType(_VOID, kinds), name) if found is None else found

@@ -1,4 +1,4 @@
-"""Support: the operations of a graph that are compiled, and the reasons why others are not."""
+"""Support: the compiled operations of a graph, and the reasons why others are not compiled."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -27,15 +27,15 @@ FLOW: Final = frozenset({"cond", "scan", "while_loop"})
 
 
 class Facts(NamedTuple):
-    """Properties of operations for which their code is made, by the `id` of their equations."""
+    """Properties of operations that their code assumes, by the `id` of their equations."""
 
     loops: set[int]
     """The loops whose results are `DENSE` only if there is a step."""
     orders: dict[int, Orders]
-    """The orders of the operands of products and reductions whose values depend on them."""
+    """The memory orders of operands of products and reductions whose values depend on the order."""
 
     def join(self, other: "Facts") -> bool:
-        """Add the facts of a body; return whether none contradicts those of another use of it."""
+        """Add the facts of a body. Return whether they agree with its other uses."""
         self.loops.update(other.loops)
         is_same = all(self.orders.get(key, orders) == orders for key, orders in other.orders.items())
         if is_same:
@@ -43,7 +43,7 @@ class Facts(NamedTuple):
         return is_same
 
     def cover(self, other: "Facts") -> bool:
-        """Return whether code for these facts is right for others too."""
+        """Return whether code for these facts is also right for others."""
         return other.loops <= self.loops and other.orders == self.orders
 
 
@@ -51,9 +51,9 @@ class Memory(NamedTuple):
     """The variables of a graph that may share memory."""
 
     bases: dict[Variable, Variable]
-    """The arrays that others are views of."""
+    """The base of each view."""
     new: set[Variable]
-    """Arrays that share memory with no earlier one."""
+    """Arrays that share memory with no earlier array."""
 
     def add(self, equation: Equation) -> None:
         """Add the results of an equation."""
@@ -64,7 +64,7 @@ class Memory(NamedTuple):
             self.new.update(equation.outputs)
 
     def differs(self, x: Any, y: Any) -> bool:
-        """Return whether two variables surely share no memory."""
+        """Return whether two variables certainly share no memory."""
         x, y = self.bases.get(x, x), self.bases.get(y, y)
         return x is not y and (x in self.new or y in self.new)
 
@@ -75,12 +75,12 @@ class Support(NamedTuple):
     reasons: dict[int, str]
     """The reasons why operations are not compiled, by the `id` of their equation."""
     orders: dict[Variable, Order]
-    """The order of arrays in memory, as NumPy makes them."""
+    """The memory order of arrays in NumPy."""
     facts: Facts
 
 
 def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
-    """Find the operations that are compiled; inputs are dense by default, which is checked when a program is called."""
+    """Find the operations to compile. By default, inputs are dense, which a call of the program checks."""
     orders: dict[Variable, Order] = dict.fromkeys(graph.inputs, Order.DENSE)
     orders.update((x, order_of(value)) for x, value in graph.constants.items())
     if given is not None:
@@ -106,7 +106,7 @@ def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
 
 
 def order_of(x: Any) -> Order:
-    """Return the order of an array's elements in memory."""
+    """Return the memory order of an array's elements."""
     x = np.asarray(x)
     if x.flags.c_contiguous and x.flags.aligned:
         return Order.DENSE
@@ -121,7 +121,7 @@ def order_of(x: Any) -> Order:
 
 
 def _known(x: Variable, order: Order) -> Order:
-    """Add the facts that hold for all arrays of a shape to an order: one element is dense, and one axis is a row."""
+    """Add to an order what is true for all arrays of a shape: one element is dense, and one axis is a row."""
     is_matrix, long = len(x.shape) > 1, sum(length > 1 for length in x.shape)
     if x.aval.size <= 1 or (long == 1 and (Order.DENSE in order or Order.COLUMNS in order)):
         order |= Order.DENSE | Order.COLUMNS if is_matrix else Order.DENSE
@@ -152,7 +152,7 @@ def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order |
 
 
 def _within(name: str, graph: Graph, given: Sequence[Order]) -> tuple[list[Order], Facts] | str:
-    """Return the order of the results of a body, or the first reason why it isn't compiled."""
+    """Return the orders of the results of a body, or the first reason why it isn't compiled."""
     found = support_of(graph, given)
     for equation in graph.equations:
         if id(equation) in found.reasons:
@@ -170,7 +170,7 @@ def _joined(found: tuple[list[Order], Facts] | str, facts: Facts) -> list[Order]
 
 
 def _repeated(params: Any, fixed: Any, init: Any, rows: Any, facts: Facts) -> tuple[list[Order], list[Order]] | str:
-    """Return the orders of a loop's carry before the first step, and those of a body's results."""
+    """Return the orders of a loop's carry before the first step, and of the results of its body."""
     while True:
         found = _within("body", params["body"].graph, [*fixed, *init, *rows])
         if isinstance(found, str):
@@ -234,7 +234,7 @@ _flow: Final[dict[str, Any]] = {"cond": _cond, "scan": _scan, "while_loop": _whi
 
 
 def left(graph: Graph) -> dict[int, str]:
-    """Return the reasons why operations of a graph are left to the library. Views are left to it if it uses them."""
+    """Return the reasons why operations of a graph are left to the library, also views that the library uses."""
     reasons = dict(support_of(graph).reasons)
     users = users_of(graph)
     for equation in reversed(graph.equations):

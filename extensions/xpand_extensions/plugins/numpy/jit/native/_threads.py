@@ -1,8 +1,8 @@
-"""The threads that share large loops of native programs with the thread that calls the program.
+"""The threads that share large loops of native programs with the calling thread.
 
-They wait for jobs in a queue. Before a fork and at the end of the interpreter they are stopped; the next program starts
-new ones. Their number is limited by the variable `OMP_NUM_THREADS` of the environment, by the processors that this
-process may use, and by threadpoolctl.
+They wait for jobs in a queue. They are stopped before a fork and at the end of the interpreter; the next program starts
+new ones. The environment variable `OMP_NUM_THREADS`, the processors that this process may use, and threadpoolctl limit
+their number.
 """
 
 import atexit
@@ -25,7 +25,7 @@ from ._shares import needs_help
 _JOBS: Final[SimpleQueue[Any]] = SimpleQueue()
 _HELPERS: Final[list[Thread]] = []
 _LOCK: Final = Lock()
-# Programs call it without Python code, in which signal handlers might raise.
+# Programs call it without Python code, because signal handlers might raise in Python code.
 _wake: Final = ctypes.CFUNCTYPE(None, ctypes.py_object)(_JOBS.put)
 
 
@@ -38,7 +38,7 @@ def _processors() -> int:
 
 
 def _address_of_yield() -> int:
-    """Return the address of the system's function that lets other threads run."""
+    """Return the address of the system function that lets other threads run."""
     if sys.platform == "win32":
         function = ctypes.windll.kernel32.SwitchToThread
     else:
@@ -47,23 +47,23 @@ def _address_of_yield() -> int:
 
 
 _TEAM: Final = np.asarray([_processors(), ctypes.cast(_wake, ctypes.c_void_p).value, _address_of_yield()], np.int64)
-"""For programs: the number of threads, the function that wakes a helper, and the one that lets other threads run."""
+"""For programs: the number of threads, and the functions that wake a helper and that let other threads run."""
 
 
 _ALONE: Final = np.asarray([1, 0, 0], np.int64)
 _PAUSE: Final = 0.2
-"""The seconds for which programs run alone after a helper has been suspended by the system."""
+"""The seconds for which programs run alone after the system has suspended a helper."""
 _until = 0.0
 
 
 def rest() -> None:
-    """Let programs run in one thread for a while: more threads run than there are processors."""
+    """Let programs run in one thread for a while, because there are more running threads than processors."""
     global _until
     _until = monotonic() + _PAUSE
 
 
 def team() -> Any:
-    """Return the numbers that a program reads at each call, and start helpers if there are too few."""
+    """Return the words that a program reads at each call, and start missing helpers."""
     if monotonic() < _until:
         return _ALONE
     if len(_HELPERS) + 1 < _TEAM[0]:
@@ -82,7 +82,7 @@ def limit(count: int) -> None:
 
 
 def _start() -> None:
-    with _LOCK, suppress(RuntimeError):  # no thread can be started while the interpreter shuts down
+    with _LOCK, suppress(RuntimeError):  # threads can't start while the interpreter shuts down
         while len(_HELPERS) + 1 < _TEAM[0]:
             helper = Thread(target=_help, name="xpand", daemon=True)
             helper.start()
@@ -122,7 +122,7 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def follow_threadpoolctl() -> None:
-    """Let `threadpoolctl.threadpool_limits` limit native programs as it limits programs with OpenMP."""
+    """Let `threadpoolctl.threadpool_limits` limit native programs like programs with OpenMP."""
     if find_spec("threadpoolctl") is None:
         return
     threadpoolctl = importlib.import_module("threadpoolctl")
@@ -130,7 +130,7 @@ def follow_threadpoolctl() -> None:
         return
 
     class Controller(threadpoolctl.LibController):  # type: ignore[misc, name-defined]
-        """Limits the programs compiled by llvmlite, the library by which threadpoolctl finds it."""
+        """Limits native programs. threadpoolctl finds this class by the library llvmlite."""
 
         user_api = "openmp"
         internal_api = "xpand"

@@ -1,4 +1,4 @@
-"""Triangular systems, by the BLAS of SciPy that `linalg.triangular_solve` calls, at its public addresses."""
+"""Triangular systems by the same BLAS as `linalg.triangular_solve`: SciPy's, at its public addresses."""
 
 import ctypes
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ def _options(equation: Equation) -> tuple[bool, bool, bool, bool]:
 
 
 def _letters(lower: bool, transpose: bool, unit: bool, left: bool) -> bytes:
-    """Return the options for the transposes of the matrices: to BLAS, rows in memory are columns."""
+    """Return the options for the transposes of the matrices, since BLAS reads rows as columns."""
     letters = "R" if left else "L", "U" if lower else "L", "T" if transpose else "N", "U" if unit else "N"
     return "".join(letters).encode()
 
 
 @cache
 def _routine(code: str, lower: bool, transpose: bool, unit: bool, left: bool) -> Loop | None:
-    """Return the routine; None without SciPy, or if its values are not those of the function."""
+    """Return the routine, or None without SciPy, or if its values differ from the function's."""
     module = import_if_usable("scipy.linalg.cython_blas")
     if module is None:
         return None
@@ -54,7 +54,7 @@ def _routine(code: str, lower: bool, transpose: bool, unit: bool, left: bool) ->
 
 
 def _address(capsule: Any) -> int | None:
-    """Return the address of a Cython function; None if its four integers are not of C's type `int`."""
+    """Return the address of a Cython function, or None if its four integers don't have C's type `int`."""
     get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
@@ -80,7 +80,7 @@ def _is_equal(address: int, code: str, lower: bool, transpose: bool, unit: bool,
 
 
 def triangular(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
-    """Solve systems in the memory of the result, after copying the right-hand sides to it."""
+    """Copy the right-hand sides to the memory of the result, and solve there."""
     out, options = equation.outputs[0], _options(equation)
     dtype, left = np.dtype(out.dtype), options[3]
     routine = _routine(dtype.char, *options)
@@ -107,7 +107,7 @@ def triangular(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
 
     emitter.keep_flags()
     emitter.nest(batch, solve)
-    emitter.clear_flags()  # SciPy does not report them
+    emitter.clear_flags()  # SciPy does not report these flags
     return [emitter.small(found) if found.size <= SMALL else found]
 
 

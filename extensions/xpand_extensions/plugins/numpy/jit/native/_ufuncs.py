@@ -1,6 +1,6 @@
-"""NumPy's own inner loops of ufuncs, as addresses for compiled code.
+"""The inner loops of NumPy's ufuncs, as addresses for compiled code.
 
-The C structures of ufuncs and arrays are public: they are in NumPy's headers `ufuncobject.h` and `ndarraytypes.h`.
+The C structures of ufuncs and arrays are public, in NumPy's headers `ufuncobject.h` and `ndarraytypes.h`.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 HEAD: Final = object.__basicsize__
-"""The bytes of a Python object before its fields."""
+"""The size of a Python object's header in bytes."""
 
 
 class _Ufunc(ctypes.Structure):
@@ -31,7 +31,7 @@ LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_
 
 
 class Loop(NamedTuple):
-    """The inner loop of a ufunc for some data types, and the pointer that it is called with."""
+    """The inner loop of a ufunc for some data types, and the pointer to call it with."""
 
     address: int
     data: int
@@ -39,13 +39,13 @@ class Loop(NamedTuple):
 
 @cache
 def loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
-    """Return the inner loop for data types such as "dd->d"; None if there is none that gives the ufunc's values."""
+    """Return the inner loop for data types such as "dd->d", or None if no loop has the values of the ufunc."""
     loop = untested_loop_of(ufunc, types) if ufunc.nout == 1 else None
     return loop if loop is not None and _is_equal(ufunc, loop, types) else None
 
 
 def untested_loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
-    """Return the inner loop for data types; None if there is none."""
+    """Return the inner loop for data types, or None."""
     fields = _Ufunc.from_address(id(ufunc))
     if (fields.nin, fields.nout, fields.nargs, fields.ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
         return None
@@ -57,7 +57,7 @@ def untested_loop_of(ufunc: np.ufunc, types: str) -> Loop | None:
 
 
 def _is_equal(ufunc: np.ufunc, loop: Loop, types: str) -> bool:
-    """Compare the values of a loop with those of its ufunc, for many elements, one by one, and for one shared one."""
+    """Compare a loop with its ufunc: for many elements, for single elements, and for one shared element."""
     codes, result = types.split("->")
     given = [samples(np.dtype(code), number) for number, code in enumerate(codes)]
     shared = [*given[:-1], given[-1][5:6].repeat(len(given[-1]))]
@@ -87,7 +87,7 @@ def is_same(x: Any, y: Any) -> bool:
 
 @cache
 def least_step(ufunc: np.ufunc, types: str) -> int | None:
-    """Return the smallest stride, -1 or 1 elements, for which a ufunc finds the same values; None if it never does.
+    """Return the smallest stride, -1 or 1 elements, at which the values of a ufunc are the same, or None.
 
     Some of NumPy's functions of complex numbers round differently for negative strides.
     """
@@ -109,7 +109,7 @@ def _with_step(x: Any, step: int) -> Any:
 
 
 def samples(dtype: np.dtype[Any], number: int) -> Any:
-    """Return numbers of a data type, special ones among them; other ones for each `number`."""
+    """Return numbers of a data type, including special ones. Each `number` gives other numbers."""
     random = np.random.default_rng(number)
     if dtype.kind == "c":
         re, im = (samples(np.dtype(np.float64), each) for each in (number, number + 5))
@@ -140,7 +140,7 @@ def _called(loop: Loop, given: list[Any], result: str) -> Any:
 
 
 def fused(x: Any, y: Any, z: Any) -> Any:
-    """Return x * y + z, rounded once, of numbers that are not near the largest or the smallest."""
+    """Return x * y + z, rounded once, for numbers that are not near the largest or the smallest."""
     if x.dtype.char == "f":
         return (x.astype(np.longdouble) * y + z).astype(np.float32)
     exact, error = _exact_product(x, y)

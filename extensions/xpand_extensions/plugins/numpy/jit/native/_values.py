@@ -1,4 +1,4 @@
-"""Arrays of a program that is being compiled: in registers, in memory, or as expressions that are computed later."""
+"""Arrays of a program during compilation: in registers, in memory, or as expressions to compute later."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,30 +13,30 @@ from ._scalars import Instructions
 from ._ufuncs import Loop
 
 SMALL: Final = 8
-"""Arrays of at most this many elements are in registers."""
+"""Arrays of up to this number of elements are in registers."""
 
 Shape: TypeAlias = tuple[int, ...]
 View: TypeAlias = Callable[[Any], Any]
-"""A function of a NumPy array that returns a view of it, or a rearranged copy."""
+"""A function that returns a view of a NumPy array, or a rearranged copy."""
 
 
 class Order(IntFlag):
-    """The known order of the elements of a NumPy array in memory, in which NumPy sums them."""
+    """The known memory order of a NumPy array. NumPy sums elements in this order."""
 
     OTHER = 0
     """Any order."""
     ROWS = 1
-    """The strides decrease from the first axis to the last: elementwise operations on it return `DENSE` arrays."""
+    """The strides decrease from the first axis to the last. So elementwise operations return `DENSE` arrays."""
     PARTS = 3
     """`ROWS`, and the elements of each part along the first axis are adjacent, row by row."""
     FORWARD = 32
     """No stride is negative."""
     EVEN = 97
-    """The elements are in the order of rows, at equal distances."""
+    """The elements are row by row, at equal distances."""
     DENSE = 103
     """The elements are adjacent, row by row."""
     COLUMNS = 40
-    """The elements of each matrix of a stack are adjacent, column by column: those of its transpose are `DENSE`."""
+    """The elements of each matrix of a stack are adjacent, column by column, so its transpose is `DENSE`."""
     NEUTRAL = 128
     """Each matrix of a stack is one row or one column, which may be repeated."""
     SLICES = 16
@@ -56,7 +56,7 @@ def all_are(order: Order, orders: Iterable[Order]) -> bool:
 
 
 class Index(NamedTuple):
-    """A position along an axis, in a register, and the range that it is known to be in."""
+    """A position along an axis, in a register, with known bounds."""
 
     value: Any
     low: int
@@ -68,7 +68,7 @@ Place: TypeAlias = tuple[Index, ...]
 
 
 class Node:
-    """An array: its shape and data type."""
+    """An array with a shape and data type."""
 
     __slots__ = ("dtype", "shape")
 
@@ -82,7 +82,7 @@ class Node:
 
     @property
     def parts(self) -> "Sequence[Node]":
-        """The arrays that this one is computed from."""
+        """The arrays from which this one is computed."""
         return ()
 
 
@@ -99,7 +99,7 @@ class Small(Node):
 class Buffer(Node):
     """An array in memory: a pointer, an offset and strides in elements.
 
-    `slots` are the parts of the workspace that it may be in.
+    `slots` are the parts of the workspace that may contain it.
     """
 
     __slots__ = ("offset", "pointer", "slots", "strides")
@@ -123,7 +123,7 @@ class Buffer(Node):
         return all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, contiguous(self.shape)))
 
     def viewed(self, view: View) -> "Buffer":
-        """Return a view, found by NumPy on an array that has these strides and no memory of its own."""
+        """Return a view. NumPy computes it on an array with these strides, without memory."""
         base: Any = np.zeros(1, np.int8)
         dummy = view(as_strided(base, self.shape, self.strides))
         moved = dummy.__array_interface__["data"][0] - base.__array_interface__["data"][0]
@@ -131,7 +131,7 @@ class Buffer(Node):
 
 
 class Elementwise(Node):
-    """An operation on arrays of its own shape, or of one element, that is computed where an element is needed."""
+    """An operation on arrays of its own shape, or of one element, computed wherever an element is needed."""
 
     __slots__ = ("args", "dtypes", "instructions")
 
@@ -151,7 +151,7 @@ class Elementwise(Node):
 
 
 class Call(Node):
-    """An inner loop of NumPy, that is called for many elements."""
+    """The call of an inner loop of NumPy for many elements."""
 
     __slots__ = ("args", "dtypes", "loop")
 
@@ -169,7 +169,7 @@ class Call(Node):
 
 
 class Pieces(Node):
-    """Arrays one after the other along an axis, in memory or computed where an element is needed."""
+    """Concatenated arrays along an axis, in memory or computed wherever an element is needed."""
 
     __slots__ = ("axis", "pieces", "starts")
 
@@ -184,12 +184,12 @@ class Pieces(Node):
 
 
 def contiguous(shape: Shape) -> Shape:
-    """Return the strides, in elements, of an array whose elements are adjacent."""
+    """Return the strides, in elements, of an array with adjacent elements."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """Yield the arrays in registers and in memory that an expression is computed from."""
+    """Yield the arrays, in registers and in memory, from which an expression is computed."""
     if not node.parts:
         yield node
     for part in node.parts:
@@ -197,12 +197,12 @@ def leaves(node: Node) -> Iterator[Node]:
 
 
 def slots_of(given: Iterable[Node]) -> set[int]:
-    """Return the slots of the workspace that expressions are computed from."""
+    """Return the slots of the workspace that expressions use."""
     return {slot for node in given for x in leaves(node) if isinstance(x, Buffer) for slot in x.slots}
 
 
 def nodes(node: Node, kind: type[Any] | tuple[type[Any], ...]) -> list[Any]:
-    """Return the nodes of a kind in an expression, each after those that it needs, and each once."""
+    """Return the nodes of a kind in an expression, without duplicates, each after the nodes that it needs."""
     found: dict[int, Node] = {}
 
     def visit(each: Node) -> None:
@@ -216,12 +216,12 @@ def nodes(node: Node, kind: type[Any] | tuple[type[Any], ...]) -> list[Any]:
 
 
 def is_shared_element(node: Node) -> bool:
-    """Return whether an array has one element, in a register, that is combined with all elements of others."""
+    """Return whether an array has one element, in a register, which is combined with all elements of others."""
     return isinstance(node, Small) and node.size == 1
 
 
 def is_flat(node: Node) -> bool:
-    """Return whether all arrays of an expression have their elements one after the other."""
+    """Return whether all arrays of an expression have adjacent elements, row by row."""
     return not nodes(node, Pieces) and all(
         is_shared_element(x) or (isinstance(x, Buffer) and x.shape == node.shape and x.is_contiguous)
         for x in leaves(node)
@@ -229,7 +229,7 @@ def is_flat(node: Node) -> bool:
 
 
 def is_turned(node: Node) -> bool:
-    """Return whether all arrays of an expression have the elements of each matrix one after the other, by columns."""
+    """Return whether all arrays of an expression have adjacent elements in each matrix, column by column."""
     arrays = [x for x in leaves(node) if not is_shared_element(x)]
     return (
         len(node.shape) > 1
@@ -248,7 +248,7 @@ def turned_shape(node: Node) -> Shape:
 
 
 def rearranged(node: Node, shape: Shape, view: View) -> Node:
-    """Return an expression of views of a shape."""
+    """Return an expression of views with a shape."""
     if is_shared_element(node):
         return node
     if isinstance(node, Buffer):
