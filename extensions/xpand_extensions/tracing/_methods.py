@@ -132,23 +132,15 @@ def _conj(x: Any) -> Any:
     return x._namespace.conj(x) if x._namespace.is_complex(x.dtype) else x
 
 
-def _copy(x: Any, order: str = "C") -> Any:
-    return x._namespace.asarray(x, copy=True)
-
-
-def _of_two_axes(x: Any, axis1: int, axis2: int, offset: int) -> Any:
+def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     xp = x._namespace
     return xp.linalg.diagonal(xp.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
-
-
-def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return _of_two_axes(x, axis1, axis2, offset)
 
 
 def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     _refuse("trace", out=out)
     xp = x._namespace
-    return xp.sum(_number(xp, _of_two_axes(x, axis1, axis2, offset)), axis=-1, dtype=dtype)
+    return xp.sum(_number(xp, _diagonal(x, offset, axis1, axis2)), axis=-1, dtype=dtype)
 
 
 def _dot(x: Any, b: Any, out: Any = None) -> Any:
@@ -248,7 +240,7 @@ METHODS: Final[dict[str, Method]] = {
     "clip": _clip,
     "conj": _conj,
     "conjugate": _conj,
-    "copy": _copy,
+    "copy": lambda x, order="C": x._namespace.asarray(x, copy=True),
     "cumprod": _cumulative("cumulative_prod"),
     "cumsum": _cumulative("cumulative_sum"),
     "diagonal": _diagonal,

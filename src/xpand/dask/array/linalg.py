@@ -8,7 +8,7 @@ blocks, and fails for some regular matrices. So `solve` and `inv` also merge a m
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -16,19 +16,13 @@ from array_api_compat.dask.array.linalg import *
 from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult, __all__ as _compat_names
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from ..._common.factorizations import EigResult
 from ...typing import Axis, DType, LibraryArray as Array
 from . import _statistics
 from ._blocks import Core, map_core
 from ._creation import eye
 from ._info import finfo, result_type
 from ._manipulation import matrix_transpose
-
-
-class EigResult(NamedTuple):
-    """The result of `eig`."""
-
-    eigenvalues: Array
-    eigenvectors: Array
 
 
 def _matrices(function: str, x: Array, name: str = "x", *, square: bool = False) -> tuple[int, int]:
