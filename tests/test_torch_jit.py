@@ -172,6 +172,43 @@ def test_derivatives_without_superfluous_operations() -> None:
     np.testing.assert_array_equal(graph(X)[0], 2.0 * X + 3.0 * torch.cos(X))
 
 
+def of_elements(x: Any) -> Any:
+    return torch.sin(x[0]) * x[1] * x[-1] + x[2] ** 2 * x[0]
+
+
+def of_columns(x: Any) -> Any:
+    return torch.sum(torch.sin(x[:, 0]) * x[:, -1] + x[:, 1] ** 2)
+
+
+def of_shared_gradients(x: Any) -> Any:
+    # The gradient in the middle is used twice: added to itself, and as a result of the inner function.
+    y, gradient = x * 2.0, torch.func.grad(lambda z: z[0] * z[1] * z[2])(x)
+    return torch.sum((gradient + gradient) * y) + of_elements(gradient)
+
+
+@pytest.mark.parametrize("function", [of_elements, of_columns, of_shared_gradients])
+@pytest.mark.parametrize("order", [1, 2])
+def test_gradients_of_elements_are_stacked(function: Any, order: int) -> None:
+    x = torch.linspace(-1.0, 2.0, 12, dtype=torch.float64).reshape(4, 3)
+    x = x if function is of_columns else x[1]
+    derivative = first = torch.func.grad(function)
+    if order == 2:
+        derivative = torch.func.grad(lambda x: torch.sum(torch.cos(first(x))))
+    graph = make_graph(derivative)(x)
+    torch.testing.assert_close(graph(x)[0], derivative(x), rtol=1e-15, atol=1e-15)
+    names = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
+    assert "aten.stack.default" in names
+    assert order == 2 or "aten.select_backward.default" not in names
+
+
+def test_gradients_of_some_elements_are_not_stacked() -> None:
+    x = torch.linspace(-1.0, 2.0, 100, dtype=torch.float64)
+    derivative = torch.func.grad(lambda x: torch.sin(x[0]) * x[1])
+    graph = make_graph(derivative)(x)
+    assert "aten.stack.default" not in [str(node.target) for node in graph.graph.nodes]
+    torch.testing.assert_close(graph(x)[0], derivative(x), rtol=0.0, atol=0.0)
+
+
 def test_results_of_equal_operations_share_no_memory() -> None:
     function = jit(lambda x: (x * 2.0, x * 2.0, (x * 2.0).T, x**1, torch.sin(x * 2.0)), compiler="eager")
     x = X[0].clone()

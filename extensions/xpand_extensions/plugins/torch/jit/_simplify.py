@@ -5,7 +5,8 @@ product with ones, a value of which only the shape is used, and the same value s
 """
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from functools import partial, reduce
 from typing import Any, Final
 
 import torch
@@ -22,6 +23,7 @@ def simplify(module: GraphModule) -> None:
     """Simplify a graph; values and memory layouts stay the same, and results that shared no memory share none."""
     graph = module.graph
     if not any(map(_has_effects, graph.nodes)):
+        _stack_gradients(graph)
         returned = {id(x) for node in graph.find_nodes(op="output") for x in _storages(node.all_input_nodes)}
         seen: dict[Any, Node] = {}
         for node in list(graph.nodes):
@@ -33,6 +35,42 @@ def simplify(module: GraphModule) -> None:
                 node.replace_all_uses_with(same)
     graph.eliminate_dead_code()
     module.recompile()
+
+
+def _stack_gradients(graph: Graph) -> None:
+    """Write a sum of gradients of elements as a stack of the sums for each element.
+
+    Each of these gradients is an array with zeros for the other elements. Compiling takes a third less time for it.
+    """
+    sums: dict[Node, tuple[Any, dict[int, list[Node]]]] = {}
+    for node in graph.nodes:
+        if node.target is _ATEN.select_backward.default:
+            x, sizes, dim, index = node.args
+            sums[node] = (tuple(sizes), dim % len(sizes), node.meta["val"].dtype), {index % sizes[dim]: [x]}
+        elif node.target is _ATEN.add.Tensor and not node.kwargs and _are_used_once(node, sums):
+            (kind, some), (other, more) = (sums[x] for x in node.args)
+            if kind == other:
+                sums[node] = kind, {i: [*some.get(i, ()), *more.get(i, ())] for i in {**some, **more}}
+                for x in node.args:
+                    del sums[x]
+    for node, ((sizes, dim, _), terms) in sums.items():
+        if len(terms) == sizes[dim] > 1 and node.meta["val"].is_contiguous():
+            with graph.inserting_before(node):
+                columns = [reduce(partial(_added, graph), terms[i]) for i in range(sizes[dim])]
+                stacked = graph.call_function(_ATEN.stack.default, (columns, dim))
+            stacked.meta["val"] = node.meta["val"]
+            node.replace_all_uses_with(stacked)
+
+
+def _are_used_once(node: Node, among: Container[Node]) -> bool:
+    """Return whether the two operands of an operation are some of certain others, and used by nothing else."""
+    return len(node.all_input_nodes) == 2 and all(x in among and len(x.users) == 1 for x in node.args)
+
+
+def _added(graph: Graph, x: Node, y: Node) -> Node:
+    total = graph.call_function(_ATEN.add.Tensor, (x, y))
+    total.meta.update(x.meta)
+    return total
 
 
 def _has_effects(node: Node) -> bool:
