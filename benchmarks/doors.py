@@ -18,6 +18,18 @@ from .namespaces import libraries
 NAMESPACE: Final = Budget(ratio=0.25)
 DISPATCH: Final = Budget(extra=0.35e-6)
 IMPORT: Final = Budget(extra=30e-3)
+FIRST: Final = Budget(extra=60e-3)
+
+_PARTS: Final = "modules of xpand take 40 to 55 ms, optree and the standard library 20"
+
+GRADIENT: Final = """import numpy as np
+from xpand_extensions.autodiff import grad
+grad(lambda x: x * x)(np.asarray(2.0))
+"""
+SOLUTION: Final = """import numpy as np
+from xpand_extensions.linear_solve import solve
+solve(2.0 * np.eye(3), np.ones(3))
+"""
 
 _ARRAY_LIBRARIES: Final = ("numpy", "torch", "jax", "cupy", "dask", "array_api_strict", "array_api_compat.numpy")
 
@@ -28,7 +40,7 @@ SMALL: Final[dict[str, int]] = {}
 def rows() -> Iterator[Row]:
     yield from _array_namespace()
     yield from _pluggable()
-    yield _import()
+    yield from _imports()
 
 
 def _array_namespace() -> Iterator[Row]:
@@ -105,14 +117,16 @@ def seconds_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _import() -> Row:
+def _imports() -> Iterator[Row]:
     text = f"import sys, xpand; print(*(name for name in {_ARRAY_LIBRARIES!r} if name in sys.modules))"
     imported = Program(text).run().split()
-    return Row(
-        "import",
-        "import xpand",
-        Program("import xpand"),
-        {"an empty program": Program("pass")},
-        IMPORT,
-        fault=f"it imports {', '.join(imported)}" if imported else "",
+    fault = f"it imports {', '.join(imported)}" if imported else ""
+    yield Row(
+        "import", "import xpand", Program("import xpand"), {"an empty program": Program("pass")}, IMPORT, fault=fault
     )
+    for name, first, reference, reason in (
+        ("autodiff, and a gradient", GRADIENT, "import numpy", f"{_PARTS}; the derivatives of all operations 25"),
+        ("linear_solve", "import numpy\nimport xpand_extensions.linear_solve", "import numpy", _PARTS),
+        ("linear_solve, and a solution", SOLUTION, "import numpy, scipy.linalg", f"{_PARTS}; SciPy's sparse arrays 30"),
+    ):
+        yield Row("import", name, Program(first), {reference: Program(reference)}, FIRST, reason)

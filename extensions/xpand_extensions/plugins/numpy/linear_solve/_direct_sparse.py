@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array, diags_array, tril, triu
-from scipy.sparse.linalg import splu
 
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
@@ -49,6 +48,8 @@ class _Factors:
         return all(map(np.array_equal, self.parts, parts))
 
     def _factor(self, format: str, size: int, kind: str) -> tuple[float, Status]:
+        from scipy.sparse.linalg import splu  # dense systems do without this import, 15 ms
+
         a = _columns(self.parts, format, size)
         if kind.endswith(("lower", "upper")):
             a = _triangle(a, kind)
