@@ -420,12 +420,13 @@ def factored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(_direct_sparse, "_cache", {})
     monkeypatch.setattr(_direct_sparse, "_cached_bytes", 0)
     sizes: list[int] = []
+    factor = scipy.sparse.linalg.splu
 
     def splu(a: Any, **options: Any) -> Any:
         sizes.append(a.shape[0])
-        return scipy.sparse.linalg.splu(a, **options)
+        return factor(a, **options)
 
-    monkeypatch.setattr(_direct_sparse, "splu", splu)
+    monkeypatch.setattr(scipy.sparse.linalg, "splu", splu)
     return sizes
 
 

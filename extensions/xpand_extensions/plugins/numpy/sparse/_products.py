@@ -93,15 +93,16 @@ def coo_product(
     inner = int(max(columns.max(initial=-1), other_rows.max(initial=-1))) + 1
     left = _by_rows(values, rows, columns, (shape[0], inner))
     right = _by_rows(other, other_rows, other_columns, (inner, shape[1]))
-    product = left @ right
-    # SciPy drops sums that are zero, but they are part of the pattern. Sums of ones are never zero.
-    pattern = _of_ones(left) @ _of_ones(right)
+    product = pattern = left @ right
     product.sort_indices()
-    result, columns = product.data, product.indices
-    if product.nnz != pattern.nnz:
+    result = product.data
+    # SciPy drops sums that are zero, but they are part of the pattern. Sums of ones are never zero.
+    if product.nnz != _number_of_sums(left, right):
+        pattern = _of_ones(left) @ _of_ones(right)
         pattern.sort_indices()
-        result, columns = np.zeros(pattern.nnz, dtype=values.dtype), pattern.indices
+        result = np.zeros(pattern.nnz, dtype=values.dtype)
         result[np.searchsorted(_positions(pattern), _positions(product))] = product.data
+    columns = pattern.indices
     found: Array = np.repeat(np.arange(shape[0], dtype=rows.dtype), np.diff(pattern.indptr))
     return result, found, columns.astype(other_columns.dtype, copy=False)
 
@@ -114,6 +115,14 @@ def _by_rows(values: Array, rows: Array, columns: Array, shape: Shape) -> csr_ar
         values, rows, columns = values[order], rows[order], columns[order]
     ends = np.cumsum(np.bincount(rows, minlength=shape[0]))
     return csr_array((values, columns, np.concatenate([[0], ends])), shape=shape)
+
+
+def _number_of_sums(a: csr_array, b: csr_array) -> int:
+    """Return the number of entries of a product, those that are zero included."""
+    dtype = np.result_type(a.indptr, a.indices, b.indptr, b.indices)
+    patterns = [x.astype(dtype, copy=False) for x in (a.indptr, a.indices, b.indptr, b.indices)]
+    number: int = kernels.csr_matmat_maxnnz(a.shape[0], b.shape[1], *patterns)
+    return number
 
 
 def _of_ones(a: csr_array) -> csr_array:
