@@ -468,7 +468,7 @@ def test_what_can_not_be_translated() -> None:
     f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
     graph = graph_of(f, X)
     np.testing.assert_array_equal(graph.run(X)[0], 2 * X)
-    with pytest.raises(TypeError, match="a function with rules of its own .* trace it on torch"):
+    with pytest.raises(TypeError, match="a function with custom rules .* trace it on torch"):
         graph.run(xpand.namespace("torch").asarray(X.copy()))
 
 

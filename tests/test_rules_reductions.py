@@ -211,14 +211,14 @@ def test_more_corrected_than_there_are() -> None:
 WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "sum": (lambda xp, x: xp.sum(x, axis=2), IndexError, "sum: axis 2 is out of bounds"),
     "max": (lambda xp, x: xp.max(x, axis=(0, -2)), ValueError, "max: axes must be different"),
-    "min of nothing": (lambda xp, x: xp.min(x[:, :0]), ValueError, "min: has no result of no elements"),
-    "argmax of nothing": (lambda xp, x: xp.argmax(x[:, :0], axis=1), ValueError, "argmax: has no result"),
+    "min of nothing": (lambda xp, x: xp.min(x[:, :0]), ValueError, "min: x has no elements"),
+    "argmax of nothing": (lambda xp, x: xp.argmax(x[:, :0], axis=1), ValueError, "argmax: x has no elements"),
     "argmin": (lambda xp, x: xp.argmin(x, axis=-3), IndexError, "argmin: axis -3 is out of bounds"),
     "cumulative_sum": (lambda xp, x: xp.cumulative_sum(x), ValueError, "cumulative_sum: x has 2 axes"),
     "cumulative_prod": (lambda xp, x: xp.cumulative_prod(x, axis=2), IndexError, "cumulative_prod: axis 2 is out"),
     "diff": (lambda xp, x: xp.diff(x, axis=2), IndexError, "diff: axis 2 is out of bounds"),
     "diff backwards": (lambda xp, x: xp.diff(x, n=-1), ValueError, "diff: n must be non-negative"),
-    "diff of a number": (lambda xp, x: xp.diff(x[0, 0]), ValueError, "diff: x must have an axis"),
+    "diff of a number": (lambda xp, x: xp.diff(x[0, 0]), ValueError, "diff: x must have at least one axis"),
 }
 
 

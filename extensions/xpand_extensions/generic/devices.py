@@ -36,7 +36,7 @@ def move(x: Array, device: Device, /, *, copy: bool | None = None) -> Array:
     if here is None or here == device:  # lazy arrays are only known to be on the CPU
         return array_namespace(x).asarray(x, copy=True) if copy else x
     if copy is False:
-        raise ValueError(f"to_device: copy=False, but the array lies on {here}, and has to be copied to {device}")
+        raise ValueError(f"to_device: copy=False, but the array lies on {here}, and must be copied to {device}")
     return standard_to_device(x, device)
 
 

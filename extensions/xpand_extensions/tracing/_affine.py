@@ -79,8 +79,8 @@ class Affine(Trace):
             return x
         if isinstance(x, TracedArray) or not is_concrete(x):
             raise TracedError(
-                f"{self.what}: the function uses an array that a transformation around it traces, or a lazy one; the "
-                "matrix is made of known values, and has no derivative with respect to them"
+                f"{self.what}: the function uses a lazy array, or one that an outer transformation traces; the "
+                "matrix needs concrete values, and has no derivative with respect to them"
             )
         return on_host(x)
 
@@ -143,8 +143,8 @@ class Affine(Trace):
     def nonlinear(self, op: Op) -> NonlinearError:
         """Make the error for an operation that isn't affine."""
         return NonlinearError(
-            f"{self.what}: the function must be linear, up to an offset, and `{op.name}` of what depends on its "
-            "argument isn't"
+            f"{self.what}: the function must be linear, up to an offset, but `{op.name}` of values that depend on "
+            "its argument isn't"
         )
 
     def is_traced(self, x: TracedArray) -> bool:
@@ -228,8 +228,8 @@ class _Call:
         size, count = prod(zero.shape), sum(map(prod, self.shapes))
         if size > _MOST_PROBES or size * count > _MOST_PROBED:
             raise NonlinearError(
-                f"{self.trace.what}: nothing is known of the structure of `{self.op.name}`, and its argument of shape "
-                f"{zero.shape} has too many elements to try each (at most {_MOST_PROBES}); write it in terms of other "
+                f"{self.trace.what}: the structure of `{self.op.name}` is not known, and its argument of shape "
+                f"{zero.shape} has too many elements to try each (at most {_MOST_PROBES}); write it with other "
                 "functions"
             )
         unit = xp.eye(size, dtype=xp.float64)

@@ -269,7 +269,7 @@ class Op:
 
     def no_rule(self, what: str) -> UnsupportedError:
         """Make the error for an operation without a rule for an interpreter."""
-        return UnsupportedError(f"{self.name}: there is no rule for {what}, and none to do it in terms of others")
+        return UnsupportedError(f"{self.name}: there is no rule for {what}, and no decomposition into other operations")
 
     def __reduce__(self) -> Any:
         """Pickle the operation by its name. An operation outside of the standard is pickled with its function."""

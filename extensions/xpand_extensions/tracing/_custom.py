@@ -229,7 +229,7 @@ def _batched_call(
 def custom_vjp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     raise TypeError(
         "custom_vjp: a function with a rule for reverse mode has no derivative by forward mode (jvp, jacfwd, or the "
-        "outer one of hessian's two); give it a rule with `custom_jvp`, which serves both"
+        "outer derivative of hessian); give it a rule with `custom_jvp`, which works in both modes"
     )
 
 
@@ -328,7 +328,7 @@ def custom_vmap_forward(trace: Forward, op: Op, args: Sequence[Any], params: dic
     found = tuple(map(bare, called(namespace, op.name, run_both, given, {"batches": both_of_batch})))
     if any(map(trace.owns, found)):
         raise UnsupportedError(
-            "custom_vmap: the function closes over an array that is differentiated; give it as an argument"
+            "custom_vmap: the function captures an array that is differentiated; pass it as an argument"
         )
     outs, derivatives = found[: len(found) // 2], found[len(found) // 2 :]
     return tuple(trace.pair(x, t if namespace.is_floating(x.dtype) else None) for x, t in zip(outs, derivatives))

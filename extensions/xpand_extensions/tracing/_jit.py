@@ -107,8 +107,8 @@ def _as_array(x: Any, xp: Any, dtype: Any, device: Any, name: str = "jit") -> Ar
         return xp.asarray(x, dtype=dtype, device=device)
     except OverflowError as error:
         raise OverflowError(
-            f"{name}: the number {x} is too large for {dtype}, as which it would be traced; pass an array of a data "
-            "type that holds it, or declare it static"
+            f"{name}: the number {x} is too large for {dtype}, in which it would be traced; pass an array with a "
+            "wider data type, or declare it static"
         ) from error
 
 

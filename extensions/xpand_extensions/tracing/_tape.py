@@ -152,7 +152,7 @@ class Opaque(Node):
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
         if self.pushforward is None:
-            raise NonlinearError("the derivative of a function with a rule for reverse mode alone is asked for forward")
+            raise NonlinearError("a function with a rule for reverse mode only has no derivative by forward mode")
         return tuple(
             map(bare, self.pushforward(*(tangents.get(node) if node is not None else None for node in self.nodes)))
         )
@@ -217,7 +217,9 @@ class Tape(Trace):
 
     def nonlinear(self, op: Op) -> NonlinearError:
         """Make the error for an operation that isn't linear."""
-        return NonlinearError(f"{self.what}: {op.name} is not linear in what the function must be linear in")
+        return NonlinearError(
+            f"{self.what}: {op.name} is not linear in the arrays in which the function must be linear"
+        )
 
     def at_zero(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Split arguments into values, with zeros for tangents, and nodes. The derivative at zero is the linear map."""
@@ -225,7 +227,7 @@ class Tape(Trace):
         return values, [x._extra if self.owns(x) else None for x in args]
 
     def concrete(self, x: TracedArray, what: str) -> Any:
-        raise NonlinearError(f"{what}: asks for the value of an argument that the function must be linear in")
+        raise NonlinearError(f"{what}: needs the value of an argument in which the function must be linear")
 
     def is_traced(self, x: TracedArray) -> bool:
         return True

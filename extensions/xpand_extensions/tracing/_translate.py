@@ -105,7 +105,7 @@ def params_on(op: Op, params: dict[str, Any], dtypes: Dtypes, xp: Any) -> dict[s
     """Return the static parameters of an operation for another library."""
     if not _OF_USERS.isdisjoint(params):
         raise TypeError(
-            f"graph: it holds a function with rules of its own ({op.name}), which can't be translated; trace it on "
+            f"graph: it contains a function with custom rules ({op.name}), which can't be translated; trace it on "
             f"{library_name(xp)}"
         )
     return {name: _param(name, value, dtypes, xp) for name, value in params.items()}
@@ -170,5 +170,5 @@ def _forwards(equation: Equation) -> list[Equation]:
 
 def _array(value: Any, base: Any, device: Device) -> Any:
     if not is_concrete(value):
-        raise TypeError("graph: it holds arrays that are traced, and can't be translated; pass them as arguments")
+        raise TypeError("graph: it contains traced arrays, and can't be translated; pass them as arguments")
     return convert(value, base, device=device)

@@ -309,8 +309,8 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
         return wrapped(scan(namespace, lambda carry, _: (step(*carry), ()), given, [], int(number))[0])
     if limit is None:
         raise UnsupportedError(
-            "while_loop: has no derivative by reverse mode where the number of steps is not known, under `jit` or "
-            "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
+            "while_loop: has no derivative by reverse mode if the number of steps is not known, under `jit` or "
+            "`vmap`; give max_iter, or use forward mode (`jvp`, `jacfwd`)"
         )
     library = primitives(namespace, skips=limit >= FEW_STEPS)
     is_collective = _has_collectives(body)

@@ -29,7 +29,7 @@ def krylov(b: Array, x0: Array, rtol: Array, atol: Array, /, *, stops: tuple[int
     bounded = is_lazy(b)
     if bounded and stops[-1] > _MOST_LAZY:
         raise UnsupportedError(
-            f"solve: of lazy arrays all of the {stops[-1]} steps that there may be are planned, for whether a system "
-            f"has converged is not known; give max_steps, at most {_MOST_LAZY}, or compute the arrays first"
+            f"solve: lazy arrays do not show when a system has converged, so all {stops[-1]} steps would be planned; "
+            f"give max_steps, at most {_MOST_LAZY}, or compute the arrays first"
         )
     return facade.Found(*run(b, x0, rtol, atol, stops=stops, bounded=bounded, **options))

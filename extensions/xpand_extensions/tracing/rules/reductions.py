@@ -120,7 +120,7 @@ def _differences(xp: Any, x: Any, prepend: Any, append: Any, axis: int = -1, n: 
     if n < 0:
         raise ValueError(f"diff: n must be non-negative, got {n}")
     if not x.ndim:
-        raise ValueError("diff: x must have an axis at least, got an array of none")
+        raise ValueError("diff: x must have at least one axis")
     position = axis_of("diff", axis, x.ndim)
     if n and (prepend is not None or append is not None):
         x = xp.concat([part for part in (prepend, x, append) if part is not None], axis=position)
@@ -162,7 +162,7 @@ def nonempty(name: str) -> Function:
 
     def check(lengths: Any, **params: Any) -> None:
         if 0 in lengths["axis"]:
-            raise ValueError(f"{name}: has no result of no elements, as along axis {params.get('axis')}")
+            raise ValueError(f"{name}: x has no elements along axis {params.get('axis')}, and so no result")
 
     return check
 

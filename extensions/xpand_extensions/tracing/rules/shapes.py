@@ -231,7 +231,7 @@ REASONS: Final[dict[str, str]] = {
 def _moved(ndims: Sequence[int], source: Any, destination: Any) -> str:
     of, to = (axes_of("moveaxis", axes, ndims[0]) for axes in (source, destination))
     if len(of) != len(to):
-        raise ValueError(f"moveaxis: source and destination must be as many, got {source} and {destination}")
+        raise ValueError(f"moveaxis: source and destination must have the same length, got {source} and {destination}")
     moved = dict(zip(to, of))
     rest = iter([i for i in range(ndims[0]) if i not in of])
     return _permuted(ndims, [moved[i] if i in moved else next(rest) for i in range(ndims[0])])
@@ -246,7 +246,7 @@ def _permuted(ndims: Sequence[int], axes: Sequence[int]) -> str:
 
 def _all_one(lengths: Any, axis: Any) -> None:
     if any(length != 1 for length in lengths["axis"]):
-        raise ValueError(f"squeeze: axis {axis} hasn't size 1")
+        raise ValueError(f"squeeze: the size of axis {axis} is not 1")
 
 
 AXES: Final[dict[str, Axes]] = {

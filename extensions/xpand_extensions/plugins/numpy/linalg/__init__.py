@@ -106,7 +106,7 @@ def triangular_solve(
 def _known(function: str, x: Array) -> None:
     """Raise for longdouble, for which SciPy would call the routine for float64."""
     if x.dtype.char not in "fdFD":
-        raise TypeError(f"{function}: LAPACK has nothing for {x.dtype}; convert it with `xp.astype` first")
+        raise TypeError(f"{function}: LAPACK does not support {x.dtype}; convert it with `xp.astype` first")
 
 
 def lu_factor(x: Array, /) -> LUFactors:

@@ -103,7 +103,7 @@ def _of_vjp(
 def _no_forward_mode(residuals: Arrays, tangents: Arrays) -> Arrays:
     raise TypeError(
         "custom_vjp: a function with a rule for reverse mode has no forward mode; give it a rule with `custom_jvp`, "
-        "which serves both"
+        "which works in both modes"
     )
 
 

@@ -171,8 +171,8 @@ def as_tensors(leaves: Sequence[Any], name: str = "jit") -> list[Any]:
 def _as_tensor(name: str, x: Any, dtype: Any, device: Any) -> Array:
     if type(x) is int and not -(2**63) <= x < 2**63:
         raise OverflowError(
-            f"{name}: the number {x} is too large for {dtype}, as which it would be traced; pass a tensor of a data "
-            "type that holds it, or declare it static"
+            f"{name}: the number {x} is too large for {dtype}, in which it would be traced; pass a tensor with a "
+            "wider data type, or declare it static"
         )
     return torch.tensor(x, dtype=dtype, device=device)
 
