@@ -249,10 +249,10 @@ class Body:
     def mapped_loop(
         self, axes: tuple[bool, ...], size: int, constants: int, carry: int
     ) -> tuple["Body", tuple[bool, ...]]:
-        """Return the body of a batch of loops, and which outputs have the axis. Inputs after the constants are the
-        carry.
+        """Return the body of a batch of loops, and which outputs have the axis.
 
-        An array of the carry has the axis only if it depends on an array with the axis.
+        Inputs after the constants are the carry. An array of the carry has the axis only if it depends on an array
+        with the axis.
         """
         depends = self.depends_at_last(axes, constants, carry)
         while True:
