@@ -127,6 +127,8 @@ def compiled(library: Library) -> Iterator[Callable[..., tuple[Any, int]]]:
             found = jax.block_until_ready(function(*args))
         return found, sum("Finished XLA compilation of jit(of_consts)" in each for each in messages.found)
 
+    # Other tests may have compiled the same programs.
+    import_module("xpand_extensions.plugins.jax._programs")._PROGRAMS.clear()
     logger.addHandler(messages)
     yield called
     logger.removeHandler(messages)
