@@ -9,14 +9,13 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import xpand
+from tests.test_native import assert_same_bits
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.control_flow import cond, fori_loop, scan, while_loop
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.plugins.numpy.jit.native import BACKEND
 from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
-
-from .test_native import assert_same_bits
 
 if not BACKEND.is_available():
     pytest.skip("not an x86-64 machine", allow_module_level=True)
