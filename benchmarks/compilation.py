@@ -18,11 +18,12 @@ import numpy as np
 from xpand_extensions import autodiff, control_flow
 from xpand_extensions.jit import jit
 
+from . import _pytensor
 from ._measure import Budget, Call, Row
-from .compilers import formula, heat, on_jax, predators
+from .compilers import chain, formula, heat, on_jax, predators
 from .doors import seconds_of_children
 
-SMALL: Final[dict[str, int]] = {"elements": 30, "steps": 9, "side": 20}
+SMALL: Final[dict[str, int]] = {"elements": 30, "steps": 9, "links": 2, "side": 20}
 """The sizes with which the tests run every row."""
 
 SOONER: Final = Budget(ratio=0.2)
@@ -67,7 +68,7 @@ class Peak:
         return number * max(_memory("VmHWM") - before, 1.0)
 
 
-def rows(elements: int = 5_000_000, steps: int = 1_000, side: int = 2_048) -> Iterator[Row]:
+def rows(elements: int = 5_000_000, steps: int = 1_000, links: int = 50, side: int = 2_048) -> Iterator[Row]:
     if find_spec("llvmlite") is None:
         return
     jax.config.update("jax_enable_x64", True)
@@ -81,6 +82,15 @@ def rows(elements: int = 5_000_000, steps: int = 1_000, side: int = 2_048) -> It
     topic = f"first call of the gradient of a scan of {steps:,} steps"
     yield Row(topic, "against jax.jit", ours, {"jax.jit": of_jax}, SOONER, _LLVM)
     yield Row(topic, "in seconds", ours, {"nothing": First(lambda: lambda *arrays: None, arrays)}, LIMIT)
+    if _pytensor.is_installed():
+        of_pytensor = First(lambda: _pytensor.gradient_of_scan(steps), arrays)
+        yield Row(topic, "against PyTensor", ours, {"PyTensor": of_pytensor}, SOONER)
+        topic, name = "machine code and PyTensor", f"gradient of a scan of {steps:,} steps"
+        theirs = Call(of_pytensor.make(), *arrays)
+        yield Row(topic, name, Call(ours.make(), *arrays), {"PyTensor": theirs}, Budget(0.6))
+        ten, name = np.ones(10), f"gradient of {3 * links} operations on ten numbers"
+        program, theirs = jit(autodiff.grad(chain(links)), compiler="native"), _pytensor.gradient_of_chain(links)
+        yield Row(topic, name, Call(program, ten), {"PyTensor": Call(theirs, ten)}, Budget(0.8))
     if not os.access("/proc/self/clear_refs", os.W_OK):
         return
     for name, function, array in (
@@ -103,6 +113,8 @@ def _formulas(x: Any) -> Iterator[Row]:
         programs["numba"] = _on_numba, given
     if find_spec("numexpr") is not None:
         programs["numexpr"] = _on_numexpr, given
+    if _pytensor.is_installed():
+        programs["PyTensor"] = _pytensor.formula, given
     ours = {each: partial(jit, formula, compiler=each) for each in ("native", "numpy")}
     first = {each: First(make, given) for each, make in ours.items()}
     later = {each: Call(make(), x) for each, make in ours.items()}

@@ -78,9 +78,9 @@ def rows(
     without = {"numpy, a Python loop, the value alone": Call(_in_python(steps), rates, start)}
     by_numpy = Call(jit(program, compiler="numpy"), rates, start)
     yield Row(TOPIC, f"{name}, without llvmlite", by_numpy, without, Budget(0.6))
-    chain = _chain(links)
+    sines = chain(links)
     name = f"gradient of {3 * links} operations on ten numbers"
-    yield row(name, autodiff.grad(chain), jax.grad(chain), (np.ones(10),), 0.8, _SINES)
+    yield row(name, autodiff.grad(sines), jax.grad(sines), (np.ones(10),), 0.8, _SINES)
     yield row(f"ten steps of heat, {side} by {side}", heat, heat, (rng.normal(size=(side, side)),), 1.0)
     x = rng.normal(size=(4 * side, 4 * side))
     name = f"five steps of mirrored heat, {4 * side} by {4 * side}, without llvmlite"
@@ -191,7 +191,9 @@ def _in_python(steps: int) -> Callable[..., Any]:
     return found
 
 
-def _chain(links: int) -> Callable[[Any], Any]:
+def chain(links: int) -> Callable[[Any], Any]:
+    """Make a function that sums sines of sines."""
+
     def total(x: Any) -> Any:
         xp = array_namespace(x)
         for _ in range(links):
