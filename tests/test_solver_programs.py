@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from tests.libraries import LIBRARIES, Library
+from xpand_extensions import sparse
 from xpand_extensions.autodiff import grad
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import jit, lower
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.optimize import brentq, minimize
 
@@ -214,3 +215,15 @@ def test_rules_and_callbacks_of_functions_that_are_not_compiled(library: Library
 
     assert float(slope(1.0)) == pytest.approx(1.0)
     assert float(slope(3.0)) == pytest.approx(3.0)
+
+
+def test_xla_does_not_evaluate_captured_matrices(library: Library) -> None:
+    """XLA computes what depends only on constants while it compiles, which took seconds for large matrices."""
+    if library.id != "jax":
+        pytest.skip("only XLA does this")
+    a = sparse.from_dense(library.asarray([[2.0, 1.0], [1.0, 3.0]]))
+    b = library.asarray([3.0, 4.0])
+    solution = lambda b: solve(a, b, method="cg", symmetric=True).x
+    assert lower(solution)(b).as_text().count("optimization_barrier") >= 3  # values, indices and starts of the rows
+    np.testing.assert_allclose(jit(solution)(b), [1.0, 1.0])
+    np.testing.assert_allclose(jit(grad(lambda b: solution(b)[0]))(b), [0.6, -0.2])

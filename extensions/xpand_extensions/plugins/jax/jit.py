@@ -8,7 +8,7 @@ import jax
 import jax.experimental
 import jax.numpy as jnp
 
-from xpand import trees
+from xpand import is_concrete, trees
 from xpand.extend import Array
 
 from ..._dispatch import forwards_to
@@ -47,7 +47,20 @@ def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any
 jit = jit_with(_jit, one_of({"xla": _jit}), lambda: {"xla": ""})
 
 
-reused = reused_by(jit, lambda function: isinstance(function, jax.stages.Wrapped))
+def _jit_reused(function: Callable[..., Any], *, compiler: str | None) -> Callable[..., Any]:
+    program = jit(function, compiler=compiler)
+
+    def call(*arrays: Array) -> Any:
+        if not all(map(is_concrete, arrays)):
+            # XLA computes what depends only on constants, such as the largest entry of a captured matrix, while it
+            # compiles an outer program. This takes seconds for a million entries.
+            arrays = tuple([x if isinstance(x, jax.core.Tracer) else jax.lax.optimization_barrier(x) for x in arrays])
+        return program(*arrays)
+
+    return call
+
+
+reused = reused_by(_jit_reused, lambda function: isinstance(function, jax.stages.Wrapped))
 
 
 def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
