@@ -1,9 +1,24 @@
-"""Division on JAX, compiled: run eagerly, it would be many small operations."""
+"""Division on JAX, compiled: run eagerly, it would be many small operations.
+
+XLA's division of integers truncates and never traps: the smallest number divided by -1 is itself.
+"""
 
 import jax
+import jax.numpy as jnp
 
+from xpand.extend import Array
 from xpand_extensions.generic import arithmetic as generic
 
 divide_no_nan = jax.jit(generic.divide_no_nan)
-quotient = jax.jit(generic.quotient)
-truncated_remainder = jax.jit(generic.truncated_remainder)
+
+
+@jax.jit
+def quotient(x: Array, y: Array, /) -> Array:
+    return jnp.where(y == 0, 0, jax.lax.div(*jnp.broadcast_arrays(x, y)))
+
+
+@jax.jit
+def truncated_remainder(x: Array, y: Array, /) -> Array:
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return generic.truncated_remainder(x, y)
+    return jnp.where(y == 0, x, jax.lax.rem(*jnp.broadcast_arrays(x, y)))

@@ -11,6 +11,9 @@ def divide_no_nan(x: Array, y: Array, /) -> Array:
 
 
 def truncated_remainder(x: Array, y: Array, /) -> Array:
+    is_real = x.dtype.kind == "f"
+    if not is_real and y.all():
+        return np.fmod(x, y)
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = np.fmod(x, y)
-    return rest if rest.dtype.kind == "f" else np.where(y == 0, x, rest)
+    return rest if is_real else np.where(y == 0, x, rest)
