@@ -9,16 +9,17 @@ import jax.numpy as jnp
 from xpand.extend import Array
 from xpand_extensions.generic import arithmetic as generic
 
-divide_no_nan = jax.jit(generic.divide_no_nan)
 
-
-@jax.jit
-def quotient(x: Array, y: Array, /) -> Array:
+def _quotient(x: Array, y: Array, /) -> Array:
     return jnp.where(y == 0, 0, jax.lax.div(*jnp.broadcast_arrays(x, y)))
 
 
-@jax.jit
-def truncated_remainder(x: Array, y: Array, /) -> Array:
+def _truncated_remainder(x: Array, y: Array, /) -> Array:
     if jnp.issubdtype(x.dtype, jnp.floating):
         return generic.truncated_remainder(x, y)
     return jnp.where(y == 0, x, jax.lax.rem(*jnp.broadcast_arrays(x, y)))
+
+
+divide_no_nan = jax.jit(generic.divide_no_nan)
+quotient = jax.jit(_quotient)
+truncated_remainder = jax.jit(_truncated_remainder)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.extend import LibraryArray as Array
 
 
 def divide_no_nan(x: Array, y: Array, /) -> Array:

@@ -11,8 +11,9 @@ from llvmlite import ir
 
 from ._blocks import store_in_blocks
 from ._complex import joined, parts
+from ._flags import STATUS, keep_flags
 from ._scalars import converted, part_of, stored_type_of
-from ._shares import Part, Share, intrinsic, shared, work_of
+from ._shares import Part, Share, shared, work_of
 from ._ufuncs import Loop
 from ._values import (
     SMALL,
@@ -41,11 +42,6 @@ from ._values import (
 ALIGNMENT: Final = 64
 INTEGER: Final = ir.IntType(64)
 POINTER: Final = ir.PointerType()
-STATUS: Final = ir.IntType(32)
-_EXCEPTIONS: Final = 0x3F
-"""The bits of MXCSR for floating-point exceptions. The other bits are settings."""
-AGAIN: Final = 1 << 9
-"""The status of a program that NumPy must run again, for example if an index is out of bounds."""
 _LOOP: Final = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, INTEGER])
 
 
@@ -380,7 +376,7 @@ class Emitter:
     def call(self, loop: Loop, pointers: Sequence[Any], sizes: Sequence[Any], strides: Sequence[Any]) -> None:
         """Call an inner loop of NumPy. Save earlier floating-point flags, since some loops clear them."""
         b, count = self.b, len(pointers)
-        self.keep_flags()
+        keep_flags(self)
         args, steps, lengths = (
             self.cell(POINTER, count),
             self.cell(INTEGER, len(strides)),
@@ -400,42 +396,6 @@ class Emitter:
             b.load(b.gep(self.addresses, [constant(2 * number + i)], source_etype=INTEGER), typ=INTEGER) for i in (0, 1)
         )
         b.call(b.inttoptr(code, kind.as_pointer()), [*arguments, *[data] * with_data])
-
-    def keep_flags(self) -> None:
-        """Add the current floating-point flags to the status."""
-        b = self.b
-        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
-        found = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, _EXCEPTIONS))
-        b.store(b.or_(b.load(self.status, typ=STATUS), found), self.status)
-
-    def clear_flags(self) -> None:
-        """Clear the floating-point flags."""
-        b = self.b
-        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
-        b.store(b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, ~_EXCEPTIONS)), self.flags)
-        b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
-
-    def set_flags(self, found: Any) -> None:
-        """Set the floating-point flags of a status."""
-        b = self.b
-        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
-        found = b.and_(found, ir.Constant(STATUS, _EXCEPTIONS))
-        b.store(b.or_(b.load(self.flags, typ=STATUS), found), self.flags)
-        b.call(intrinsic(self.module, "ldmxcsr"), [self.flags])
-
-    def fail_if_invalid(self) -> None:
-        """Let NumPy repeat the program if an operation was invalid, and clear the floating-point flags."""
-        b = self.b
-        b.call(intrinsic(self.module, "stmxcsr"), [self.flags])
-        invalid = b.and_(b.load(self.flags, typ=STATUS), ir.Constant(STATUS, 1))
-        self.fail(b.icmp_unsigned("!=", invalid, ir.Constant(STATUS, 0)), AGAIN)
-        self.clear_flags()
-
-    def fail(self, condition: Any, status: int) -> None:
-        """Add a flag to the status if a condition is True."""
-        b = self.b
-        found = b.select(condition, ir.Constant(STATUS, status), ir.Constant(STATUS, 0))
-        b.store(b.or_(b.load(self.status, typ=STATUS), found), self.status)
 
     def called(self, node: Call) -> Small:
         """Return the results of an inner loop for a few elements."""

@@ -9,7 +9,8 @@ import numpy as np
 from ....._optional import import_if_usable
 from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
-from ._emit import AGAIN, Emitter
+from ._emit import Emitter
+from ._flags import fail
 from ._scalars import converted, instructions_of, is_compiled, literal
 from ._shares import shared
 from ._values import (
@@ -91,7 +92,7 @@ def _position(emitter: Emitter, indices: Node, place: Place, size: int) -> Index
     if indices.dtype.kind == "i":
         index = b.select(b.icmp_signed("<", index, constant(0)), b.add(index, constant(size)), index)
     is_outside = b.icmp_unsigned(">=", index, constant(size))
-    emitter.fail(is_outside, AGAIN)
+    fail(emitter, is_outside)
     return Index(b.select(is_outside, constant(0), index), 0, size)
 
 
@@ -396,7 +397,7 @@ def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
         index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
         is_inside = b.icmp_unsigned("<", index, size)
         if not write.drops:
-            emitter.fail(b.not_(is_inside), AGAIN)
+            fail(emitter, b.not_(is_inside))
         with b.if_then(is_inside, likely=True):
             write_row(place, Index(index, 0, out.shape[0]))
 

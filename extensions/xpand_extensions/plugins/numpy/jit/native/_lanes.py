@@ -16,7 +16,8 @@ from llvmlite import ir
 from .....tracing._core import Aval
 from .....tracing._graph import Equation, Graph, Variable
 from .....tracing.rules import AXES, ELEMENTWISE
-from ._emit import AGAIN, INTEGER, Emitter
+from ._emit import INTEGER, Emitter
+from ._flags import fail
 from ._indexing import words_of
 from ._reductions import is_of_few
 from ._scalars import Plan, literal, plan_of, stored_type_of
@@ -211,7 +212,7 @@ def run_lanes(emitter: Emitter, lanes: Lanes, equation: Equation, given: Sequenc
         slots.run(part.start, part.stop)
         if counts:  # without a step, the results are the initial values, in NumPy's memory order
             total = emitter.b.load(slots.total, typ=INTEGER)
-            emitter.fail(emitter.b.icmp_signed("==", total, constant(0)), AGAIN)
+            fail(emitter, emitter.b.icmp_signed("==", total, constant(0)))
     return list(results)
 
 

@@ -13,9 +13,10 @@ from .....tracing._flow import split
 from .....tracing._graph import Equation, Graph, Variable
 from .....tracing._simplify import simplified
 from .....tracing.rules import ELEMENTWISE
-from ._emit import AGAIN, INTEGER, POINTER, Emitter
+from ._emit import INTEGER, POINTER, Emitter
 from ._equations import RULES
 from ._expansions import expanded
+from ._flags import fail
 from ._lanes import lanes_of, run_lanes
 from ._scalars import literal, plan_of, stored_type_of
 from ._values import SMALL, Buffer, Call, Elementwise, Index, Node, Small, constant, nodes, slots_of
@@ -283,7 +284,7 @@ def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], 
     b.branch(head)
     b.position_at_end(end)
     if counts:  # without a step the results are the initial values, in their order in NumPy
-        emitter.fail(b.icmp_signed("==", b.load(count, typ=INTEGER), constant(0)), AGAIN)
+        fail(emitter, b.icmp_signed("==", b.load(count, typ=INTEGER), constant(0)))
     return [each.get() for each in cells]
 
 

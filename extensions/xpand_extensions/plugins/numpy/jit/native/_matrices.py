@@ -11,6 +11,7 @@ import numpy as np
 
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
+from ._flags import clear_flags, fail_if_invalid, keep_flags
 from ._shares import shared
 from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
 from ._values import SMALL, Buffer, Index, Node, Order, Shape, constant
@@ -168,11 +169,11 @@ def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[N
     wide = _double(np.result_type(*[x.dtype for x in given]))
     arrays = [emitter.in_memory(emitter.cast(x, wide)) for x in given]
     results = [emitter.result(x.shape, _double(x.dtype), number) for number, x in enumerate(equation.outputs)]
-    emitter.keep_flags()
-    emitter.clear_flags()
+    keep_flags(emitter)
+    clear_flags(emitter)
     stacks = [stacked(x, count, batch) for x, count in zip((*arrays, *results), counts, strict=True)]
     call_matrices(emitter, name, loop, stacks, batch)
     if name not in ("det", "slogdet"):
-        emitter.fail_if_invalid()
+        fail_if_invalid(emitter)
     casts = [emitter.cast(x, np.dtype(out.dtype)) for x, out in zip(results, equation.outputs)]
     return [emitter.small(x) if x.size <= SMALL else x for x in casts]

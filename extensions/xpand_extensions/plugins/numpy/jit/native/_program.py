@@ -19,8 +19,9 @@ from .....tracing._backend import QUIET
 from .....tracing._compile import compiled
 from .....tracing._forward import without_warnings
 from .....tracing._graph import Graph, Variable, graphs_within
-from ._emit import AGAIN, POINTER, STATUS, Emitter
+from ._emit import POINTER, Emitter
 from ._expansions import expanded
+from ._flags import AGAIN, STATUS, clear_flags, keep_flags
 from ._loops import lowered
 from ._scalars import literal
 from ._shares import TEAM, Share, finish, start_frame, store_arguments, write_help
@@ -268,7 +269,7 @@ def _written(
         x.add_attribute("noalias")
     emitter = Emitter(module, body)
     emitter.counted, emitter.orders = support.facts
-    emitter.clear_flags()
+    clear_flags(emitter)
     given = [_memory(x, pointer, is_turned) for x, pointer, is_turned in zip(graph.inputs, body.args, turned)]
     inputs: list[Node] = [emitter.small(x) if x.size <= SMALL else x for x in given]
     pointers = {id(x): pointer for x, pointer in zip(large, body.args[counts[0] :])}
@@ -288,7 +289,7 @@ def _written(
     for node, target in zip(found, results):
         if node is not target:
             emitter.store(node, target)
-    emitter.keep_flags()
+    keep_flags(emitter)
     b = emitter.b
     if emitter.shares:
         finish(b, body.args[-1])

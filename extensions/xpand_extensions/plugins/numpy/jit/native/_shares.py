@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 from llvmlite.ir.instructions import ExtractValue, InsertValue
 
+from ._flags import EXCEPTIONS, instruction, keep_flags, set_flags
 from ._values import Call, Elementwise, Node, Shape, constant, nodes
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ _INTEGER: Final = ir.IntType(64)
 _SHORT: Final = ir.IntType(32)
 _POINTER: Final = ir.PointerType()
 _VOID: Final = ir.VoidType()
-_FLAGS: Final = 0x3F
-"""The bits of MXCSR for floating-point exceptions. The other bits are settings."""
 _SPINS: Final = 4000
 """The number of checks of other threads (about 0.1 ms) before a thread lets others run."""
 _LATE: Final = 1 << 18
@@ -118,7 +117,7 @@ def shared(
     emitter.frame, emitter.sizes, emitter.pinned, emitter.scopes = None, [], [], []
     emitter.start(function, space)
     yield Part(axis, start, stop, (first, first + length))
-    emitter.keep_flags()
+    keep_flags(emitter)
     emitter.b.ret(emitter.b.load(emitter.status, typ=_SHORT))
     used = _captured(emitter, program)
     emitter.entry.branch(function.blocks[1])
@@ -132,7 +131,7 @@ def shared(
     memory = emitter.allocated((share.space,), np.dtype(np.uint8)).pointer
     found = b.call(_divide(emitter.module), [frame, memory, piece, constant(pieces)])
     b.store(b.or_(b.load(emitter.status, typ=_SHORT), found), emitter.status)
-    emitter.set_flags(found)
+    set_flags(emitter, found)
 
 
 def _captured(emitter: "Emitter", program: ir.Function) -> list[Any]:
@@ -231,13 +230,13 @@ def _take(module: ir.Module) -> ir.Function:
     b = ir.IRBuilder(found.append_basic_block())
     loop, work, end = (found.append_basic_block() for _ in range(3))
     own = b.alloca(_SHORT)
-    b.call(intrinsic(module, "stmxcsr"), [own])
+    b.call(instruction(module, "stmxcsr"), [own])
     b.branch(loop)
     b.position_at_end(loop)
     front, back, count = _taken(b, b.atomic_rmw("add", _word(b, frame, PIECES), one, "acq_rel"))
     b.cbranch(b.icmp_signed("<", b.add(front, back), count), work, end)
     b.position_at_end(work)
-    b.call(intrinsic(module, "ldmxcsr"), [_word(b, frame, SETTINGS)])
+    b.call(instruction(module, "ldmxcsr"), [_word(b, frame, SETTINGS)])
     kind = ir.FunctionType(_SHORT, [_POINTER, _POINTER, _INTEGER])
     piece = b.inttoptr(b.load(_word(b, frame, FUNCTION), typ=_INTEGER), kind.as_pointer())
     is_first = b.icmp_signed("==", one, constant(_FRONT))
@@ -246,7 +245,7 @@ def _take(module: ir.Module) -> ir.Function:
     b.atomic_rmw("add", _word(b, frame, DONE), constant(1), "release")
     b.branch(loop)
     b.position_at_end(end)
-    b.call(intrinsic(module, "ldmxcsr"), [own])
+    b.call(instruction(module, "ldmxcsr"), [own])
     b.ret_void()
     return found
 
@@ -259,8 +258,8 @@ def _divide(module: ir.Module) -> ir.Function:
     frame, space, piece, count = found.args
     b = ir.IRBuilder(found.append_basic_block())
     settings = _word(b, frame, SETTINGS)
-    b.call(intrinsic(module, "stmxcsr"), [settings])
-    b.store(b.and_(b.load(settings, typ=_SHORT), ir.Constant(_SHORT, ~_FLAGS)), settings)
+    b.call(instruction(module, "stmxcsr"), [settings])
+    b.store(b.and_(b.load(settings, typ=_SHORT), ir.Constant(_SHORT, ~EXCEPTIONS)), settings)
     b.store(piece, _word(b, frame, FUNCTION))
     for number in (DONE, STATUS):
         b.store(constant(0), _word(b, frame, number))
@@ -283,7 +282,7 @@ def _divide(module: ir.Module) -> ir.Function:
     done = b.load_atomic(_word(b, frame, DONE), "acquire", 8, typ=_INTEGER)
     b.cbranch(b.icmp_signed("<", done, count), spin, end)
     b.position_at_end(spin)
-    b.call(intrinsic(module, "pause", "sse2", ()), [])
+    b.call(instruction(module, "pause", "sse2", ()), [])
     more = b.add(spins, constant(1))
     spins.add_incoming(more, spin)
     b.cbranch(b.icmp_signed("<", more, constant(_SPINS)), wait, sleep)
@@ -345,7 +344,7 @@ def write_help(module: ir.Module, data: int) -> None:
     is_over = b.or_(b.icmp_signed("==", count, constant(0)), b.icmp_signed(">", spins, constant(_SPINS)))
     b.cbranch(is_over, end, spin)
     b.position_at_end(spin)
-    b.call(intrinsic(module, "pause", "sse2", ()), [])
+    b.call(instruction(module, "pause", "sse2", ()), [])
     spins.add_incoming(b.add(spins, constant(1)), spin)
     b.cbranch(b.icmp_signed("<", b.add(front, back), count), more, wait)
     b.position_at_end(end)
@@ -356,10 +355,3 @@ def write_help(module: ir.Module, data: int) -> None:
 def finish(b: ir.IRBuilder, frame: Any) -> None:
     """Tell helpers that no loop follows."""
     b.atomic_rmw("xchg", _word(b, frame, PIECES), constant(0), "monotonic")
-
-
-def intrinsic(module: ir.Module, name: str, family: str = "sse", kinds: Sequence[ir.Type] = (_POINTER,)) -> ir.Function:
-    """Return an instruction of the processor without a result."""
-    name = f"llvm.x86.{family}.{name}"
-    found = module.globals.get(name)
-    return ir.Function(module, ir.FunctionType(_VOID, kinds), name) if found is None else found

@@ -11,6 +11,7 @@ from llvmlite import ir
 from ....._optional import import_if_usable
 from .....tracing._graph import Equation, Variable
 from ._emit import INTEGER, POINTER, Emitter
+from ._flags import clear_flags, keep_flags
 from ._matrices import sample, stacked
 from ._scalars import BYTE, literal, type_of
 from ._ufuncs import Loop, is_same
@@ -105,9 +106,9 @@ def triangular(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
         arguments = [*letters, *numbers[:2], one, pointers[0], numbers[2], pointers[1], numbers[0]]
         emitter.call_address(routine, _TYPE, arguments)
 
-    emitter.keep_flags()
+    keep_flags(emitter)
     emitter.nest(batch, solve)
-    emitter.clear_flags()  # SciPy does not report these flags
+    clear_flags(emitter)  # SciPy does not report these flags
     return [emitter.small(found) if found.size <= SMALL else found]
 
 
