@@ -51,7 +51,8 @@ _LINEAR: Final = {
     Status.BREAKDOWN: "use a method for any square matrix, such as 'gmres' or 'lu', and check that "
     "`symmetric`, `positive_definite` and `nullspace` are true of A",
     Status.SINGULAR: "name the `nullspace`, or solve by least squares with method='lstsq' or 'lsmr'",
-    Status.NON_FINITE: "remove NaN and infinities from A, b and x0",
+    Status.NON_FINITE: "remove NaN and infinities from A, b and x0, or scale the system if squares of its numbers "
+    "overflow",
 }
 """How to fix linear systems, by status."""
 

@@ -11,15 +11,14 @@ from xpand import array_namespace, is_concrete, trees
 from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions import control_flow, progress
 from xpand_extensions._solver_status import Status
-from xpand_extensions.linear_solve._results import norm as exact_norm, recorded
+from xpand_extensions.linear_solve._results import norm, recorded
 
 from ._krylov_bicg import BICG, BICGSTAB
 from ._krylov_cg import CG, CG_ADAPTIVE
 from ._krylov_gmres import GCROT, GMRES
 from ._krylov_least_squares import LSMR, LSQR
 from ._krylov_minres import MINRES
-from ._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE, RESTART, Method, Step, flags, norm
-from ._krylov_range import in_range, out_of_range
+from ._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE, RESTART, Method, Step, flags
 from ._krylov_squared import CGS, QMR
 
 METHODS: Final[Mapping[str, Method]] = {
@@ -106,8 +105,6 @@ class Loop:
         xp = self.xp
         x = self.select(b_is_zero, xp.zeros_like(x), x)
         residual = self.b - self.system.product(x)
-        far = self.is_too_far(x, residual)
-        x, residual = self.select(far, xp.zeros_like(x), x), self.select(far, self.b, residual)
         met, size, measure = self.verify(residual, None)
         finite = xp.isfinite(size) & xp.isfinite(self.tolerance)
         zero = flags(met, 0)
@@ -135,20 +132,13 @@ class Loop:
             history=recorded(carry.history, xp.expand_dims(carry.steps, axis=-1), xp.expand_dims(size, axis=-1))
         )
 
-    def is_too_far(self, x: Array, residual: Array) -> Array:
-        """Return which systems must start at zero, because squares of their initial residual overflow."""
-        xp = self.xp
-        size, most = exact_norm(residual), 1 / float(xp.finfo(self.b.dtype).smallest_normal) ** 0.25
-        starts_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
-        return starts_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
-
     def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
         """Return whether a residual meets the criterion, its norm, and the measure."""
-        size = exact_norm(residual)
+        size = norm(residual)
         met = size <= self.tolerance
         if self.method.size is None:
             return met, size, size
-        normal = exact_norm(self.system.adjoint(residual))
+        normal = norm(self.system.adjoint(residual))
         if state is not None:
             met = met | (normal <= self.rtol * self.method.size(state) * size)
         return met, size, normal
@@ -327,17 +317,53 @@ def run(
     the residual after each step.
     """
     xp = array_namespace(b)
-    ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)
-    within = ranged._replace(system=arranged(ranged.system)).with_preconditioner()
-    loop = loop_of(METHODS[method], within, order, ranged.b, rtol, ranged.atol, bounded)
+    size = _unit_of(b)
+    far = size != 1
+    is_scaled = not is_concrete(far) or bool(xp.any(far))
+    given = (_divided(b, size), _divided(x0, size), rtol, atol / size) if is_scaled else (b, x0, rtol, atol)
+    loop = loop_of(METHODS[method], arranged(system), order, given[0], *given[2:], bounded)
     if record or loop.report is not None:
-        loop.record, loop.scale = stops[-1] if record else None, ranged.size
-    carry = loop.init(ranged.x0, xp.all(b == 0, axis=-1))
+        loop.record, loop.scale = stops[-1] if record else None, size
+    carry = loop.init(given[1], xp.all(b == 0, axis=-1))
     rows = []
     for stop in stops:
         carry = loop.advance(carry, stop)
-        size = None if loop.method.size is None else loop.method.size(carry.state)
-        rows.append(out_of_range(ranged, system, b, rtol, atol, size, *loop.finish(carry)))
+        found = loop.finish(carry)
+        rows.append(_multiplied(found, size, far) if is_scaled else found)
     if record:
         return *rows[0], loop.history(carry)
     return rows[0] if len(rows) == 1 else tuple([xp.stack(each) for each in zip(*rows)])
+
+
+def _unit_of(b: Array) -> Array:
+    """Return divisors for right-hand sides whose squares, or those of small residuals, may overflow or underflow."""
+    xp = array_namespace(b)
+    info = xp.finfo(b.dtype)
+    low, least = float(info.smallest_normal) ** 0.25, 4 * float(info.smallest_normal)
+    largest = _largest(b)
+    is_far = ((largest < low) | (largest > 1 / low)) & (largest > least) & xp.isfinite(largest)
+    return xp.where(is_far, largest, xp.ones_like(largest))
+
+
+def _multiplied(found: tuple[Array, ...], size: Array, far: Array) -> tuple[Array, ...]:
+    """Undo the division of right-hand sides. A solution that the data type can't represent is none."""
+    x, residual, steps, calls, status = found
+    xp = array_namespace(x)
+    is_zero, x = _largest(x) == 0, _divided(x, 1 / size)
+    largest = _largest(x)
+    fits = is_zero | (xp.isfinite(largest) & (largest >= float(xp.finfo(x.dtype).smallest_normal)))
+    wrong = far & (status == int(Status.CONVERGED)) & ~fits
+    x = xp.where(xp.isfinite(x), x, xp.zeros_like(x))
+    status = xp.where(wrong, xp.zeros_like(status) + int(Status.DIVERGED), status)
+    return x, _divided(residual, 1 / size), steps, calls, status
+
+
+def _largest(x: Array) -> Array:
+    """Return the largest absolute value of each vector; zero for empty vectors."""
+    xp = array_namespace(x)
+    sizes = xp.abs(x)
+    return xp.max(sizes, axis=-1) if x.shape[-1] else xp.sum(sizes, axis=-1)
+
+
+def _divided(x: Array, sizes: Array) -> Array:
+    return x / array_namespace(x).astype(sizes, x.dtype)[..., None]
