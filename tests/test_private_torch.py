@@ -92,7 +92,7 @@ BREAKS: dict[str, Callable[[], Any]] = {
 """One line for each name, which needs it."""
 
 TESTED_BELOW = {
-    *["SingleLevelFunction", "FakeTensorMode", "scan", "inductor_error", "aot_uncompiled"],
+    *["SingleLevelFunction", "FakeTensorMode", "inductor_error", "aot_uncompiled"],
     *["DataDependentOutputException", "DynamicOutputShapeException"],
 }
 NOTHING_BREAKS = {
@@ -139,13 +139,6 @@ def test_without_a_class_to_derive_from() -> None:
     for use in (Derived, Derived.apply, lambda: isinstance(X, Derived)):
         with pytest.raises(UnsupportedError, match="torch._of_old.Base"):
             use()
-
-
-def test_without_the_operator_of_scans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "scan", private.missing("torch._of_old:scan"))
-    monkeypatch.setattr(torch.compiler, "is_dynamo_compiling", lambda: True)
-    with pytest.raises(UnsupportedError, match="torch._of_old.scan"):
-        repeated(X)
 
 
 @pytest.mark.filterwarnings("ignore:jit. TorchInductor did not compile sin")

@@ -330,9 +330,6 @@ def register_node(cls: type, flatten: Callable[..., Any], unflatten: Callable[..
         register(cls, split, joined, serialized_type_name=f"{cls.__module__}.{cls.__name__}")
 
 
-scan: Callable[..., Any] = _function("torch._higher_order_ops.scan:scan")
-"""The operator of scans inside torch.compile. Public: none, unlike `torch.cond` and `torch.while_loop`."""
-
 compile_lock = _late("torch._dynamo.convert_frame:compile_lock")
 """Return the lock that torch.compile holds while it compiles. Public: none."""
 

@@ -107,56 +107,45 @@ def _no_forward_mode(residuals: Arrays, tangents: Arrays) -> Arrays:
     )
 
 
-def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule:
-    """Return a rule with further arguments, which replace captured arrays."""
-    count = len(outer)
+def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array], differentiated: Sequence[bool] = ()) -> Rule:
+    """Return a rule with further arguments, which replace captured arrays.
+
+    Args:
+        name: The name of the function in errors.
+        rule: The rule without them.
+        own: The number of its arguments.
+        outer: The captured arrays, in which the derivative is that of the function.
+        differentiated: The arguments for which the rule computes derivatives.
+    """
+    count = own + len(outer)
     function, of_forward, of_pull, of_push = [with_arguments(name, each, outer) for each in rule[:4]]
+    in_own, in_outer = any(differentiated[:own]), any(differentiated[own:])
+
+    def of_outer(arrays: Arrays) -> Callable[..., Arrays]:
+        return lambda *others: function(*arrays[:own], *others)
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
         outs, residuals = of_forward(*arrays)
-        return outs, (*residuals, *arrays[own:])
-
-    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
-        others = residuals[-count:]
-        return (*of_pull(residuals[:-count], cotangents, *others), *map(torch.zeros_like, others))
-
-    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
-        return of_push(residuals[:-count], tangents[:own], *residuals[-count:])
-
-    def when(differentiated: tuple[bool, ...]) -> Rule:
-        inner = made if rule.when is None else _with_outer(name, rule.when(differentiated[:own]), own, outer)
-        in_outer = any(differentiated[own:])
-        return _in_outer(own, own + count, inner, any(differentiated[:own])) if in_outer else inner
-
-    made = Rule(function, forward, pull, push)
-    return made._replace(when=when)
-
-
-def _in_outer(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
-    """Return a rule whose derivative in captured arrays is that of the function.
-
-    Args:
-        own: The number of arguments that are not captured.
-        count: The number of all arguments.
-        rule: A rule for derivatives in the former alone.
-        in_own: Whether any of these is differentiated.
-    """
-
-    def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
-        outs, residuals = rule.forward(*arrays)
         return outs, (*arrays, *residuals)
 
-    def of_others(arrays: Arrays) -> Callable[..., Arrays]:
-        return lambda *others: rule.function(*arrays[:own], *others)
-
     def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
-        arrays = residuals[:count]
-        back = rule.pull(residuals[count:], cotangents) if in_own else tuple(map(torch.zeros_like, arrays))
-        return (*back[:own], *pulled_back(of_others(arrays), arrays[own:], cotangents))
+        arrays, others = residuals[:count], residuals[own:count]
+        back, of_others = tuple(map(torch.zeros_like, arrays[:own])), tuple(map(torch.zeros_like, others))
+        if in_own:
+            back = of_pull(residuals[count:], cotangents, *others)
+        if in_outer:
+            of_others = pulled_back(of_outer(arrays), others, cotangents)
+        return (*back, *of_others)
 
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
-        arrays = residuals[:count]
-        moved = pushed_forward(of_others(arrays), arrays[own:], tangents[own:])[1]
-        return tuple(map(torch.add, rule.push(residuals[count:], tangents), moved)) if in_own else moved
+        arrays, others = residuals[:count], residuals[own:count]
+        if not in_outer:
+            return of_push(residuals[count:], tangents[:own], *others)
+        moved = pushed_forward(of_outer(arrays), others, tangents[own:])[1]
+        return tuple(map(torch.add, of_push(residuals[count:], tangents[:own], *others), moved)) if in_own else moved
 
-    return Rule(rule.function, forward, pull, push)
+    def when(differentiated: tuple[bool, ...]) -> Rule:
+        inner = rule if rule.when is None else rule.when(differentiated[:own])
+        return _with_outer(name, inner, own, outer, differentiated)
+
+    return Rule(function, forward, pull, push, when)

@@ -1,7 +1,7 @@
-"""Loops on PyTorch: Python's, which its transformations trace; operations where a graph is made.
+"""Loops on PyTorch: Python loops, which its transformations trace, or operations of a graph.
 
-Under `jit` these are xpand's own; in torch.compile they are PyTorch's, which don't support the transformations of
-torch.func. Inside of those, loops with a concrete number of steps are unrolled.
+Under `jit` these are xpand's own operations. In torch.compile a scan is unrolled, and a `while_loop` is
+`torch.while_loop`, which supports no transformations of torch.func: inside those, a loop needs a bound.
 """
 
 import math
@@ -12,7 +12,6 @@ import torch
 
 from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
-from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand.torch._differentiated import is_differentiated_in_reverse
 from xpand_extensions.autodiff import checkpoint
@@ -24,15 +23,17 @@ from ..autodiff._levels import Arrays, Function
 from ._branches import holds, is_known, is_open, unaliased
 from ._traced import FEW_STEPS, in_blocks, is_long, repeated, scanned
 
-# An unrolled step costs the compiler about 35 ms, the operator 0.5 s.
 _FEW_COMPILED_STEPS: Final = 16
+"""The number of steps that are unrolled in a graph: each costs the compiler about 35 ms, an operation for all 0.5 s."""
 
 
 def scan(
     f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     if is_traced():
-        return _compiled_scan(f, init, xs, length, reverse)
+        if length <= _FEW_COMPILED_STEPS or torch.compiler.is_dynamo_compiling() or is_open():
+            return scans.scan(f, init, xs, length, reverse)
+        return scanned(f, init, xs, length, reverse)
     run = partial(scans.scan, reverse=reverse)
     library = Primitives(torch, run, lambda active, function, state: state, FEW_STEPS, checkpoint)
     return in_blocks(library, f, init, xs, length, reverse)
@@ -42,27 +43,6 @@ def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
     if batch_size is not None and xs[0].shape[0]:
         return tuple(torch.func.vmap(f, chunk_size=batch_size)(*xs))
     return scan(lambda _, x: ((), f(*x)), (), xs, xs[0].shape[0])[1]
-
-
-def _compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
-    if length <= _FEW_COMPILED_STEPS or is_open():
-        return scans.scan(f, init, xs, length, reverse)
-    if not xs:
-        numbers = torch.arange(length, device=init[0].device)
-        return _compiled_scan(lambda carry, _: f(carry, ()), init, (numbers,), length, reverse)
-    if not torch.compiler.is_dynamo_compiling():
-        return scanned(f, init, xs, reverse)
-    if not init:
-        nothing = (torch.zeros((), device=xs[0].device),)
-        return (), _compiled_scan(lambda carry, x: (carry, f((), x)[1]), nothing, xs, length, reverse)[1]
-    f(init, tuple([x[0] for x in xs]))  # the facade can't record the structure of the results inside of the operator
-
-    def step(carry: Arrays, x: Arrays) -> tuple[list[Array], list[Array]]:
-        carry, y = f(tuple(carry), tuple(x))
-        return [each.clone() for each in carry], [each.clone() for each in y]
-
-    last, ys = private.scan(step, list(init), list(xs), reverse=reverse)
-    return tuple(last), tuple(ys)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:

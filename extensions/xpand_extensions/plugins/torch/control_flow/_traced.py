@@ -49,10 +49,10 @@ def in_blocks(
     return checkpointed_scan(library, f, init, xs, length, reverse)
 
 
-def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Arrays, Arrays]:
+def scanned(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
     """Scan over rows, as a traced operation."""
     library = _PRIMITIVES._replace(scan=partial(_scan_of, reverse=reverse))
-    return in_blocks(library, f, init, xs, xs[0].shape[0], reverse)
+    return in_blocks(library, f, init, xs, length, reverse)
 
 
 def _scan_of(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool = False) -> tuple[Arrays, Arrays]:

@@ -179,13 +179,10 @@ def _unwrapped(x: Array) -> Array:
     return x if x.is_floating_point() or x.is_complex() else without_grad(x)
 
 
-_of_numpy = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
-
-
 @forwards_to(generic_assembly)
 def csr_assembly(rows: Array, columns: Array, /, **options: Any) -> CSRAssembly:
-    if _of_numpy is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
+    if _host is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
         return generic_assembly(rows, columns, **options)
     # Inside of torch.func's transformations NumPy can't read the memory of any tensor.
-    found = eagerly(lambda *each: _of_numpy.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
+    found = eagerly(lambda *each: _host.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
     return CSRAssembly(*[torch.from_numpy(x) for x in found])
