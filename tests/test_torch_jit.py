@@ -201,6 +201,26 @@ def test_gradients_of_elements_are_stacked(function: Any, order: int) -> None:
     assert order == 2 or "aten.select_backward.default" not in names
 
 
+def test_stacked_gradients_have_the_signs_of_zeros_of_sums() -> None:
+    derivative = torch.func.grad(lambda x: x[0] * -0.0 + x[1] * -0.0 + x[2] * 0.0)
+    x = torch.ones(3, dtype=torch.float64)
+    graph = make_graph(derivative)(x)
+    assert "aten.stack.default" in [str(node.target) for node in graph.graph.nodes]
+    assert torch.signbit(graph(x)[0]).tolist() == torch.signbit(derivative(x)).tolist() == [False] * 3
+
+
+def test_stacked_gradients_are_added_in_the_same_order() -> None:
+    def function(x: Any) -> Any:
+        parts = [1e16 * x[0], x[0] * x[1], -1e16 * x[0] + 3.0 * x[1]]
+        return parts[0] + (parts[1] + parts[2])
+
+    derivative = torch.func.grad(function)
+    x = torch.tensor([1.0, 0.3], dtype=torch.float64)
+    graph = make_graph(derivative)(x)
+    assert "aten.stack.default" in [str(node.target) for node in graph.graph.nodes]
+    torch.testing.assert_close(graph(x)[0], derivative(x), rtol=0.0, atol=0.0)
+
+
 def test_gradients_of_some_elements_are_not_stacked() -> None:
     x = torch.linspace(-1.0, 2.0, 100, dtype=torch.float64)
     derivative = torch.func.grad(lambda x: torch.sin(x[0]) * x[1])

@@ -9,6 +9,7 @@ from torch.func import debug_unwrap
 
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
+from xpand.torch._concrete import holds_at_some_level
 from xpand_extensions._captures import captured, converted, global_arrays
 
 from .._plain import has_tangent
@@ -18,12 +19,12 @@ R = TypeVar("R")
 
 
 def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]) -> Callable[..., R]:
-    """Make a function that takes further arguments last, which replace captured arrays.
+    """Return a function that takes arrays after its own arguments, which replace captured arrays.
 
     Args:
-        name: The operation that takes the function.
-        function: May capture some of the arrays.
-        outer: Arrays that functions of the operation capture.
+        name: The operation that the function belongs to, for errors.
+        function: The function, which may capture some of the arrays.
+        outer: The arrays that the functions of the operation capture.
     """
     if not outer:
         return function
@@ -32,9 +33,8 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
     def replaced(*given: Any) -> R:
         if not own <= _own(function, outer):
             raise TypeError(
-                f"{name}: an array that a function uses was another one when it was called (an attribute of an "
-                "object, or a variable of the rule that pulls back); pass it as an argument, or bind it "
-                "(`lambda z, a=self.a: ...`)"
+                f"{name}: an array that a function uses has been replaced since {name} was called: an attribute of an "
+                "object, or a variable of the pullback; pass it as an argument, or bind it (`lambda z, a=self.a: ...`)"
             )
         return of_all(*given)
 
@@ -42,26 +42,27 @@ def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]
 
 
 def _own(function: Callable[..., Any], outer: Sequence[Array]) -> set[int]:
-    """Return which arrays a function captures now."""
+    """Return the `id` of each array that a function captures now."""
     wanted = set(map(id, outer))
     return {id(x) for x in captured(lambda x: id(x) in wanted, function)}
 
 
 def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array], args: Sequence[Array]) -> None:
-    """Check that no result of a function is differentiated or mapped if its arguments aren't.
+    """Check that the results of a function are neither differentiated nor mapped if its arguments are not.
 
     Raises:
-        TypeError: One is, because of an array that the function captures, which would have no derivative.
+        TypeError: A result is: the function captures an array that was not found, whose derivative would be lost.
     """
     values = tuple(map(_value, (*xs, *args)))
-    if any(map(_is_differentiated, function(values[: len(xs)], *values[len(xs) :]))):
+    if any(holds_at_some_level(_is_used, x) for x in function(values[: len(xs)], *values[len(xs) :])):
         raise outer_error(name)
 
 
 def outer_error(name: str, given: str = "one of `args`") -> TypeError:
-    """Make the error for a captured array that wasn't found."""
+    """Make the error for a captured array that was not found."""
     return TypeError(
-        f"{name}: a function uses an array from outside that is being differentiated or mapped over; pass it as {given}"
+        f"{name}: a function uses an array that is differentiated or mapped over, but is not its argument; pass it as "
+        f"{given}"
     )
 
 
@@ -70,7 +71,7 @@ _OF_NO_LEVEL: Final = ("functorch", "Setting a forward grad that itself has a fo
 
 @contextmanager
 def outer_errors(name: str) -> Iterator[None]:
-    """Explain PyTorch's error about an array of a finished level."""
+    """Replace PyTorch's errors about arrays of finished levels by one that says what to write."""
     try:
         yield
     except CapturedError as error:
@@ -81,20 +82,13 @@ def outer_errors(name: str) -> Iterator[None]:
         raise
 
 
-def _is_differentiated(x: Array) -> bool:
-    """Return whether some level really differentiates or maps an array, and hasn't just wrapped it."""
-    while True:
-        if x.requires_grad or has_tangent(x):
-            return True
-        if private.level_of(x) <= 0:
-            return False
-        if private.is_mapped(x):
-            return True
-        x = debug_unwrap(x, recurse=False)
+def _is_used(x: Array) -> bool:
+    """Return whether the innermost level that wraps an array differentiates or maps it, and has not just wrapped it."""
+    return bool(x.requires_grad) or has_tangent(x) or private.is_mapped(x)
 
 
 def _value(x: Array) -> Array:
-    """Return the values of an array, those of one lane of a batch, detached from all levels."""
+    """Return the values of an array, detached from all levels: of the first lane, if it is mapped over."""
     while (level := private.level_of(x)) > 0:
         if private.is_mapped(x):
             x, axis = private.unwrap_mapped(x, level)
@@ -106,10 +100,10 @@ def _value(x: Array) -> Array:
 
 
 def captured_by(name: str, *functions: Any) -> list[Array]:
-    """List the arrays that functions of an operation capture and that are differentiated or mapped at some level.
+    """List the captured arrays of an operation's functions that are differentiated or mapped at any level.
 
     Raises:
-        TypeError: One is a global variable: it can't be replaced, and would be taken for a constant.
+        TypeError: One is a global variable: it can't be replaced, and would be a constant.
     """
     if any(map(is_traced_anywhere, global_arrays(*functions))):
         raise outer_error(name, "an argument, or in the closure of the function")

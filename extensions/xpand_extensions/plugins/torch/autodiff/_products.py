@@ -15,7 +15,7 @@ from xpand.torch import _private as private
 from xpand_extensions._transforms import ArraySpec
 
 from .._errors import with_errors
-from ._levels import Arrays, conjugated, depends, is_floating, merged, with_warnings
+from ._levels import Arrays, Function, conjugated, is_floating, merged
 
 private.load_forward_rules()  # once at import, so that PyTorch doesn't warn in the user's call
 
@@ -78,6 +78,21 @@ def _given_back(x: Array) -> Array:
     return conjugated(x) if x.is_complex() else x
 
 
+def _with_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make PyTorch warn at every `float(x)` in a function, which loses the gradient; by default it warns only once."""
+
+    def called(*args: Any) -> Any:
+        if torch.compiler.is_dynamo_compiling() or torch.is_warn_always_enabled():
+            return function(*args)
+        torch.set_warn_always(True)
+        try:
+            return function(*args)
+        finally:
+            torch.set_warn_always(False)
+
+    return called
+
+
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     floating: list[bool] = []
 
@@ -89,7 +104,7 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
-    of_levels = partial(torch.func.vjp, with_warnings(divided), has_aux=True)
+    of_levels = partial(torch.func.vjp, _with_warnings(divided), has_aux=True)
     found, pull, (others, aux) = with_errors("reverse mode", of_levels, *primals)
     chosen = tuple(floating)
     outs = merged(chosen, found, others)
@@ -132,7 +147,7 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     numbers = tuple(argnums) if isinstance(argnums, list) else argnums
-    native = torch.func.grad_and_value(with_warnings(function), numbers)
+    native = torch.func.grad_and_value(_with_warnings(function), numbers)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         gradient, value = with_errors("reverse mode", native, *arrays)
@@ -150,7 +165,7 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     def derivative(*xs: Array) -> tuple[Arrays, Arrays]:
         outs, pull, _ = pulled(*xs)
         back = pull(*map(torch.ones_like, outs))
-        nonlinear.extend(depends(x, xs) for x in back)
+        nonlinear.extend(_depends_on(xs, x) for x in back)
         return back, ()
 
     nonlinear: list[bool] = []
@@ -160,3 +175,28 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     _, pull, _ = pulled(*zeros)
     transposed: Callable[..., Arrays] = pull
     return transposed
+
+
+def _depends_on(xs: Sequence[Array], x: Array) -> bool:
+    """Return whether `x` depends on the arrays that the innermost level traces, which are among `xs`."""
+    return bool(x.requires_grad and private.level_of(x) == max(map(private.level_of, xs)))
+
+
+def pulled_back(function: Function, primals: Arrays, cotangents: Arrays) -> Arrays:
+    """Pull back cotangents of a function's results to its arguments, in JAX's convention; to zeros for integers."""
+    floating = filter(is_floating, primals)
+    back = vjp(partial(_of_floating, function, primals), *floating, has_aux=True)[1](*cotangents)
+    return merged(list(map(is_floating, primals)), back, (torch.zeros_like(x) for x in primals if not is_floating(x)))
+
+
+def pushed_forward(function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
+    """Return a function's results and their tangents."""
+    given = tuple(t for x, t in zip(primals, tangents) if is_floating(x))
+    floating = tuple(filter(is_floating, primals))
+    outs, found, _ = jvp(partial(_of_floating, function, primals), floating, given, has_aux=True)
+    return outs, found
+
+
+def _of_floating(function: Function, primals: Arrays, *floating: Array) -> tuple[Arrays, Arrays]:
+    others = [x for x in primals if not is_floating(x)]
+    return function(*merged(list(map(is_floating, primals)), floating, others)), ()

@@ -1,4 +1,4 @@
-"""Functions with custom rules for their derivatives on PyTorch."""
+"""Functions with custom derivatives on PyTorch."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,9 +9,9 @@ import torch
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._captures import with_own_cells
 
-from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, outer_errors, with_arguments
 from ._levels import Arrays, Rule, call, is_traced_anywhere
+from ._products import pulled_back, pushed_forward
 
 
 def custom_jvp(
@@ -33,13 +33,14 @@ def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tu
 
 
 class _Custom:
-    """A function with a custom rule for its derivative."""
+    """A function with a custom derivative."""
 
     make: Callable[..., Rule]
-    """Takes which arguments are differentiated, and the users' functions."""
+    """Takes one boolean for each argument, whether it is differentiated, and the user functions; returns the rule."""
     users: tuple[Callable[..., Any], ...]
-    """The function, and those of its rule."""
+    """The function, and the functions of its derivative."""
     symbolic_zeros: bool
+    """Whether the functions of the derivative get to know which arguments are differentiated."""
 
     def __init__(self, name: str, function: Callable[..., Arrays]) -> None:
         self.name, self.function = name, function
@@ -55,34 +56,35 @@ class _Custom:
     def __call__(self, *xs: Array) -> Arrays:
         """Call the function.
 
-        Captured arrays of outer levels become arguments: PyTorch's arrays don't outlive their level, and are different
-        objects when a level is left and entered again.
+        Captured arrays of outer levels become arguments: PyTorch's arrays do not outlive their level, and are other
+        objects below it.
         """
         if torch.compiler.is_dynamo_compiling():
             return call(self._rule(self.users, (True,) * len(xs)), xs)
         outer, users = captured_by(self.name, self.users), self.users
         if outer or any(map(is_traced_anywhere, xs)):
-            # Later calls of the functions use the current values of their variables, except those of a pullback.
+            # Derivatives call the functions later. They use the values that closure variables have now, except in the
+            # pullback of `custom_vjp`.
             users = (*map(with_own_cells, users[:2]), *users[2:])
         rule = self._rule(users, (True,) * len(xs))
         with outer_errors(self.name):
             return call(_with_outer(self.name, rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
 
     def _rule(self, users: Sequence[Any], perturbed: tuple[bool, ...]) -> Rule:
-        """Return the operation, for derivatives in some of the arguments."""
+        """Return the operation with its derivatives in some of the arguments."""
         when = partial(self._rule, users) if self.symbolic_zeros else None
         return self.make(perturbed, *users)._replace(when=when)
 
 
 def _of_jvp(perturbed: tuple[bool, ...], function: Callable[..., Arrays], rule: Callable[..., Any]) -> Rule:
-    """Return an operation with a rule for forward mode, whose transpose serves reverse mode."""
+    """Return an operation with a rule for forward mode. Reverse mode transposes it."""
 
     def ruled(xs: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
         found: tuple[Arrays, Arrays] = rule(xs, tuple(t if each else None for t, each in zip(tangents, perturbed)))
         return found
 
     def forward(*xs: Array) -> tuple[Arrays, Arrays]:
-        # The output computed by the rule, which derivatives of a level below differentiate.
+        # The results of the rule, not of the function: levels below differentiate them.
         return ruled(xs, tuple(map(torch.zeros_like, xs)))[0], xs
 
     def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:

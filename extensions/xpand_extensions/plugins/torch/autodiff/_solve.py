@@ -13,16 +13,15 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 
-from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, check_arguments, outer_error, outer_errors, with_arguments
 from ._levels import Arrays, Function, Rule, call, is_floating, is_traced_anywhere
-from ._products import linear_transpose, linearize, vjp
+from ._products import linear_transpose, linearize, pulled_back, pushed_forward, vjp
 
 Equation: TypeAlias = LinearSystem | Root
 
 
 def _derivative(function: Function, xs: Arrays) -> Function:
-    # By reverse mode: PyTorch 2.13's forward mode, mapped and compiled, wrongly reports two devices.
+    # Use reverse mode: with PyTorch 2.13, forward mode under vmap in compiled code raises an error about two devices.
     push: Function = linearize(lambda *xs: (function(*xs), ()), *xs, has_aux=True)[1]
     return push
 
@@ -44,7 +43,7 @@ def custom_linear_solve(
     def equation(outer: int, matvec: Function, solve: Function, transpose_solve: Any) -> LinearSystem:
         size: list[int] = []
         back = None if transpose_solve is None else flat_solver(transpose_solve)
-        return LinearSystem(_CALCULUS, matvec, flat_solver(solve, size), back, symmetric, _types(b), size)
+        return LinearSystem(_CALCULUS, matvec, flat_solver(solve, size), back, symmetric, _specs(b), size)
 
     return _solved("custom_linear_solve", equation, (matvec, solve, transpose_solve), b, args)
 
@@ -55,7 +54,7 @@ def custom_root(
 ) -> tuple[Arrays, Arrays]:
     def equation(outer: int, f: Function, solve: Function, tangent_solve: Function) -> Root:
         of_tangents = tangent_solver(_CALCULUS, f, tangent_solve, outer)
-        return Root(_CALCULUS, f, flat_solver(solve), of_tangents, _types(initial_guess))
+        return Root(_CALCULUS, f, flat_solver(solve), of_tangents, _specs(initial_guess))
 
     return _solved("custom_root", equation, (f, solve, tangent_solve), initial_guess, args)
 
@@ -63,7 +62,15 @@ def custom_root(
 def _solved(
     name: str, equation: Callable[..., Equation], functions: tuple[Any, Any, Any], first: Arrays, args: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Solve an equation given by functions, the second of which solves it."""
+    """Solve an equation.
+
+    Args:
+        name: The function of xpand, for errors.
+        equation: Takes the number of captured arrays and the functions; returns the equation.
+        functions: The function of the equation, its solver, and the solver of derivatives.
+        first: The right-hand side or the initial guess.
+        args: The further arguments of the functions.
+    """
     if torch.compiler.is_dynamo_compiling():
         made = equation(0, *functions)
         outs = _compiled(made, (*first, *args))
@@ -97,7 +104,7 @@ def _run(equation: Equation, *arrays: Array) -> Arrays:
 
 def _forward(equation: Equation, *arrays: Array) -> tuple[Arrays, Arrays]:
     outs = _solve(equation, *arrays)
-    equation.results = _types(outs)
+    equation.results = _specs(outs)
     return outs, (*outs[: equation.size[0]], *arrays[len(equation.rows) :])
 
 
@@ -116,7 +123,7 @@ def _pull(equation: Equation, residuals: Arrays, cotangents: Arrays) -> Arrays:
     size, count = equation.size[0], len(equation.rows)
     xs, args = residuals[:size], residuals[size:]
     system, given = equation.of_tangents(xs, args)
-    back = _solve(system.transposed(_types(xs)), *cotangents[:size], *given)[:count]
+    back = _solve(system.transposed(_specs(xs)), *cotangents[:size], *given)[:count]
     found = tuple(map(torch.zeros_like, args))
     if any(map(is_floating, args)):
         found = pulled_back(partial(equation.function, xs), args, tuple(-x for x in back))
@@ -124,7 +131,7 @@ def _pull(equation: Equation, residuals: Arrays, cotangents: Arrays) -> Arrays:
 
 
 def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
-    """Solve an equation in torch.compile, which supports one level of derivatives, and no forward mode."""
+    """Solve an equation in torch.compile, which supports first derivatives by reverse mode only."""
     with torch.no_grad():
         outs = _run(equation, *arrays)
     if not torch.is_grad_enabled():
@@ -136,10 +143,10 @@ def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
 
 
 def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Array]) -> Arrays:
-    """Return a solution whose derivative solves a linear system with the derivative of a right-hand side.
+    """Return a solution, whose derivative is the solution of a linear system with the derivative of `rhs`.
 
-    The right-hand side may use captured arrays, which the compiler traces; in the operation itself it would treat them
-    as constants.
+    `rhs` may depend on captured arrays. torch.compile differentiates it outside this operation; inside, captured arrays
+    would be constants.
     """
     if not any(x.requires_grad for x in rhs):
         return xs
@@ -149,7 +156,7 @@ def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Arr
         return tuple(x.clone() for x in arrays[: ends[0]]), arrays[ends[1] :]
 
     def pull(residuals: Arrays, cotangents: Arrays) -> Any:
-        back = _run(system.transposed(_types(cotangents)), *cotangents, *residuals)[: len(rhs)]
+        back = _run(system.transposed(_specs(cotangents)), *cotangents, *residuals)[: len(rhs)]
         return (*map(torch.zeros_like, cotangents), *back, *map(torch.zeros_like, residuals))
 
     def push(residuals: Arrays, tangents: Arrays) -> Any:
@@ -158,10 +165,10 @@ def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Arr
     return call(Rule(forward, forward, pull, push), (*xs, *rhs, *(x.detach() for x in given)))
 
 
-def _types(arrays: Sequence[Array]) -> list[ArraySpec]:
-    """Return the types of arrays, whose levels of torch.func may finish before the types are needed."""
+def _specs(arrays: Sequence[Array]) -> list[ArraySpec]:
+    """Return the specs of arrays. The arrays' levels of torch.func may finish before the specs are needed."""
     return list(map(ArraySpec.of, arrays))
 
 
-def _zeros(types: Sequence[ArraySpec]) -> Arrays:
-    return tuple([x.zeros() for x in types])
+def _zeros(specs: Sequence[ArraySpec]) -> Arrays:
+    return tuple([x.zeros() for x in specs])

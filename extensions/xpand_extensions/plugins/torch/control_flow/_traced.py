@@ -22,8 +22,8 @@ from xpand_extensions.control_flow._checkpointed import (
 )
 from xpand_extensions.vmap._names import are_bound, lookups
 
-from ..autodiff._checkpoint import pulled_back, pushed_forward
 from ..autodiff._levels import Arrays, Function, Lanes, Rule, call, is_floating
+from ..autodiff._products import pulled_back, pushed_forward
 from . import _programs as programs
 
 # Shorter loops save little, so that blocks would only compute each step twice.

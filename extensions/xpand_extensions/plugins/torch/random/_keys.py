@@ -27,7 +27,7 @@ from ...numpy import random as of_host
 from ...numpy.random import _blocks as blocks
 from .._operators import define_operation
 from .._plain import is_plain
-from ..autodiff._checkpoint import pulled_back
+from ..autodiff._products import pulled_back
 
 
 def key_of_seed(seed: Array, /) -> Array:
