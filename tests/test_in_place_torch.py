@@ -86,7 +86,7 @@ def test_writes_that_overwrite_nothing_needed(transform: str) -> None:
 @pytest.mark.parametrize(
     ("function", "cause"),
     [
-        (overwritten, "an element that is needed for the derivative is overwritten"),
+        (overwritten, "an element that the derivative needs is overwritten"),
         (argument, "into the argument itself, at .*test_in_place_torch.py:.* in argument"),
         (added, "into the argument itself, at .*test_in_place_torch.py:.* in added"),
         (buffered, "into an array .*, at .*test_in_place_torch.py:.* in buffered"),

@@ -1,4 +1,4 @@
-"""Errors of PyTorch's transformations, in terms of the user's code."""
+"""Errors of PyTorch's transformations, explained in terms of the user's code."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -9,34 +9,34 @@ from xpand.torch import _private as private
 
 _SHARED: Final = "into an array that all lanes share"
 _WRITES: Final = {
-    "modified by an inplace operation": "an element that is needed for the derivative is overwritten",
+    "modified by an inplace operation": "an element that the derivative needs is overwritten",
     "leaf Variable that requires grad is being used in an in-place operation": "into the argument itself",
-    "would mutate a captured Tensor": "into an array from outside of the function",
+    "would mutate a captured Tensor": "into an array that the function captures",
     "vmap: inplace arithmetic": _SHARED,
     "`self` not being vmapped over": _SHARED,
 }
-"""Causes of failing writes in place, by a part of PyTorch's error message."""
+"""The causes of errors at writes in place, by a part of PyTorch's message."""
 
 _MAPPED_VALUES: Final = {
     "vmap: It looks like you're": "Python code",
     "vmap: We do not support batching operators that can support dynamic shape": "a shape",
 }
-"""Operations that need values of mapped arrays, by the start of PyTorch's message."""
+"""What needs the values of mapped arrays, by the start of PyTorch's message."""
 
 _TO_NUMPY: Final = (
     "Can't call numpy() on Tensor that requires grad",
     ".numpy() is not supported for tensor subclasses",
     "Cannot access data pointer of Tensor that doesn't have storage",
 )
-"""Conversions of traced tensors, which NumPy's functions ask for, by the start of PyTorch's message."""
+"""The starts of PyTorch's messages when NumPy's functions convert a traced tensor."""
 
 
 def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
-    """Call a function made by a transformation, called `name` in errors.
+    """Call a transformed function; `name` is the name of the transformation in errors.
 
     Raises:
-        TracedError: It writes in place where PyTorch's transformations can't, or converts a tensor to NumPy.
-        TypeError: It needs values of tensors that have none.
+        TracedError: The function writes in place where PyTorch can't trace it, or passes a traced tensor to NumPy.
+        TypeError: The function needs values of tensors that have none.
     """
     if torch.compiler.is_dynamo_compiling():
         return transformed(*args)
@@ -58,7 +58,7 @@ def _written(name: str, error: Exception) -> Exception | None:
     cause = next((cause for text, cause in _WRITES.items() if text in str(error)), None)
     if cause is None:
         return None
-    # A clone of a shared array is shared, too.
+    # A clone of a shared array would be shared, too.
     of_each = "of each lane (`y = y + torch.zeros_like(x, dtype=y.dtype)`, of a mapped `x`,"
     copy = of_each if cause == _SHARED else "(`y = y.clone()`"
     return _traced_error(

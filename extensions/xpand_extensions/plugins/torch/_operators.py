@@ -1,6 +1,7 @@
-"""Operations of our own that PyTorch's dispatcher knows: one node in any graph.
+"""Operations of xpand that are registered with PyTorch: each is one node of a graph.
 
-Elementwise operations have derivatives. Programs run in compiled code as they are: loops, branches and host functions.
+Elementwise operations can have derivatives. Programs are loops, branches and host functions, which compiled code calls as
+they are.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from xpand.torch._differentiated import is_differentiated
 from .autodiff._levels import Arrays, Rule, call
 
 Partials: TypeAlias = Callable[..., Sequence[Array | None]]
-"""Maps the arguments and the result of an operation to its elementwise derivatives in each tensor."""
+"""Takes the arguments and the result of an operation; returns its elementwise derivatives in each tensor, None for 0."""
 
 _LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
 
@@ -23,16 +24,16 @@ _LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
 def define_operation(
     signature: str, run: Callable[..., Array], partials: Partials | None = None
 ) -> Callable[..., Array]:
-    """Define an operation whose result is like one of its arguments, in place of one of the same name.
+    """Define an operation whose result has the shape, data type and device of its last argument.
 
     Args:
-        signature: Its name, and its arguments as PyTorch writes them: options, then tensors. The result is of the
-            shape, data type and device of the last one. The first axes of all, those of batches, are the same.
-        run: Computes it on concrete tensors.
-        partials: Its derivatives; None if its derivatives are zero.
+        signature: The name and the arguments in PyTorch's notation: options, then tensors. All tensors have the same
+            axes of lanes, in front of their other axes.
+        run: Computes the operation on concrete tensors.
+        partials: The derivatives; None if they are zero.
 
     Returns:
-        The operation, for tensors of any kind.
+        The operation, also for traced tensors.
     """
     name = signature.partition("(")[0]
     _LIBRARY.define(f"{signature} -> Tensor")
@@ -89,13 +90,16 @@ def _moved(x: Array, axis: int | None, size: int) -> Array:
 
 
 class Program(NamedTuple):
-    """A function of a sequence of arrays, and the shapes and data types of its results."""
+    """A function of arrays that runs as one operation of a graph."""
 
     run: Callable[[Sequence[Array]], Sequence[Array]]
+    """Takes and returns a sequence of arrays."""
     like: Sequence[tuple[tuple[int, ...], Any]]
+    """The shapes and data types of its results."""
 
 
-# An operation takes only tensors and numbers, so programs have numbers. A graph may live as long as the process.
+# Operations take only tensors and numbers, so programs have numbers. They are never freed: graphs may use them until
+# the process ends.
 _PROGRAMS: Final[dict[int, Program]] = {}
 _NUMBERS: Final = count()
 
@@ -122,11 +126,11 @@ def program_operation(name: str, **options: Any) -> Any:
 
 
 def numbered(program: Program) -> int:
-    """Give a program a number."""
+    """Store a program, and return its number."""
     number = next(_NUMBERS)
     _PROGRAMS[number] = program
     return number
 
 
 run_program: Final = program_operation("program")
-"""Runs the program with a given number, below all levels of torch.func: takes a list of arrays and the number."""
+"""Runs a program, below all levels of torch.func: takes a list of arrays and the number of the program."""

@@ -1,4 +1,4 @@
-"""Which tensors are plain values, so that kernels of other libraries may read them."""
+"""Checks whether tensors have plain values, which other libraries can read, and computations by NumPy."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -20,22 +20,22 @@ def has_tangent(x: Array) -> bool:
 
 
 def is_plain(*tensors: Array) -> bool:
-    """Return whether no transformation has to see an operation."""
+    """Return whether no transformation traces or differentiates an operation on these tensors."""
     return (
         not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
         and not private.in_forward_mode()
         and all(is_concrete(x) for x in tensors)
-        # Inside of torch.func's transformations NumPy can't read the memory of any tensor, not even of captured ones.
+        # Inside torch.func's transformations, NumPy can't read the memory of any tensor, even of captured ones.
         and not private.are_levels_active()
     )
 
 
 def is_on_host(*tensors: Array, dtypes: Sequence[DType] = _ON_HOST) -> bool:
-    """Return whether NumPy may compute a function of tensors: plain values on the CPU, of some data types."""
+    """Return whether NumPy can compute with tensors: all have plain values on the CPU, of the given data types."""
     return is_plain(*tensors) and all(x.is_cpu and x.dtype in dtypes for x in tensors)
 
 
 def on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:
-    """Compute a function of NumPy arrays of tensors, without NumPy's warnings."""
+    """Apply a function of NumPy arrays to tensors, without NumPy's warnings."""
     with np.errstate(all="ignore"):
         return torch.from_numpy(np.asarray(function(*[x.numpy(force=True) for x in tensors], **options)))

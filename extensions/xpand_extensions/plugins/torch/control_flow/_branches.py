@@ -1,4 +1,4 @@
-"""Branches on PyTorch: Python's where the condition can be read, operations where a graph is made."""
+"""Branches on PyTorch: Python's if the condition can be read, otherwise operations of a graph."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,15 @@ from ._traced import either, of_lanes
 
 
 def cond(pred: Array, true_fun: Function, false_fun: Function, *operands: Array) -> Arrays:
+    if torch.compiler.is_dynamo_compiling():
+        # Call the functions once outside `torch.cond`: they record the structures of their results, which it forbids.
+        # The compiler removes these calls if nothing uses the results.
+        chosen, other = true_fun(*operands), false_fun(*operands)
+        if must_be_inlined():
+            return selected(pred, chosen, other)
+        return tuple(torch.cond(pred, unaliased(true_fun), unaliased(false_fun), operands))
     if is_traced():
-        return _compiled_cond(pred, true_fun, false_fun, operands)
+        return (of_lanes if must_be_inlined() else either)(pred, true_fun, false_fun, operands)
     some, mapped = holds(pred)
     if not mapped or not some:
         return tuple((true_fun if some else false_fun)(*operands))
@@ -26,21 +33,10 @@ def cond(pred: Array, true_fun: Function, false_fun: Function, *operands: Array)
     return of_lanes(pred, true_fun, false_fun, operands)
 
 
-def _compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
-    if not torch.compiler.is_dynamo_compiling():
-        return (of_lanes if is_open() else either)(pred, true_fun, false_fun, operands)
-    # The facade records the results' structure at a function's first call, which it can't inside the operator. The
-    # compiler drops what nothing depends on.
-    chosen, other = true_fun(*operands), false_fun(*operands)
-    if is_open():
-        return selected(pred, chosen, other)
-    return tuple(torch.cond(pred, unaliased(true_fun), unaliased(false_fun), operands))
-
-
 def switch(index: Array, branches: Sequence[Function], *operands: Array) -> Arrays:
     if len(branches) == 1:
         return tuple(branches[0](*operands))
-    if not is_known(index):  # by halves
+    if not is_known(index):  # bisect
         half = len(branches) // 2
         return cond(
             index < half,
@@ -51,13 +47,15 @@ def switch(index: Array, branches: Sequence[Function], *operands: Array) -> Arra
     return tuple(branches[min(max(int(index), 0), len(branches) - 1)](*operands))
 
 
-def is_open() -> bool:
-    """Return whether a function can't be one operation of a graph: mapped in torch.compile, or with collectives."""
+def must_be_inlined() -> bool:
+    """Return whether loops and branches can't be operations of a graph: in torch.compile under torch.func, or under a
+    `vmap` with names, which their functions may look up.
+    """
     return bool(private.are_levels_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
 def unaliased(function: Function) -> Function:
-    """Make a function return new arrays, as PyTorch's operators of functions require."""
+    """Make a function return new arrays, as `torch.cond` and `torch.while_loop` require."""
 
     def copied(*arrays: Array) -> Arrays:
         return tuple([x.clone() for x in function(*arrays)])
@@ -66,7 +64,7 @@ def unaliased(function: Function) -> Function:
 
 
 def holds(active: Array) -> tuple[bool, bool]:
-    """Return whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
+    """Return whether a condition holds for any lane, and whether `vmap` maps over it."""
     if not isinstance(active, torch.Tensor) or not private.is_wrapped(active):
         return bool(active), False
     with private.unobserved():
@@ -74,10 +72,10 @@ def holds(active: Array) -> tuple[bool, bool]:
 
 
 def is_known(x: Array) -> bool:
-    """Return whether a value can be read, as one value for all lanes."""
+    """Return whether a value can be read, and is the same for all lanes."""
     return not is_traced() and not _is_mapped(x)
 
 
 def _is_mapped(x: Array) -> bool:
-    """Return whether some level maps an array."""
+    """Return whether any level maps over an array."""
     return holds_at_some_level(private.is_mapped, x)

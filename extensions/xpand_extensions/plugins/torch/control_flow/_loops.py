@@ -20,7 +20,7 @@ from xpand_extensions.generic.control_flow import _loops as scans
 from xpand_extensions.generic.control_flow._loops import counted, looped
 
 from ..autodiff._levels import Arrays, Function
-from ._branches import holds, is_known, is_open, unaliased
+from ._branches import holds, is_known, must_be_inlined, unaliased
 from ._traced import FEW_STEPS, in_blocks, is_long, repeated, scanned
 
 _FEW_COMPILED_STEPS: Final = 16
@@ -31,7 +31,7 @@ def scan(
     f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     if is_traced():
-        if length <= _FEW_COMPILED_STEPS or torch.compiler.is_dynamo_compiling() or is_open():
+        if length <= _FEW_COMPILED_STEPS or torch.compiler.is_dynamo_compiling() or must_be_inlined():
             return scans.scan(f, init, xs, length, reverse)
         return scanned(f, init, xs, length, reverse)
     run = partial(scans.scan, reverse=reverse)
@@ -63,7 +63,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_
         if isinstance(max_iter, int) and is_long(max_iter):
             return _bounded_in_blocks(cond_fun, body_fun, init_val, max_iter)
         return looped(cond_fun, body_fun, init_val, max_iter, lambda active, bounded: holds(active))
-    if is_open() and (max_iter is not None or torch.compiler.is_dynamo_compiling()):
+    if must_be_inlined() and (max_iter is not None or torch.compiler.is_dynamo_compiling()):
         return looped(cond_fun, body_fun, init_val, max_iter, _undecided)
     if not isinstance(max_iter, tuple):
         return _compiled_while(cond_fun, body_fun, init_val, max_iter)
@@ -75,7 +75,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_
 
 
 def _bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max_iter: int) -> Arrays:
-    """Step as long as a condition holds; in blocks that are computed again in reverse mode, if it saves the carry."""
+    """Step while a condition holds. If reverse mode saves the carry, step in blocks, which it computes again."""
 
     def block(carry: Arrays, length: int) -> Arrays:
         return looped(cond_fun, body_fun, carry, length, lambda active, bounded: holds(active))
@@ -96,8 +96,8 @@ def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
     if bounded:
         return True, True
     raise UnsupportedError(
-        "while_loop: torch.compile can't take a loop without bound that is mapped or differentiated; give max_iter, or "
-        "compile what is inside of vmap or grad alone"
+        "while_loop: torch.compile can't compile vmap or derivatives of a loop without a bound; give max_iter, or "
+        "compile only the function inside vmap or grad"
     )
 
 

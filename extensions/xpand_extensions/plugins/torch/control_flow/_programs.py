@@ -1,7 +1,7 @@
-"""Loops and branches as one PyTorch operation in graphs: each holds its own graphs, which are compiled separately.
+"""Loops and branches as single operations of graphs. Each has graphs of its own, which are compiled separately.
 
-PyTorch 2.13 has operators for loops, but TorchInductor refuses most of them: if an array is both carried and captured,
-if the layout of the carry changes, and under vmap.
+PyTorch 2.13 has operators for loops, but TorchInductor raises for most of them: if an array is both carried and
+captured, if the memory layout of the carry changes, and under vmap.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,17 +20,18 @@ from ..jit._inductor import BY_INDUCTOR, compiled_graph
 from ..jit._simplify import invariants
 from ..jit._trace import graph_of, tracing, without_values
 
-# A step around another loop, with fewer operations than these, takes about as long without being compiled.
 _FEW_OPERATIONS: Final = 16
+"""The number of operations below which a step with another loop inside is not compiled: it would be no faster."""
 
 
 class Step:
     """A function of arrays as a graph, compiled at its first call with concrete arrays."""
 
     def __init__(self, function: Function, arrays: Sequence[Array], varying: int | None = None) -> None:
-        """Trace a function, which must not capture arrays, at arrays like the given ones.
+        """Trace a function that captures no arrays, at arrays like the given ones.
 
-        Only the first `varying` of them differ between calls; the others are passed as `fixed` returns them.
+        If `varying` is given, only so many first arrays differ between calls: calls take these, and then the arrays
+        that `fixed` returns.
         """
         described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
         with _apart(arrays):
@@ -47,11 +48,11 @@ class Step:
         self._run: Callable[..., Any] | None = self.module if is_around or not BY_INDUCTOR.get() else None
 
     def fixed(self, arrays: Sequence[Array]) -> Sequence[Array]:
-        """Compute what depends only on the arrays that are the same for all calls."""
+        """Compute the part that depends only on the arrays that are the same for all calls."""
         return arrays if self._before is None else [x.contiguous() for x in self._before(*arrays)]
 
     def __call__(self, *arrays: Array) -> Arrays:
-        """Call the function, compiled."""
+        """Call the compiled function."""
         if self._run is None:
             with tracing():
                 self._run = compiled_graph("a step of a loop", self.module, without_values(), arrays)
@@ -60,7 +61,7 @@ class Step:
 
 @contextmanager
 def _apart(arrays: Sequence[Array]) -> Iterator[None]:
-    """Leave all outer tracing, maps and derivatives."""
+    """Leave all outer traces and levels in a `with` block."""
     mode = private.fake_mode_of(arrays) or without_values()
     no_levels, no_functions, no_graph = (
         private.without_levels(),
@@ -76,7 +77,7 @@ def _check_constants(module: Any) -> None:
     for node in module.graph.nodes:
         if node.op == "get_attr" and isinstance(getattr(module, node.target, None), private.FakeTensor):
             raise TypeError(
-                "jit: the function of a loop or a branch uses a traced array that it neither takes nor has in its "
+                "jit: the function of a loop or a branch uses a traced array that is neither an argument, nor in its "
                 "closure, its bound arguments or an attribute of an object in these; pass it as an argument"
             )
 
@@ -89,10 +90,11 @@ def scan(function: Function, arrays: Arrays, carried: int, across: int, reverse:
     """Step over rows.
 
     Args:
-        function: Maps the carry, a row, and arrays that are the same for all steps to the carry and a row.
+        function: Takes the carry, a row of each array, and the arrays that are the same for all steps; returns the
+            next carry and a row of each result.
         arrays: The carry, the rows, and the arrays that are the same for all steps.
         carried: The number of arrays in the carry.
-        across: The number of arrays of rows.
+        across: The number of arrays that are scanned row by row.
         reverse: Whether to start at the last row.
     """
     ahead, same = slice(carried, carried + across), slice(carried + across, None)
@@ -115,11 +117,11 @@ def scan(function: Function, arrays: Arrays, carried: int, across: int, reverse:
 
 
 def repeat(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
-    """Step as long as a condition holds.
+    """Step while a condition holds.
 
     Args:
-        holds: Maps the carry and the arrays that are the same for all steps to a tuple of one bool.
-        body: Maps them to the carry.
+        holds: Takes the carry and the arrays that are the same for all steps; returns a tuple of one bool.
+        body: Takes the same; returns the next carry.
         arrays: The carry, and the arrays that are the same for all steps.
         carried: The number of arrays in the carry.
     """

@@ -1,4 +1,4 @@
-"""Traced loops and branches, whose derivatives in both modes are loops and branches again."""
+"""Loops and branches as operations of graphs. Their derivatives in both modes are loops and branches again."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,8 +26,8 @@ from ..autodiff._levels import Arrays, Function, Lanes, Rule, call, is_floating
 from ..autodiff._products import pulled_back, pushed_forward
 from . import _programs as programs
 
-# Shorter loops save little, so that blocks would only compute each step twice.
 FEW_STEPS: Final = 64
+"""The number of steps from which blocks pay off: fewer steps save little memory, and blocks compute each step twice."""
 
 
 def is_long(length: int) -> bool:
@@ -43,14 +43,14 @@ def _is_saved(x: Any) -> bool:
 def in_blocks(
     library: Primitives, f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool
 ) -> tuple[Arrays, Arrays]:
-    """Scan over rows; block by block where many steps would be saved for reverse mode."""
+    """Scan over rows; in blocks if reverse mode would save many steps."""
     if not is_long(length) or not (any(map(_is_saved, (*init, *xs))) or captured(_is_saved, f)):
         return library.scan(f, init, xs, length)
     return checkpointed_scan(library, f, init, xs, length, reverse)
 
 
 def scanned(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
-    """Scan over rows, as a traced operation."""
+    """Scan over rows, as an operation of a graph."""
     library = _PRIMITIVES._replace(scan=partial(_scan_of, reverse=reverse))
     return in_blocks(library, f, init, xs, length, reverse)
 
@@ -124,14 +124,14 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
 
 
 def _over(lanes: Lanes, function: Function, mapped: Sequence[bool]) -> Function:
-    """Vectorize a function of arrays, some of which have an axis of lanes; the results have it."""
+    """Vectorize a function. The arrays with True in `mapped` have the axis of lanes first, and so have all results."""
     if not any(mapped) and not are_bound():
         return lambda *xs: tuple([x.expand(lanes.size, *x.shape) for x in function(*xs)])
     return lanes.over(tuple([0 if has_axis else None for has_axis in mapped]))(function)
 
 
 def _select_lanes(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
-    """Take one result or the other for each lane."""
+    """Select one of two results for each lane."""
     return tuple([torch.where(pred.reshape(-1, *(1,) * (x.ndim - 1)), x, y) for x, y in zip(chosen, other)])
 
 
@@ -140,7 +140,7 @@ def _first(rows: Arrays, reverse: bool) -> Arrays:
 
 
 def _halves(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
-    """Separate primals and tangents, which follow each other in each group."""
+    """Separate primals and tangents. Each group has `count` primals, and then their tangents."""
     primals: Arrays = ()
     tangents: Arrays = ()
     for count in counts:
@@ -150,7 +150,7 @@ def _halves(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
 
 
 def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: int | None) -> Arrays:
-    """Step as long as a condition holds, at most so many times."""
+    """Step while a condition holds, at most `max_iter` times."""
     if max_iter == 0:
         return init_val
     carried = len(init_val)
@@ -183,14 +183,14 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
 
 def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
-    """Step with functions without captured arrays, of the carry and of arrays that are the same at each step."""
+    """Step with functions without captured arrays: they take the carry, and arrays that are the same for all steps."""
     same = slice(carried, None)
 
     def run(*arrays: Array) -> Arrays:
         return programs.repeat(holds, body, arrays, carried)
 
     def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
-        """Step until the last lane has finished."""
+        """Step until all lanes have finished."""
         carry = lanes.with_axis(mapped, arrays[:carried])
         which = (*(True for _ in carry), *mapped[carried:])
         holds_each, body_each = _over(lanes, holds, which), _over(lanes, body, which)
@@ -220,16 +220,16 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
 
 def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
     raise UnsupportedError(
-        "while_loop: what is compiled can't differentiate a loop without bound in reverse mode; give max_iter, or "
-        "compile what is inside of grad alone"
+        "while_loop: jit can't compile reverse mode of a loop without a bound; give max_iter, or compile only the "
+        "function inside grad"
     )
 
 
 def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, any_lane: bool = False) -> Arrays:
-    """Call one of two functions, as a traced operation.
+    """Call one of two functions, as an operation of a graph.
 
-    Derivatives are choices too, so that the other function doesn't affect them, even by NaN. With `any_lane`, the first
-    one is called for all lanes if any lane chooses it.
+    Derivatives are branches too, so the other function does not affect them, even by NaN. With `any_lane`, the first
+    function is called for all lanes if any lane chooses it.
     """
     true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)))
     false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)))
@@ -245,8 +245,8 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
 def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call both functions, and select the results and the derivatives of each lane.
 
-    For derivatives, each function gets its arguments only from the lanes that choose it. So the other function doesn't
-    affect them, even by NaN.
+    In derivatives, each function gets the arguments of the lanes that choose it, and constants for the others. So the
+    other function does not affect the derivatives of a lane, even by NaN.
     """
     before = lookups()
     found = selected(pred, true_fun(*operands), false_fun(*operands))
@@ -299,9 +299,9 @@ def _choice(true: Function, false: Function, arrays: Arrays, any_lane: bool) -> 
 
 
 def _closed(function: Function) -> tuple[Function, Arrays]:
-    """Make a function that takes its captured arrays after its arguments, and list these.
+    """Return a function that takes its captured arrays after its arguments, and these arrays.
 
-    Its variables keep their current values.
+    Later calls use the values that its closure variables have now.
     """
     function = with_own_cells(function)
     outer = tuple(captured(lambda x: isinstance(x, torch.Tensor), function))

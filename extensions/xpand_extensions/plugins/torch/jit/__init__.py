@@ -1,6 +1,6 @@
-"""Compiling on PyTorch: TorchInductor compiles a graph that is traced once for each signature, or PyTorch runs it.
+"""Compilation on PyTorch: a graph is traced once for each signature, and compiled by TorchInductor or run by PyTorch.
 
-A call costs a look-up by shapes, data types, strides and devices, and the compiled code: less than half of the cost of
+A call looks up its program by shapes, data types, strides and devices, which takes less than half the time of
 torch.compile's guards.
 """
 
@@ -32,7 +32,7 @@ def _jit(function: Callable[..., Any], donate_argnums: Any, *, by_inductor: bool
 
     def call(*leaves: Any) -> Any:
         if modes() or current() is not None:
-            return function(*leaves)  # traced or transformed from outside: the call belongs to the outer graph
+            return function(*leaves)  # an outer trace or transformation: it traces the function itself
         return program(*leaves)
 
     return call
@@ -43,10 +43,10 @@ jit = jit_with(_jit, one_of(_JIT), lambda: dict.fromkeys(_JIT, ""))
 
 
 def _program(function: Callable[..., Any], by_inductor: bool, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
-    """Make the program for tensors and numbers like these; also return whether to cache it."""
+    """Return the program for tensors and numbers like the given ones, and whether to cache it."""
     tensors = as_tensors(leaves)
     is_cached = all(type(x) in _PLAIN for x in tensors)
-    run: Callable[..., Any] = function  # a subclass may change each operation
+    run: Callable[..., Any] = function  # not compiled for subclasses of tensors, which may change any operation
     if is_cached:
         run = compiled(function, tensors, by_inductor)
     if all(x is y for x, y in zip(leaves, tensors)):
@@ -56,14 +56,14 @@ def _program(function: Callable[..., Any], by_inductor: bool, leaves: Sequence[A
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Let one thread compile at a time, and hide saved tensors from hooks: checkpoints count them."""
+    """Let one thread compile at a time, without the hooks of a checkpoint, which would count the saved tensors."""
     hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x) if private.are_hooks_set() else None
     with tracing(), hooks or nullcontext():
         yield
 
 
 def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the settings on which the compiled code depends."""
+    """Return the signature of a call: everything that the compiled code depends on."""
     try:
         tensors = [
             (x.shape, x.dtype, x.stride(), x.device, x.requires_grad, x.is_neg(), x.is_conj(), type(x)) for x in leaves
@@ -74,7 +74,7 @@ def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
     return (
         torch.is_grad_enabled(),
         torch.get_default_dtype(),
-        # A default device is a mode of functions; reading it takes a microsecond, which most calls avoid.
+        # A default device is a function mode. Read it only if there is one: this takes a microsecond.
         torch.get_default_device() if private.count_function_modes() else None,
         *tensors,
     )

@@ -1,4 +1,4 @@
-"""Host functions on PyTorch: operations without derivatives, which graphs contain as they are."""
+"""Host functions on PyTorch: operations of graphs, without derivatives."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,13 +18,16 @@ from ..autodiff._levels import Arrays, Lanes, Rule, call
 
 
 class _Host(NamedTuple):
-    """A function of NumPy arrays, the shapes and data types of its results, and the way that it is called."""
+    """A function of NumPy arrays, and the way that it is called."""
 
     name: str
-    """The function of xpand that calls it."""
+    """The function of xpand that calls it, for errors."""
     function: Callable[..., tuple[Any, ...]]
+    """The function."""
     results: tuple[tuple[tuple[int, ...], Any], ...]
+    """The shapes and data types of its results."""
     vmap_method: str = "sequential"
+    """How it is called under vmap: the option of `pure_callback`."""
 
 
 @forwards_to(facade)
@@ -41,7 +44,7 @@ def io_callback(
 def host_call(
     name: str, function: Callable[..., Any], types: Any, arrays: Arrays, vmap_method: str = "sequential"
 ) -> Arrays:
-    """Call a function of NumPy arrays for the operation `name`; all but `pure_callback` have side effects."""
+    """Call a function of NumPy arrays for the function `name`: all but `pure_callback` have side effects."""
     results = tuple([(tuple(each.shape), each.dtype) for each in types])
     if torch.compiler.is_dynamo_compiling():
         raise UnsupportedError(
@@ -58,7 +61,9 @@ def _rule(host: _Host) -> Rule:
         if host.name == "pure_callback":
             return tuple(run_program(list(arrays), number))
         if not _HAS_EFFECTS:
-            raise UnsupportedError("callback, io_callback: this PyTorch cannot compile them; 2.13 can")
+            raise UnsupportedError(
+                f"{host.name}: PyTorch {torch.__version__} cannot compile it; install PyTorch 2.13 or later"
+            )
         return tuple(_run_effect(list(arrays), number))
 
     def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
@@ -79,8 +84,8 @@ def _rule(host: _Host) -> Rule:
 
 def _no_derivative(name: str, *args: Any) -> Any:
     raise TypeError(
-        f"{name}: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "
-        "give it one with `autodiff.custom_jvp` or `custom_vjp`"
+        f"{name}: the function has no derivative; make the arguments constants with `autodiff.stop_gradient`, or give "
+        "it a derivative with `autodiff.custom_jvp` or `custom_vjp`"
     )
 
 
@@ -88,7 +93,7 @@ def _called(host: _Host, arrays: Sequence[Array]) -> Arrays:
     device = arrays[0].device
     found = host.function(*[x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays])
     of_shapes(found, [shape for shape, _ in host.results])
-    # A copy: the function may return its argument, or keep its result. In the layout that a graph assumes.
+    # Copy the results, because the function may return an argument or store a result. Graphs assume C order.
     laid_out = [np.asarray(x, order="C") for x in found]
     return tuple([torch.tensor(x, dtype=dtype, device=device) for x, (_, dtype) in zip(laid_out, host.results)])
 
@@ -103,9 +108,9 @@ def _sequential(host: _Host, mapped: Sequence[bool], size: int) -> Callable[...,
     return each
 
 
-# Without the tag PyTorch would run it once, while it traces, if its arguments are constants.
+# Without the tag, PyTorch would run it while it traces, and only then, if all arguments are constants.
 _run_effect: Final = program_operation("host_effect", tags=(torch.Tag.nondeterministic_seeded,))
-# So that compilers neither drop it nor change the order of calls. In PyTorch 2.11, TorchInductor fails on it.
-_HAS_EFFECTS: Final = torch.__version__ >= "2.13"  # not a comparison of strings: PyTorch's is one of versions
+# The effect prevents compilers from removing calls or changing their order. TorchInductor of PyTorch 2.11 fails on it.
+_HAS_EFFECTS: Final = torch.__version__ >= "2.13"  # PyTorch compares versions, not strings
 if _HAS_EFFECTS:
     _run_effect.register_effect(torch.library.EffectType.ORDERED)

@@ -1,4 +1,4 @@
-"""Compile a function at given tensors by TorchInductor, without torch.compile's bytecode reader."""
+"""Compile a function for given tensors by TorchInductor, without torch.compile, which would read its bytecode."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +20,8 @@ from xpand_extensions.jit._statics import name_of
 from .._errors import with_errors
 from ._trace import Graph, compiled_may_be_called, stand_ins
 
-# TorchInductor computes a value again in each function that reads it, up to so many operations (30 by default). In long
-# graphs this takes twice as long to compile, and the result is not faster.
+# By default, TorchInductor computes a value again in each kernel that reads it, if this takes up to 30 operations. Long
+# graphs then take twice as long to compile, and are not faster.
 _MANY_OPERATIONS: Final = 100
 _FOR_MANY: Final = {"realize_opcount_threshold": 8}
 
@@ -47,9 +47,8 @@ def _compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> Callable
     run: Callable[..., Any]
     if torch.is_grad_enabled() and any(x.requires_grad for x in graph.constants()):
         warnings.warn(
-            f"jit: {name} uses tensors that require gradients and that it does not take as arguments (the parameters "
-            "of a module, perhaps): it is run without being compiled; pass them as arguments, for example through "
-            "torch.func.functional_call",
+            f"jit: {name} captures tensors that require gradients, such as the parameters of a module, and therefore "
+            "runs without being compiled; pass them as arguments, for example with torch.func.functional_call",
             stacklevel=stacklevel(),
         )
         run = lambda *leaves: trees.leaves(function(*leaves))
@@ -83,7 +82,7 @@ def compiled_graph(name: str, module: GraphModule, mode: Any, leaves: Sequence[A
 
 
 def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
-    """Compile a function together with its derivative, which may have custom rules that a graph doesn't show."""
+    """Compile a function and its derivative together. A graph of the function would lack its custom derivatives."""
     flat = compiled_may_be_called(Flattened(function))
     uncompiled = partial(private.aot_function(), flat, fw_compiler=private.aot_uncompiled())
     kernels = private.inductor_kernels()
@@ -107,8 +106,8 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
 
 @contextmanager
 def _own_warnings() -> Iterator[None]:
-    """Silence TorchInductor's warnings about complex operations, which it leaves to PyTorch's kernels, and about its
-    own use of deprecated functions, for diagonals.
+    """Hide TorchInductor's warnings about complex operations, for which it calls PyTorch's kernels, and about its own
+    use of deprecated functions.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
@@ -117,5 +116,5 @@ def _own_warnings() -> Iterator[None]:
 
 
 def _warn(name: str, error: Exception) -> None:
-    message = f"jit: TorchInductor did not compile {name}, whose graph is run as it is: {error}"
+    message = f"jit: TorchInductor did not compile {name}; PyTorch runs its graph instead: {error}"
     warnings.warn(message, stacklevel=stacklevel())

@@ -1,7 +1,7 @@
 """Simplify graphs of ATen operations before they are compiled, and find the loop invariants of a step.
 
-TorchInductor takes 10 to 20 ms for each operation, and derivatives contain many that do nothing: a power of one, a
-product with ones, a value of which only the shape is used, and the same value several times.
+TorchInductor takes 10 to 20 ms for each operation, and derivatives contain many superfluous ones: powers with exponent
+one, products with ones, values of which only the shape is used, and repeated values.
 """
 
 import operator
@@ -19,7 +19,7 @@ _OPERATION: Final = type(_ATEN.mul.Tensor)
 
 
 def simplify(module: GraphModule) -> None:
-    """Simplify a graph; values and memory layouts stay the same, and results that shared no memory share none."""
+    """Simplify a graph. Values and memory layouts stay the same, and no further results share memory."""
     graph = module.graph
     if not any(map(_has_effects, graph.nodes)):
         _stack_gradients(graph)
@@ -37,9 +37,9 @@ def simplify(module: GraphModule) -> None:
 
 
 def _stack_gradients(graph: Graph) -> None:
-    """Write a sum of gradients of elements as a stack of the sums for each element.
+    """Replace sums of gradients of elements by a stack of one sum for each element.
 
-    Each of these gradients is an array with zeros for the other elements. Compiling takes a third less time for it.
+    Each of these gradients is an array with zeros for all other elements. Graphs compile in a third less time.
     """
     # For each gradient or sum: its shape, axis and data type, and for each element the operands of its sum.
     sums: dict[Node, tuple[Any, dict[int, Any]]] = {}
@@ -81,7 +81,7 @@ def _total(graph: Graph, term: Any) -> Node:
 
 
 def _has_effects(node: Node) -> bool:
-    """Return whether an operation writes to its arguments, or has other side effects than random numbers."""
+    """Return whether an operation writes to its arguments, or has another side effect except for random numbers."""
     return node.op == "call_function" and node.is_impure(impure_random=False)
 
 
@@ -91,13 +91,13 @@ def _is_pure(node: Node) -> bool:
 
 
 def _storages(nodes: Sequence[Node]) -> list[Any]:
-    """List the memory of the results of operations; views have the same objects."""
+    """List the storages of the results of operations; those of views are the same objects."""
     found = [x for node in nodes for x in trees.leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
     return [x.untyped_storage() for x in found if x.layout is torch.strided]
 
 
 def _fill(node: Node) -> None:
-    """Write an array of equal numbers as one, not as a function of an array or as a product of ones."""
+    """Replace `ones_like`, `zeros_like` and the product of ones and a number by `full`."""
     value = _FILLED.get(node.target)
     if node.target is _ATEN.mul.Tensor and _is_full(node.args[0], 1) and type(node.args[1]) in (int, float):
         value = node.args[1]
@@ -114,7 +114,7 @@ def _is_full(x: Any, value: int) -> bool:
 
 
 def _operand(node: Node) -> Node:
-    """Return the operand that an operation returns unchanged, or the operation."""
+    """Return the operand that an operation would return unchanged, or the operation if there is none."""
     x, y = (*node.args, None, None)[:2]
     if node.target is _ATEN.mul.Tensor:
         x, y = (y, x) if _is_full(x, 1) else (x, y)
@@ -130,11 +130,11 @@ def _described(node: Node) -> Any:
 
 
 def invariants(module: GraphModule, varying: int) -> tuple[GraphModule, GraphModule] | None:
-    """Split off what depends only on the arguments of a graph after the first `varying`.
+    """Split a graph: separate the part that depends only on the arguments after the first `varying`.
 
     Returns:
-        A graph that takes the other arguments and returns what is the same for all steps, and one that takes the
-        varying arguments and these results; None if there is nothing to split off.
+        A graph of this part, which takes these arguments, and a graph that takes the first arguments and the results of
+        this part; None if no operation can be separated.
     """
     graph = module.graph
     if any(map(_has_effects, graph.nodes)):
@@ -146,7 +146,7 @@ def invariants(module: GraphModule, varying: int) -> tuple[GraphModule, GraphMod
         if node.op == "output" or has_effects or not changing.isdisjoint(node.all_input_nodes):
             changing.add(node)
     same = [x for x in graph.nodes if x not in changing]
-    # Constants, which have no inputs, are cheap and help a compiler: they are in both graphs.
+    # Constants, which have no inputs, stand in both graphs: they are cheap, and compilers use their values.
     used = [x for x in same if (x.all_input_nodes or x in inputs) and not changing.isdisjoint(x.users)]
     if set(used) <= set(inputs):
         return None
@@ -158,7 +158,7 @@ def invariants(module: GraphModule, varying: int) -> tuple[GraphModule, GraphMod
 
 
 def _copied(graph: Graph, inputs: Sequence[Node], nodes: Iterable[Node]) -> dict[Node, Node]:
-    """Copy the nodes of another graph that follow from inputs or are constant."""
+    """Copy the nodes of another graph that depend on the given inputs only, and its constants."""
     known = {x: graph.placeholder(x.name) for x in inputs}
     for x in nodes:
         if x not in known and x.op != "placeholder" and all(y in known for y in x.all_input_nodes):

@@ -1,7 +1,7 @@
 """Trace a function of tensors to a graph of ATen operations, by calling it with tensors without values.
 
-Torch.compile reads bytecode, and supports neither optree's trees nor most code of transformations. Here Python runs as
-usual, with derivatives and maps, and the graph contains the operations that reach ATen.
+torch.compile reads bytecode, and supports neither optree's trees nor most code of transformations. Here Python runs the
+function, its derivatives and its maps as usual, and the graph contains the ATen operations.
 """
 
 import logging
@@ -37,40 +37,42 @@ class WithoutValues(private.FakeTensorMode):  # type: ignore[misc]
     """The mode of tensors without values, which must not be used after its transformation has finished."""
 
     supports_higher_order_operators = True
-    """Without it PyTorch looks up rules by the exact class of the mode."""
+    """Without this, PyTorch finds no rules for operators such as `torch.cond` in a subclass of its mode."""
 
     ended: str | None = None
     """The name of the finished transformation: a tensor of this mode that is used afterwards has leaked."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Apply an operation to tensors of this mode."""
-        # Not for functions of functions. An exception in PyTorch's query of a device would end the process.
+        # Skip operators of functions, and PyTorch's query of a device, where an exception would end the process.
         if isinstance(func, _OPERATION) and func is not torch.ops.prim.device.default:
             if self.ended is not None:
                 raise _leaked(func, self.ended)
             for x in trees.leaves((args, kwargs)):
-                if isinstance(x, private.FakeTensor) and x.fake_mode is not self:  # compiled code would read its memory
+                if (
+                    isinstance(x, private.FakeTensor) and x.fake_mode is not self
+                ):  # compiled code would read freed memory
                     raise _leaked(func, getattr(x.fake_mode, "ended", None) or "jit")
             func = _ATEN.zeros.default if func is _ZERO else func
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 def _leaked(func: Any, transformation: str) -> Exception:
-    from xpand_extensions.tracing._core import leaked  # the rest of tracing is not needed
+    from xpand_extensions.tracing._core import leaked  # imported only for an error
 
     return leaked(func.name(), transformation)
 
 
 @contextmanager
 def tracing() -> Iterator[None]:
-    """Let one thread trace and compile at a time, torch.compile's too: torch.fx and TorchInductor have global state."""
+    """Let one thread trace or compile at a time: torch.fx and TorchInductor have global state, as has torch.compile."""
     with private.compile_lock():
         yield
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Prevent PyTorch from logging an error of the user's function with its traceback; it is raised as well."""
+    """Prevent PyTorch from logging errors of user functions with their tracebacks, since they are also raised."""
     thread = get_ident()
     keep = lambda record: record.thread != thread
     _FAKES.addFilter(keep)
@@ -83,25 +85,22 @@ def quietly() -> Iterator[None]:
 def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
     """Trace a function at tensors to a graph of PyTorch's operations.
 
-    Zeros of forward mode become ordinary ones, since compiled code would read their memory. Unused nodes are removed:
-    they may hold tensors without values, which must not be used after tracing has finished.
+    PyTorch's zeros without memory become ordinary ones: compiled code would read their memory. Unused nodes are
+    removed: they may contain tensors without values, which must not be used after tracing has finished.
     """
     module = make_fx(compiled_may_be_called(function))(*arrays)
     for node in module.graph.nodes:
         if node.target is _ZERO:
             node.target = _ATEN.zeros.default
         elif node.target is _ATEN.copy_.default and node.args[0].target is _LAID_OUT:
-            # A derivative with the memory layout of its tensor, whose elements may share memory.
+            # Forward mode copies a tangent to the memory layout of its tensor, whose elements may share memory.
             node.target, node.args, node.kwargs = _ATEN.clone.default, (node.args[1],), {}
     simplify(module)
     return module
 
 
 def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
-    """Wrap a function for torch.fx to trace without the flag, seen by all threads, that torch.fx is tracing.
-
-    With the flag, calls of functions compiled by torch.compile would raise.
-    """
+    """Hide from a function that torch.fx traces it: otherwise functions compiled by torch.compile would raise."""
 
     def traced(*xs: Array) -> Arrays:
         with private.fx_tracing_hidden():
@@ -111,12 +110,12 @@ def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arr
 
 
 class Graph:
-    """The graph of a function for particular arguments, and the structure of its result."""
+    """The graph of a function for given arguments, and the structure of its result."""
 
     __slots__ = ("mode", "module", "structure")
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], name: str = "jit") -> None:
-        """Trace the function for `name`; `leaves` are tensors, numbers, and placeholders of tensors."""
+        """Trace the function for the transformation `name`; `leaves` are tensors, numbers, or specs of tensors."""
         flat = Flattened(function)
         self.mode = without_values()
         fakes = stand_ins(self.mode, leaves, name)
@@ -132,8 +131,8 @@ class Graph:
 
 
 def without_values() -> WithoutValues:
-    """Make the mode of tensors without values; existing tensors are constants."""
-    # PyTorch's operator of loops needs symbolic shapes; everything else has concrete ones.
+    """Make a mode of tensors without values. Other tensors are constants in it."""
+    # `torch.while_loop` needs symbolic shapes; all other shapes are concrete.
     symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
     return WithoutValues(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
 
@@ -148,16 +147,16 @@ def stand_ins(mode: WithoutValues, leaves: Sequence[Any], name: str = "jit") -> 
 def _stand_in(mode: WithoutValues, x: Any, seen: set[int]) -> Array:
     if not isinstance(x, torch.Tensor):
         return torch.empty(tuple(x.shape), dtype=x.dtype)
-    if id(x) in seen:  # a new one: otherwise the compiled code would always take two arguments for the same one
+    if id(x) in seen:  # the compiled code must not assume that two arguments are always the same tensor
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
     seen.add(id(x))
-    if private.is_view(x):  # forward mode would give derivatives the layout of its base
+    if private.is_view(x):  # forward mode would give tangents the memory layout of the view's base
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device, requires_grad=x.requires_grad)
     return mode.from_tensor(x)
 
 
 def as_tensors(leaves: Sequence[Any], name: str = "jit") -> list[Any]:
-    """Convert the numbers among leaves to tensors of the widest precision among the others, so that none is widened."""
+    """Convert numbers to tensors of the widest precision among the other leaves, so that they widen no other leaf."""
     arrays = [x for x in leaves if hasattr(x, "dtype")]
     if len(arrays) == len(leaves):
         return list(leaves)

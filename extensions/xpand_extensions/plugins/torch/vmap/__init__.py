@@ -1,4 +1,4 @@
-"""Mapping on PyTorch."""
+"""Vectorization on PyTorch, by `torch.func.vmap`, and collectives."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -25,15 +25,15 @@ def vmap(
 ) -> Callable[..., Any]:
     if axis_size is None:
         if isinstance(in_axes, tuple) and in_axes and in_axes[0] is not None and len(set(in_axes)) == 1:
-            in_axes = in_axes[0]  # PyTorch expands it in half the time
+            in_axes = in_axes[0]  # half the time of a tuple
         return partial(with_errors, "vmap", torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
     size = axis_size
 
-    # The positions are mapped too: they identify the axis for `collective`, and so there is always a mapped array.
+    # Map over the positions, too: they identify the axis for `collective`, and PyTorch needs at least one mapped array.
     def mapped(*arrays: Array) -> Any:
         positions = torch.arange(size, dtype=torch.int32, device=arrays[0].device if arrays else None)
         same: list[Array] = []
-        # PyTorch's `out_dims=None` refuses what an outer `vmap` maps, but torch.compile can't trace anything else.
+        # PyTorch's `out_dims=None` raises for values that an outer `vmap` maps over. torch.compile supports only that.
         is_checked = out_axes != 0 and not torch.compiler.is_dynamo_compiling()
 
         def at_position(position: Array, *arrays: Array) -> Any:

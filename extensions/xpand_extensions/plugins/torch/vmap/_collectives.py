@@ -1,7 +1,7 @@
-"""Linear collectives along a mapped axis, at the level of that axis and with derivatives in both modes.
+"""Linear collectives along a mapped axis, with derivatives in both modes.
 
-torch.func calls the vmap rule of each level in turn, starting at the innermost. The right level is the one at which the
-positions along the axis are mapped; the others only pass the call on.
+The batching rule of a collective is called for each level of vmap, starting with the innermost. The level of the axis
+is the one that maps over the positions of the lanes. At the other levels, the rule only calls the collective again.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,14 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
     Args:
         x: The value of a lane.
         position: Its position along the axis.
-        kind: "sum"; "gather", all lanes along a new first axis; "scatter", the entry of the sum at the lane's position
-            along the first axis; "permute"; or "same", the common value of all lanes, an error where it differs.
-        sources: For "permute", the position that each lane's result is from.
+        kind: "sum"; "gather", all lanes along a new first axis; "scatter", the row of the sum at the position of the
+            lane; "permute"; or "same", the common value of all lanes, with an error if it differs.
+        sources: For "permute", the position of the lane that each lane gets its result from.
     """
     if torch.compiler.is_dynamo_compiling():
-        raise UnsupportedError("psum, all_gather, …: torch.compile can't trace them; use `xpand_extensions.jit.jit`")
+        raise UnsupportedError(
+            "psum, all_gather, ppermute: torch.compile can't compile collectives; use `xpand_extensions.jit.jit`"
+        )
     return call(_rule(kind, list(sources)), (x, position))[0]
 
 
@@ -45,10 +47,10 @@ def _rule(kind: str, sources: list[int]) -> Rule:
 
     def batches(lanes: Lanes, batched: tuple[bool, ...], x: Array, position: Array) -> tuple[Arrays, tuple[bool, ...]]:
         has_axis = batched[0]
-        if batched[1]:  # the level of the axis; the others leave the function to the next level
+        if batched[1]:  # the level of the axis
             found, axis = _applied(x, 0 if has_axis else None, lanes.size, kind, sources)
             return (found if axis is None else found.movedim(axis, 0),), (axis is not None,)
-        # The axis of this level is last, so that it isn't in the way.
+        # Move the axis of this level to the end: collectives use the first axis.
         found = collective(x.movedim(0, -1) if has_axis else x, position, kind, sources)
         return (found.movedim(-1, 0) if has_axis else found,), (has_axis,)
 
@@ -56,11 +58,13 @@ def _rule(kind: str, sources: list[int]) -> Rule:
 
 
 def _finished(x: Array, position: Array) -> Arrays:
-    raise UnsupportedError("psum, all_gather, ppermute: the map over this axis has finished")
+    raise UnsupportedError(
+        "psum, all_gather, ppermute: the `vmap` of this axis has finished; call it inside the mapped function"
+    )
 
 
 def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:
-    """Apply the function to the array of all lanes, or to a shared array if `axis` is None."""
+    """Apply the function to all lanes, along `axis`; None: all lanes have the same array."""
     if kind == "same":
         if axis is not None:
             raise ValueError("vmap: out_axes has None for a result that differs between calls; give it an axis")
@@ -72,7 +76,7 @@ def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int
             return x, None
         return xp.take(x, torch.asarray(sources, dtype=torch.int64, device=x.device), axis=axis), axis
     if axis is None:
-        # Through int64, so that sizes wrap around where the data type can't hold them.
+        # Convert from int64, so that sizes that are too large for the data type wrap around.
         total = xp.multiply(x, torch.asarray(size, device=x.device).to(x.dtype))
     else:
         total = xp.sum(x, axis=axis, dtype=x.dtype)

@@ -1,4 +1,4 @@
-"""Functions with custom rules for batches on PyTorch."""
+"""Functions with custom batching on PyTorch."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -18,13 +18,13 @@ def custom_vmap(function: Callable[..., Any], /) -> "_CustomVmap":
 
 
 class _CustomVmap:
-    """A function of arrays with a custom rule for batches."""
+    """A function of arrays with a custom batching rule."""
 
     def __init__(self, function: Callable[..., Arrays]) -> None:
         self.function = function
 
     def def_vmap(self, rule: Batches) -> None:
-        """Take the rule."""
+        """Store the rule."""
         self.rule = rule
 
     def __call__(self, *xs: Array) -> Arrays:
@@ -38,6 +38,6 @@ class _CustomVmap:
 
 def _no_derivative(residuals: Arrays, given: Arrays) -> Arrays:
     raise TypeError(
-        "custom_vmap: on PyTorch, a function with a rule for batches has no derivative inside of the map, in reverse "
-        "or forward mode; put `custom_vjp` or `custom_jvp` around it"
+        "custom_vmap: on PyTorch, a function with a batching rule has no derivative inside the map, in reverse or "
+        "forward mode; wrap it with `custom_vjp` or `custom_jvp`"
     )
