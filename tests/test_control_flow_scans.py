@@ -262,7 +262,7 @@ def test_a_loop_that_captures_what_is_compiled_is_one_operation(kind: str) -> No
 
 
 def test_many_steps_compiled_on_torch() -> None:
-    """Those that go into one operator."""
+    """More than `jit` would unroll."""
     torch.compiler.reset()
     xs = np.cos(np.arange(50.0)).reshape(25, 2)
     compiled = torch.compile(scanned, fullgraph=True, backend="eager")

@@ -14,7 +14,7 @@ from tests.libraries import Library
 from xpand_extensions import autodiff, control_flow, jit, random, vmap
 from xpand_extensions.generic.random import _keys as generic
 from xpand_extensions.plugins.numpy.random import _blocks as blocks
-from xpand_extensions.plugins.torch.random import _keys as of_torch
+from xpand_extensions.plugins.torch import random as of_torch
 
 SEEDS = [0, 7, -1, 2**32 + 5, 2**63 - 1, -(2**63)]
 
@@ -115,7 +115,7 @@ def test_counters_beyond_32_bits(first: int, count: int) -> None:
     x, y = generic.hashed(xp, key, *generic.counters(xp, key, first, first + count))
     np.testing.assert_array_equal(x ^ y, expected)
     key = random.key(5, xp="torch")
-    x, y = of_torch._hashed(key, *of_torch.counters(key, first, first + count))
+    x, y = of_torch._hashed(key, *of_torch._counters(key, first, first + count))
     np.testing.assert_array_equal((x ^ y).numpy().view(np.uint32), expected)
 
 

@@ -21,7 +21,7 @@ _MAPPED_VALUES: Final = {
     "vmap: It looks like you're": "Python code",
     "vmap: We do not support batching operators that can support dynamic shape": "a shape",
 }
-"""What needs the values of mapped arrays, by the start of PyTorch's message."""
+"""The operations that need values of mapped arrays, by the start of PyTorch's message."""
 
 _TO_NUMPY: Final = (
     "Can't call numpy() on Tensor that requires grad",

@@ -1,7 +1,7 @@
 """Operations of xpand that are registered with PyTorch: each is one node of a graph.
 
-Elementwise operations can have derivatives. Programs are loops, branches and host functions, which compiled code calls as
-they are.
+Elementwise operations can have derivatives. Programs are loops, branches and host functions, which compiled code
+calls as they are.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from xpand.torch._differentiated import is_differentiated
 from .autodiff._levels import Arrays, Rule, call
 
 Partials: TypeAlias = Callable[..., Sequence[Array | None]]
-"""Takes the arguments and the result of an operation; returns its elementwise derivatives in each tensor, None for 0."""
+"""Takes the arguments and the result of an operation; returns its elementwise derivative in each tensor, or None."""
 
 _LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
 

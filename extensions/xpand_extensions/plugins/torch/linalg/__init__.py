@@ -10,14 +10,15 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch._concrete import is_finite
 from xpand.torch._dtypes import SIGNED
-from xpand_extensions.generic.linalg import _factorizations as generic
+from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions
 from xpand_extensions.generic.linalg._products import execute
 from xpand_extensions.linalg import _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, plan_of
 
-from ._logarithm import logm
+from .._operators import define_operation
+from ..autodiff._levels import Rule, call
 from ._pivots import order_of
 
 _DIRECT: Final = {
@@ -103,3 +104,20 @@ def expm(x: Array, /) -> Array:
         return torch.linalg.matrix_exp(x)
     finite = torch.isfinite(x).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
     return torch.where(finite, torch.linalg.matrix_exp(torch.where(finite, x, 0.0)), math.nan)
+
+
+# One operation: its steps depend on values, so compilers must not trace them.
+_LOGM: Final = define_operation("logm(Tensor x)", lambda x: functions.logm(x).contiguous())
+
+
+def logm(x: Array, /) -> Array:
+    return call(_LOGM_RULE, (x,))[0]
+
+
+# The transpose of the derivative is the derivative at the transpose of `x`.
+_LOGM_RULE: Final = Rule(
+    function=lambda x: (_LOGM(x),),
+    forward=lambda x: ((logm(x),), (x,)),
+    pull=lambda residuals, cotangents: (functions.logarithm_along(logm, residuals[0].mT, cotangents[0]),),
+    push=lambda residuals, tangents: (functions.logarithm_along(logm, residuals[0], tangents[0]),),
+)

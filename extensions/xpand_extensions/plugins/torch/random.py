@@ -23,11 +23,11 @@ from xpand_extensions.generic.random._gamma import gamma_slope
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
 from xpand_extensions.random._arguments import arrays_of
 
-from ...numpy import random as of_host
-from ...numpy.random import _blocks as blocks
-from .._operators import define_operation
-from .._plain import is_plain
-from ..autodiff._products import pulled_back
+from ..numpy import random as of_host
+from ..numpy.random import _blocks as blocks
+from ._operators import define_operation
+from ._plain import is_plain
+from .autodiff._products import pulled_back
 
 
 def key_of_seed(seed: Array, /) -> Array:
@@ -40,14 +40,14 @@ def _int64(x: Array) -> Array:
     return x.view(torch.int64) if x.dtype == torch.uint64 else x.to(torch.int64)
 
 
-def is_on_host(key: Array) -> bool:
+def _is_on_host(key: Array) -> bool:
     """Return whether NumPy can compute the numbers of a key, now or when the compiled program runs."""
     if key.device.type != "cpu":
         return False
     return is_traced() or is_plain(key) or not private.is_wrapped(key)
 
 
-def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
+def _made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
     """Make the numbers of a key that is on the host: a tensor of shape (*shape, *each)."""
     full = [*shape, *each]
     if not is_plain(key):
@@ -83,16 +83,16 @@ def _(info: Any, in_dims: Any, keys: Array, full: Any, axes: int, dtype: DType, 
 
 
 def split(key: Array, /, num: Any = 2) -> Array:
-    if is_on_host(key):
-        return made_on_host(key, num, torch.uint32, blocks.both_words, 2)
-    return torch.stack(words(key, num), dim=-1).view(torch.uint32)
+    if _is_on_host(key):
+        return _made_on_host(key, num, torch.uint32, blocks.both_words, 2)
+    return torch.stack(_words(key, num), dim=-1).view(torch.uint32)
 
 
 def fold_in(key: Array, /, data: Array | int) -> Array:
     if isinstance(data, int):
         data = torch.full((), data, dtype=torch.int64, device=key.device)
     data = _int64(data)
-    if is_on_host(key) and is_on_host(data):
+    if _is_on_host(key) and _is_on_host(data):
         return _FOLD_IN(data, key)
     low = data.to(torch.int32).unsqueeze(-1)
     return torch.cat(_hashed(key, torch.zeros_like(low), low), dim=-1).view(torch.uint32)
@@ -108,9 +108,9 @@ _FOLD_IN: Final = define_operation("fold_in(Tensor data, Tensor keys)", _fold_in
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
-    if is_on_host(key):
-        return made_on_host(key, shape, dtype, blocks.double_word if dtype == torch.uint64 else blocks.one_word)
-    x, y = words(key, shape)
+    if _is_on_host(key):
+        return _made_on_host(key, shape, dtype, blocks.double_word if dtype == torch.uint64 else blocks.one_word)
+    x, y = _words(key, shape)
     if dtype == torch.uint64:
         return ((x.to(torch.int64) << 32) | (y.to(torch.int64) & 0xFFFFFFFF)).view(dtype)
     both = x ^ y
@@ -119,14 +119,14 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return both.to(torch.uint8) if dtype == torch.uint8 else both.to(torch.int16).view(dtype)
 
 
-def words(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _words(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the two words of each position in an array of a shape, as int32; of several keys, of shape (…, *shape)."""
-    x, y = _hashed(key, *counters(key, 0, math.prod(shape)))
+    x, y = _hashed(key, *_counters(key, 0, math.prod(shape)))
     full = (*key.shape[:-1], *shape)
     return x.reshape(full), y.reshape(full)
 
 
-def counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
+def _counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
     """Make the counters of a range: their upper words, and their lower words, as int32."""
     if stop <= 2**31:
         low = torch.arange(start, stop, dtype=torch.int32, device=key.device)
@@ -206,8 +206,8 @@ _NORMAL: Final = {torch.float32: blocks.normal_single, torch.float64: blocks.nor
 def uniform(
     key: Array, /, shape: Any = (), dtype: DType | None = None, minval: Array | float = 0.0, maxval: Array | float = 1.0
 ) -> Array:
-    if dtype in _UNIFORM and is_on_host(key):
-        return _scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+    if dtype in _UNIFORM and _is_on_host(key):
+        return _scaled(key, _made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
     unsigned, used = _BITS[dtype]
     signed = SIGNED.get(unsigned, unsigned)
     unused = 8 * unsigned.itemsize - used
@@ -232,13 +232,13 @@ def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) 
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
-    if dtype in _NORMAL and is_on_host(key):
-        return made_on_host(key, shape, dtype, _NORMAL[dtype])
+    if dtype in _NORMAL and _is_on_host(key):
+        return _made_on_host(key, shape, dtype, _NORMAL[dtype])
     return generic.normal(key, shape or (1,), dtype).reshape(shape)
 
 
 def split_each(keys: Array, /, *, num: int) -> Array:
-    return torch.stack(words(keys, (num,)), dim=-1).view(torch.uint32)
+    return torch.stack(_words(keys, (num,)), dim=-1).view(torch.uint32)
 
 
 def gamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
