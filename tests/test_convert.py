@@ -255,7 +255,7 @@ def test_read_only_memory_is_never_written_into(library: Library) -> None:
         (np.broadcast_to(np.ones(1), 3), "torch", "the memory is read-only"),
         (np.ones(3)[::-1], "torch", "the strides are negative"),
         (np.ones(3, dtype=">f8"), "torch", "the bytes are in the other order"),
-        (LAYOUTS["field of a record"], "torch", "no multiples of the size"),
+        (LAYOUTS["field of a record"], "torch", "not multiples of the size"),
         (np.ones(3, dtype=">f8"), "jax", "the bytes are in the other order"),
         (aligned((9,))[1:], "jax", "multiple of 64 bytes"),
         (aligned((9,))[::2], "jax", "without gaps"),

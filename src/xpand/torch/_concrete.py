@@ -1,4 +1,4 @@
-"""Whether the values of a tensor can be read."""
+"""Checks whether the values of a tensor can be read, and checks of the values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch.func import debug_unwrap
 from ..typing import LibraryArray as Array
 from . import _private as private
 
-# Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.
-_HOLD_VALUES: Final = (torch.Tensor, torch.nn.Parameter)
+# Subclasses may have no values, as FakeTensor. A Parameter has.
+_WITH_VALUES: Final = (torch.Tensor, torch.nn.Parameter)
 
 _FEW: Final = 32
 """The number of elements up to which Python reads them faster than PyTorch adds them."""
@@ -23,11 +23,11 @@ def is_concrete(x: Array) -> bool:
     """Return whether the values of a tensor can be read now."""
     if is_traced() or x.is_meta:
         return False
-    return type(x) in _HOLD_VALUES and not private.is_wrapped(x)
+    return type(x) in _WITH_VALUES and not private.is_wrapped(x)
 
 
 def holds_at_some_level(test: Callable[[Array], bool], x: Array) -> bool:
-    """Return whether a test holds for an array, or for one that a level of torch.func wraps as this array."""
+    """Return whether a test is True for an array, or for one that levels of torch.func wrap as this array."""
     with private.unobserved():
         while not test(x):
             if not private.is_wrapped(x):
@@ -37,16 +37,16 @@ def holds_at_some_level(test: Callable[[Array], bool], x: Array) -> bool:
 
 
 def without_grad(x: Array) -> Array:
-    """Remove the wrappers of derivatives, which torch.func.grad adds to every result inside, also to integers."""
+    """Remove the outer wrappers of derivatives: torch.func.grad wraps all arrays that it traces, even integers."""
     while not is_traced() and private.is_grad_wrapped(x):
         x = debug_unwrap(x, recurse=False)
     return x
 
 
 def is_finite(x: Array) -> bool:
-    """Return whether a tensor is known to hold only finite numbers, and is not differentiated.
+    """Return whether a tensor is known to have only finite numbers, and is not differentiated.
 
-    The sum shows it, in a twentieth of the time of `isfinite`. If finite numbers have an infinite sum, return False.
+    The sum shows this in a twentieth of the time of `isfinite`. If finite numbers have an infinite sum, return False.
     """
     if not (x.is_cpu and is_concrete(x)) or x.requires_grad or private.in_forward_mode():
         return False
@@ -56,14 +56,14 @@ def is_finite(x: Array) -> bool:
 
 
 def is_nonnegative(x: Array) -> bool:
-    """Return whether a tensor is known to hold no negative numbers, by one pass over it."""
+    """Return whether a tensor is known to have no negative numbers, by one pass over it."""
     return x.is_cpu and is_concrete(x) and bool(x.numel()) and torch.amin(x).item() >= 0
 
 
 def is_traced() -> bool:
-    """Return whether this thread makes a graph of PyTorch's, in which a tensor that has values is a constant.
+    """Return whether this thread makes a graph of PyTorch's. Tensors with values are constants in it.
 
-    Not `torch.compiler.is_compiling()`, which is true in all threads while any of them compiles.
+    `torch.compiler.is_compiling()` can't tell: it is True in all threads while any of them compiles.
     """
     if torch.compiler.is_dynamo_compiling():
         return True

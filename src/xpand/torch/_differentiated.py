@@ -1,7 +1,7 @@
-"""Whether an array is being differentiated, for the few functions whose derivatives PyTorch gets wrong.
+"""Checks whether arrays are differentiated, and formulas for the few functions whose derivatives PyTorch gets wrong.
 
-These functions take another form for such arrays only, with the same values. Where a function is not differentiable,
-PyTorch's own derivative stands.
+These functions use another formula with the same values, for differentiated arrays only. At points where a function is
+not differentiable, they keep PyTorch's derivative.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ._concrete import holds_at_some_level, is_concrete
 
 
 def is_differentiated(x: Array) -> bool:
-    """Return whether an array is being differentiated. In forward mode this is assumed of any array."""
+    """Return whether an array is differentiated. In forward mode, return True for all arrays."""
     if x.requires_grad or private.in_forward_mode():
         return True
     return is_differentiated_in_reverse(x)
 
 
 def is_differentiated_in_reverse(x: Array) -> bool:
-    """Return whether an array is being differentiated by reverse mode, at any level."""
+    """Return whether reverse mode differentiates an array, at any level. In torch.compile, True under torch.func."""
     if x.requires_grad or not private.are_levels_active():
         return bool(x.requires_grad)
     # torch.compile can't see below the levels of torch.func.
@@ -30,13 +30,13 @@ def is_differentiated_in_reverse(x: Array) -> bool:
 
 
 def is_differentiated_in_both(x: Array) -> bool:
-    """Return whether an array is being differentiated by forward mode and by reverse mode."""
+    """Return whether forward mode and reverse mode may both differentiate an array."""
     return private.in_forward_mode() and is_differentiated_in_reverse(x)
 
 
 def is_all_false(condition: Array) -> bool:
-    """Return whether a boolean array is known to be false everywhere, in all lanes of a batch."""
-    if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # reading it would wait
+    """Return whether a boolean array is known to be False everywhere, in all lanes of a batch."""
+    if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # reading it would wait for the device
         return False
     with private.unobserved():
         condition = debug_unwrap(condition)
@@ -44,13 +44,13 @@ def is_all_false(condition: Array) -> bool:
 
 
 def with_derivatives(plain: Array, other: Array) -> Array:
-    """Return the values of one array with the derivatives of another, which has the same but for rounding."""
+    """Return the values of `plain` with the derivatives of `other`, which has the same values except for rounding."""
     return plain.detach() - (other.detach() - other)
 
 
 def product_of_few(count: Array, total: Array, squares: Array) -> Array:
     """Return products of one or two numbers from their sum and the sum of their squares (Newton's identities).
 
-    Of more numbers return 0. Of zeros that has the right first and second derivatives.
+    For other counts, return 0, with zero derivatives: these are right up to the second if at least three factors are 0.
     """
     return torch.where(count == 1, total, torch.where(count == 2, (total * total - squares) / 2, 0.0))

@@ -1,9 +1,9 @@
 """The private names of PyTorch that xpand uses. No other module uses any.
 
-Each is looked up once, when this module is imported, or when it is first called where PyTorch takes seconds to load it.
-A release of PyTorch may lack one: it is then replaced by a function, or a class, that raises `UnsupportedError` when it
-is used, and everything else works. Below each name stands the public name that it replaces, or why there is none.
-`tests/test_private_torch.py` shows for each what breaks without it.
+Each is looked up when this module is imported, or at its first use if PyTorch takes seconds to load it. If a release of
+PyTorch lacks one, a function or a class that raises `UnsupportedError` takes its place, and everything else works. Each
+docstring ends with the most similar public name, or says that there is none. `tests/test_private_torch.py` shows what
+breaks without each name.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..typing import LibraryArray as Array
 F = TypeVar("F", bound=Callable[..., Any])
 
 TESTED: Final = ("2.11.0", "2.13.0", "2.15.0")
-"""The releases of PyTorch in which all names were tested."""
+"""The releases of PyTorch with which all names were tested."""
 
 
 def _look_up(path: str) -> Any:
-    """Return what is at "module:name", with dots perhaps. Raise ImportError or AttributeError where it is missing."""
+    """Return the object "module:name"; the name may have dots. Raise ImportError or AttributeError if it is missing."""
     module, _, name = path.partition(":")
     return reduce(getattr, name.split("."), import_module(module))
 
@@ -36,12 +36,12 @@ def _look_up(path: str) -> Any:
 def _error(path: str) -> UnsupportedError:
     return UnsupportedError(
         f"this needs `{path.replace(':', '.')}`, a private name that PyTorch {torch.__version__} lacks; install a "
-        f"release with which xpand was tested: {', '.join(TESTED)}"
+        f"release of PyTorch with which xpand was tested: {', '.join(TESTED)}"
     )
 
 
 def missing(path: str) -> Any:
-    """Make the function that stands for a missing one: it raises UnsupportedError."""
+    """Make a function that replaces a missing one, and raises UnsupportedError."""
 
     def raises(*args: Any, **kwargs: Any) -> NoReturn:
         raise _error(path)
@@ -50,7 +50,7 @@ def missing(path: str) -> Any:
 
 
 def missing_class(path: str) -> Any:
-    """Make the class that stands for a missing one: instances, `isinstance` and `apply` raise UnsupportedError."""
+    """Make a class that replaces a missing one; its constructor, `isinstance` and `apply` raise UnsupportedError."""
 
     class Kind(type):
         def __instancecheck__(cls, instance: object) -> bool:
@@ -72,16 +72,19 @@ def _class(path: str) -> Any:
 
 
 def _exception(path: str) -> Any:
-    """Return a class of errors. If it is missing, return one that nothing raises, so that errors pass unchanged."""
+    """Return a class of errors, or one that nothing raises if it is missing: errors then pass unchanged."""
     return _function(path, lambda path: type(path.rpartition(".")[2], (Exception,), {}))
 
 
 def _late(path: str, *modules: str) -> Callable[[], Any]:
-    """Make a function that returns what PyTorch takes seconds to load, and loads further modules that it uses."""
+    """Make a function that loads and returns an object. `modules` are further modules that the object needs.
+
+    PyTorch takes seconds to load these objects.
+    """
 
     @cache
     def load() -> Any:
-        with warnings.catch_warnings():  # PyTorch uses what it has deprecated itself when these are imported
+        with warnings.catch_warnings():  # PyTorch's own modules use deprecated functions
             warnings.simplefilter("ignore")
             try:
                 for module in modules:
@@ -94,7 +97,7 @@ def _late(path: str, *modules: str) -> Callable[[], Any]:
 
 
 def _needs(*paths: str) -> Callable[[F], F]:
-    """Replace a function that uses several names if one is missing."""
+    """Replace a function by one that raises UnsupportedError if a private name that it uses is missing."""
 
     def decorate(function: F) -> F:
         for path in paths:
@@ -108,7 +111,7 @@ def _needs(*paths: str) -> Callable[[F], F]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Levels of torch.func: each `vmap`, `grad` or `jvp` that is running is one, and wraps the arrays that it traces.
+# Levels of torch.func: each running `vmap`, `grad` or `jvp` is a level, and wraps the arrays that it traces.
 
 are_levels_active: Callable[[], bool] = _function("torch._C:_are_functorch_transforms_active")
 """Return whether a transformation of torch.func is running. Public: none."""
@@ -117,10 +120,10 @@ current_level: Callable[[], int | None] = _function("torch._C._functorch:maybe_c
 """Return the number of the innermost level, or None. Public: none."""
 
 level_of: Callable[[Array], int] = _function("torch._C._functorch:maybe_get_level")
-"""Return the level that wraps an array; 0 or less if none does. Public: none."""
+"""Return the innermost level that wraps an array; 0 or less if none does. Public: none."""
 
 is_wrapped: Callable[[Array], bool] = _function("torch._C._functorch:is_functorch_wrapped_tensor")
-"""Return whether a level wraps an array. Public: `torch.func.debug_unwrap(x) is not x`, which is slower."""
+"""Return whether any level wraps an array. Public: `torch.func.debug_unwrap(x) is not x`, which is slower."""
 
 is_mapped: Callable[[Array], bool] = _function("torch._C._functorch:is_batchedtensor")
 """Return whether the innermost level that wraps an array is a `vmap`. Public: none."""
@@ -129,19 +132,19 @@ is_grad_wrapped: Callable[[Array], bool] = _function("torch._C._functorch:is_gra
 """Return whether the innermost level that wraps an array is a derivative. Public: none."""
 
 unwrap_mapped: Callable[[Array, int], tuple[Array, int | None]] = _function("torch._C._functorch:_unwrap_batched")
-"""Return the whole batch below a `vmap`, and its axis or None. Public: `register_vmap`, for operations alone."""
+"""Return the batch below a `vmap`, and its axis or None. Public: `register_vmap`, but only for operations."""
 
 wrap_mapped: Callable[[Array, int, int], Array] = _function("torch._C._functorch:_add_batch_dim")
-"""Wrap a batch, with its axis, at the level of a `vmap`. Public: `register_vmap`, for operations alone."""
+"""Wrap a batch with the given axis at the level of a `vmap`. Public: `register_vmap`, but only for operations."""
 
 unwrap_grad: Callable[[Array, int], Array] = _function("torch._C._functorch:_unwrap_for_grad")
-"""Return an array below the level of a derivative, unchanged if that doesn't wrap it. Public: none."""
+"""Return an array below the level of a derivative; unchanged if this level does not wrap it. Public: none."""
 
 wrap_grad: Callable[[Array, int], Array] = _function("torch._C._functorch:_wrap_for_grad")
 """Wrap an array at the level of a derivative. Public: none."""
 
 interpreter: Callable[[], Any] = _function("torch._functorch.pyfunctorch:retrieve_current_functorch_interpreter")
-"""Return the innermost level itself: its `level()`, `lower()`, `batch_size()` and `randomness()`. Public: none."""
+"""Return the innermost level: an object with `level()`, `lower()`, `batch_size()` and `randomness()`. Public: none."""
 
 
 @_needs("torch._C._functorch:TransformType.Vmap")
@@ -156,10 +159,10 @@ without_levels: Callable[[], AbstractContextManager[Any]] = _function(
 """Leave all levels in a `with` block. Public: none."""
 
 unobserved: Callable[[], AbstractContextManager[Any]] = _function("torch._C:DisableTorchFunction")
-"""Hide operations in a `with` block from modes and subclasses, which can't use arrays below a level. Public: none."""
+"""Hide operations in a `with` block from modes and subclasses, which can't use unwrapped arrays. Public: none."""
 
 SingleLevelFunction: Any = _class("torch.autograd.function:_SingleLevelFunction")
-"""The class of derivatives at one level. Public: `torch.autograd.Function`, which acts on all levels at once."""
+"""The class of derivatives at one level. Public: `torch.autograd.Function`, which acts on all levels."""
 
 allow_single_level: Callable[[], AbstractContextManager[Any]] = _function(
     "torch._functorch.utils:enable_single_level_autograd_function"
@@ -173,7 +176,7 @@ allow_single_level: Callable[[], AbstractContextManager[Any]] = _function(
 
 @_needs("torch.autograd.forward_ad:_current_level")
 def in_forward_mode() -> bool:
-    """Return whether forward mode is running. Public: none; `unpack_dual` is for arrays that have a tangent."""
+    """Return whether forward mode is running. Public: none; `unpack_dual` looks at one array."""
     return forward_ad._current_level >= 0
 
 
@@ -186,7 +189,7 @@ set_forward_mode: Callable[[bool], AbstractContextManager[Any]] = _function(
 def load_forward_rules() -> None:
     """Import PyTorch's Python rules of forward mode, and hide its own deprecation warnings. Public: none.
 
-    PyTorch imports them when forward mode is first used. If they are missing, there is nothing to warn of.
+    PyTorch imports them when forward mode is first used. If they are missing, there are no warnings either.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -195,18 +198,18 @@ def load_forward_rules() -> None:
 
 
 are_hooks_allowed: Callable[[], bool] = _function("torch._C._autograd:_saved_tensors_hooks_is_enabled")
-"""Return whether `saved_tensors_hooks` may be used, as torch.func's levels forbid it. Public: none."""
+"""Return whether `saved_tensors_hooks` can be used: levels of torch.func may forbid it. Public: none."""
 
 
 @_needs("torch._C._autograd:_top_saved_tensors_default_hooks")
 def are_hooks_set() -> bool:
-    """Return whether `saved_tensors_hooks` are in use, those of a checkpoint perhaps. Public: none."""
+    """Return whether `saved_tensors_hooks` are in use, such as those of a checkpoint. Public: none."""
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 
 @_needs("torch._C:_storage_Use_Count", "torch:UntypedStorage._cdata")
 def count_uses(storage: Any) -> int:
-    """Count the tensors and objects that hold a storage. Public: none."""
+    """Count the tensors and objects that use a storage. Public: none."""
     return torch._C._storage_Use_Count(storage._cdata)
 
 
@@ -217,36 +220,36 @@ is_zero_tensor: Callable[[Array], bool] = _function("torch:Tensor._is_zerotensor
 """Return whether an array is one of PyTorch's zeros without memory. Public: none."""
 
 sparse_indices: Callable[[Array], Array] = _function("torch:Tensor._indices")
-"""Return the indices of a sparse tensor with duplicates. Public: `Tensor.indices`, which is for coalesced ones."""
+"""Return the indices of a sparse tensor with duplicates. Public: `Tensor.indices`, only for coalesced tensors."""
 
 sparse_values: Callable[[Array], Array] = _function("torch:Tensor._values")
-"""Return the values of a sparse tensor with duplicates. Public: `Tensor.values`, which is for coalesced ones."""
+"""Return the values of a sparse tensor with duplicates. Public: `Tensor.values`, only for coalesced tensors."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The dispatcher
 
 count_modes: Callable[[], int] = _function("torch._C:_len_torch_dispatch_stack")
-"""Count the modes that see each operation, as tracing does. Public: none."""
+"""Count the active modes that handle operations, such as traces. Public: none."""
 
 count_function_modes: Callable[[], int] = _function("torch._C:_len_torch_function_stack")
-"""Count the modes that see each function, as a default device does. Public: none."""
+"""Count the active modes that handle functions, such as a default device. Public: none."""
 
 
 @_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")
 def is_graph_mode_active() -> bool:
     """Return whether this thread makes a graph, or uses tensors without values.
 
-    Public: none; `torch.compiler.is_compiling` is true in all threads while one compiles.
+    Public: none; `torch.compiler.is_compiling` is True in all threads while one of them compiles.
     """
     mode, key = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey
     return mode(key.FAKE) is not None or mode(key.PROXY) is not None
 
 
 def has_kernel(operation: str, key: str) -> bool:
-    """Return whether an operation has a rule of its own. Public: `torch.library.get_kernel`, which finds fallbacks too.
+    """Return whether an operation has its own rule. Public: `torch.library.get_kernel`, which also finds fallbacks.
 
-    Asked on import. True if the name is missing: PyTorch then refuses what it has no rule for.
+    Called on import. True if the name is missing: PyTorch then raises or warns where it has no rule.
     """
     has_kernel = getattr(torch._C, "_dispatch_has_kernel_for_dispatch_key", None)
     return has_kernel is None or bool(has_kernel(operation, key))
@@ -266,24 +269,24 @@ FakeTensor: Any = _class("torch._subclasses.fake_tensor:FakeTensor")
 """The class of tensors without values. Public: none."""
 
 FakeTensorMode: Any = _class("torch._subclasses.fake_tensor:FakeTensorMode")
-"""The class of modes in which tensors have no values. Public: none; meta tensors change the device."""
+"""The class of modes in which tensors have no values. Public: none; tensors on "meta" lose their device."""
 
 DataDependentOutputException: Any = _exception("torch._subclasses.fake_tensor:DataDependentOutputException")
-"""The error of Python code that asks a tensor without values for one. Public: none."""
+"""The error of Python code that reads the value of a tensor without values. Public: none."""
 
 DynamicOutputShapeException: Any = _exception("torch._subclasses.fake_tensor:DynamicOutputShapeException")
 """The error of a shape that depends on values. Public: none."""
 
 fake_mode_of: Callable[[Any], Any] = _function("torch._guards:detect_fake_mode")
-"""Return the mode of tensors without values, or None. Public: none."""
+"""Return the mode of the tensors without values among the given ones, or None. Public: none."""
 
 without_functional_mode: Callable[[], AbstractContextManager[Any]] = _function(
     "torch._subclasses.functional_tensor:disable_functional_mode"
 )
-"""Leave the mode that writes operations without side effects, in a `with` block. Public: none."""
+"""Leave the mode that replaces writes in place, in a `with` block. Public: none."""
 
 FAKE_LOGGER: Final = "torch._subclasses.fake_tensor"
-"""The logger of errors in tensors without values. Public: none; `torch._logging` sets whole components."""
+"""The logger of errors of tensors without values. Public: none; `torch._logging` only sets whole components."""
 
 
 try:
@@ -305,14 +308,14 @@ def _process_flag_hidden() -> Iterator[None]:
 
 
 def fx_tracing_hidden() -> AbstractContextManager[Any]:
-    """Hide in a `with` block that torch.fx traces, so that functions of torch.compile may be called. Public: none."""
+    """Hide in a `with` block that torch.fx is tracing, so that compiled functions can be called. Public: none."""
     return _process_flag_hidden() if _thread_flag is None else _thread_flag(False)
 
 
 def register_node(cls: type, flatten: Callable[..., Any], unflatten: Callable[..., Any]) -> None:
-    """Make a class a container in PyTorch's trees. Public: none, though PyTorch's documentation names this one.
+    """Register a class as a container in PyTorch's trees. Public: none, though PyTorch's documentation uses this one.
 
-    Called on import. If the name is missing, transformations of PyTorch's own refuse the containers.
+    Called on import. If the name is missing, PyTorch's own transformations raise for the containers.
     """
 
     def split(x: Any) -> tuple[list[Any], Any]:
@@ -334,7 +337,7 @@ compile_lock = _late("torch._dynamo.convert_frame:compile_lock")
 """Return the lock that torch.compile holds while it compiles. Public: none."""
 
 inductor_compile = _late("torch._inductor:compile", "torch._inductor.compile_fx")
-"""Return the function that compiles a graph. Public: `torch.compile`, which reads bytecode first and adds guards."""
+"""Return the function that compiles a graph. Public: `torch.compile`, which reads bytecode and adds guards."""
 
 inductor_error = _late("torch._inductor.exc:InductorError")
 """Return the class of TorchInductor's errors. Public: none."""
@@ -343,13 +346,13 @@ inductor_kernels = _late("torch._inductor.compile_fx:compile_fx_inner")
 """Return the function that compiles a graph of ATen's operations. Public: none."""
 
 inductor_rules = _late("torch._inductor.decomposition:select_decomp_table")
-"""Return the function that returns the operations that TorchInductor takes apart. Public: none."""
+"""Return the function that returns TorchInductor's decompositions of operations. Public: none."""
 
 aot_function = _late("torch._functorch.aot_autograd:aot_function")
-"""Return the function that compiles another with its derivative. Public: `torch.compile`, as above."""
+"""Return the function that compiles a function with its derivative. Public: `torch.compile`, as above."""
 
 aot_partition = _late("torch._functorch.partitioners:min_cut_rematerialization_partition")
-"""Return the function that chooses what is saved for a derivative. Public: none."""
+"""Return the function that chooses the residuals of a derivative. Public: none."""
 
 aot_uncompiled = _late("torch._functorch.compilers:nop")
-"""Return the compiler that leaves a graph as it is. Public: none."""
+"""Return the compiler that returns graphs unchanged. Public: none."""

@@ -1,4 +1,4 @@
 """Native implementations on PyTorch."""
 
 SPARSE = ("torch",)
-"""The modules that the classes of its sparse arrays come from."""
+"""The modules that define PyTorch's sparse arrays."""

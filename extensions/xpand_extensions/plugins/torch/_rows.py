@@ -1,4 +1,4 @@
-"""Check and flatten multi-indices into tensors in as few passes as possible; read rows."""
+"""Multi-indices of tensors, checked and flattened in as few passes as possible, and reads of rows."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,18 +10,18 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch._dtypes import SIGNED
 
 FEW: Final = 1 << 13
-"""Up to so many multi-indices, PyTorch's own index is faster than that of flattened tensors."""
+"""The number of multi-indices up to which PyTorch's own indexing is faster than indexing a flattened tensor."""
 
 _INDEX = (torch.int64, torch.int32)
 
 
 def checks_itself(x: Array, indices: Array) -> bool:
-    """Return whether PyTorch raises for an index out of bounds. It does not for empty tensors; a GPU crashes."""
+    """Return whether PyTorch raises for indices out of bounds. For empty tensors it does not; on a GPU it crashes."""
     return indices.dtype in _INDEX and x.numel() > 0 and is_concrete(indices) and indices.device.type == "cpu"
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:
-    """Return whether all multi-indices, on the CPU, are within bounds and not negative."""
+    """Return whether all multi-indices, which are on the CPU, are within bounds and not negative."""
     if not indices.numel():
         return True
     low, high = torch.aminmax(indices)
@@ -33,7 +33,7 @@ def are_within(indices: Array, sizes: Sequence[int]) -> bool:
 
 
 def flat(indices: Array, sizes: Sequence[int]) -> Array:
-    """Number the positions that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
+    """Convert multi-indices of shape `(n, k)`, within bounds, to positions in row-major order."""
     parts = indices.to(torch.int64).unbind(-1)
     number = parts[0]
     for size, part in zip(sizes[1:], parts[1:]):
@@ -42,7 +42,7 @@ def flat(indices: Array, sizes: Sequence[int]) -> Array:
 
 
 def select(x: Array, axis: int, index: Array) -> Array:
-    """Take along an axis by one axis of nonnegative indices."""
+    """Take slices of an axis at nonnegative indices, an array of one axis."""
     signed = SIGNED.get(x.dtype)
     if signed is not None:
         return x.view(signed).index_select(axis, index).view(x.dtype)

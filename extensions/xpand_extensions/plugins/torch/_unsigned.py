@@ -1,4 +1,4 @@
-"""The larger unsigned integers, for which PyTorch has few functions: computed as signed integers of the same bits."""
+"""Unsigned integers of 16 bits or more, for which PyTorch has few functions: computed as signed integers."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,12 +11,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def ordered(x: Array) -> Array:
-    """Return values in the same order as `x`, in a data type that PyTorch compares."""
+    """Convert to a data type that PyTorch can compare, with the same order of values."""
     return to_ordered(x) if x.dtype in SIGNED else x
 
 
 def on_ordered(function: F, arrays: int = 1) -> F:
-    """Give a function its first arrays in data types that PyTorch compares."""
+    """Pass the first arrays to a function in data types that PyTorch can compare."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -26,7 +26,7 @@ def on_ordered(function: F, arrays: int = 1) -> F:
 
 
 def on_signed(function: F) -> F:
-    """Give a function the bits of its arrays, all of one data type, as signed integers, and return such bits."""
+    """Pass arrays of one data type to a function as signed integers of the same bits, and convert the result back."""
 
     @wraps(function)
     def run(*arrays: Array, **kwargs: Any) -> Array:

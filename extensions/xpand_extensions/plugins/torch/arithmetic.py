@@ -1,4 +1,4 @@
-"""Division of integers on PyTorch: its truncating functions, without the divisors that make them trap."""
+"""Division of integers on PyTorch, by its truncating functions. They crash or raise for the divisors 0 and -1."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The bits of integers on PyTorch: views, and PyTorch's shifts, which accept any number of positions."""
+"""The bits of integers on PyTorch, by views and PyTorch's shifts. The shifts accept any number of positions."""
 
 import torch
 
@@ -12,7 +12,7 @@ from ._unsigned import on_signed
 def bitcast(x: Array, /, dtype: DType) -> Array:
     if dtype.itemsize == x.dtype.itemsize:
         return x.view(dtype)
-    # Always a copy: `contiguous` doesn't change the strides of axes of size one, which `view` may refuse.
+    # Always copy: `contiguous` does not change the strides of axes of size one, for which `view` may raise.
     x = x.clone(memory_format=torch.contiguous_format)
     return x.unsqueeze(-1).view(dtype) if dtype.itemsize < x.dtype.itemsize else x.view(dtype).squeeze(-1)
 

@@ -15,7 +15,7 @@ from xpand_extensions.convert import Pointer, exported as export, from_pointer a
 from xpand_extensions.convert._dtypes import copy_needed, has_gradient, integer_of, is_short, no_dtype, no_values
 
 _BITS: Final = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
-"""The integer types with the size of a short floating-point type, which NumPy doesn't have."""
+"""The integer types that replace floating-point types that NumPy lacks, by their size in bytes."""
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
@@ -24,16 +24,19 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     if not is_concrete(x):
         raise no_values(x)
     if x.layout is not torch.strided:
-        raise TypeError("convert: x is a sparse tensor, whose values have no memory of one kind; convert its parts")
+        raise TypeError(
+            "convert: x is a sparse tensor, which is stored in several arrays; convert each of them, or the container "
+            "`sparse.from_native(x)`"
+        )
     if private.are_levels_active():
-        # PyTorch exports no memory inside of torch.func, not even that of captured tensors; outside of it, it does.
+        # Inside torch.func, PyTorch exports no memory, not even that of captured tensors.
         with private.without_levels():
             return _exported(x, to_host or x.is_cpu, copy)
     return _exported(x, to_host, copy)
 
 
 def _exported(x: Any, to_host: bool, copy: bool | None) -> Any:
-    if x.is_conj() or x.is_neg():  # NumPy would take the memory without the sign
+    if x.is_conj() or x.is_neg():  # the memory has the values without the sign
         if copy is False:
             raise copy_needed("the values are conjugated or negated only when they are read")
         x = x.resolve_conj().resolve_neg()
@@ -53,7 +56,7 @@ def _on_host(x: Any, copy: bool | None) -> Any:
 
 
 def _short_on_host(x: Any) -> Any:
-    """Convert a data type of the package `ml_dtypes`, as JAX uses it."""
+    """Convert to a data type of the package `ml_dtypes`, which JAX uses."""
     name = str(x.dtype).rpartition(".")[2]
     types = importlib.import_module("ml_dtypes") if find_spec("ml_dtypes") is not None else None
     dtype = getattr(types, name, None)
@@ -74,7 +77,7 @@ def _from_numpy(x: Any, copy: bool | None) -> tuple[Any, bool]:
     if x.flags.writeable:
         try:
             return torch.from_numpy(x), False
-        except (TypeError, ValueError):  # strides, data types: looked at below
+        except (TypeError, ValueError):  # unsupported strides or data types, which are handled below
             pass
     name = x.dtype.name
     bits = name.startswith(("bfloat16", "float8_")) and hasattr(torch, name)
@@ -96,14 +99,14 @@ def _why_copied(x: Any) -> str:
     if any(stride < 0 for stride in x.strides):
         return "the strides are negative"
     gaps = any(stride % x.itemsize for stride in x.strides)
-    return "the strides are no multiples of the size of an element" if gaps else ""
+    return "the strides are not multiples of the size of an element" if gaps else ""
 
 
 def _from_dlpack(x: Any, copy: bool | None) -> tuple[Any, bool]:
     try:
         return torch.from_dlpack(x), False
     except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        # Libraries raise different errors for unsupported arrays: on several devices, of 4-bit types, …
+        # Libraries raise different errors for unsupported arrays, such as those on several devices or of 4-bit types.
         if copy is False:
             raise copy_needed(f"PyTorch does not take the memory by DLPack ({error})") from error
     return _from_numpy(export(x, to_host=True), copy)
@@ -127,7 +130,7 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
 
 
 class _Memory:
-    """The owner of GPU memory that PyTorch wraps as a tensor, and keeps alive."""
+    """GPU memory and its owner. The tensor that PyTorch makes of it keeps both alive."""
 
     def __init__(self, memory: Pointer) -> None:
         self.owner = memory.owner

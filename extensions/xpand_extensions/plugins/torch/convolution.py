@@ -1,4 +1,4 @@
-"""Convolutions on PyTorch: its own for up to three spatial axes."""
+"""Convolutions on PyTorch, by its own functions for up to three spatial axes."""
 
 from typing import Any, Final
 
@@ -18,9 +18,9 @@ from ._plain import is_on_host, on_host
 _CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 _SMALL: Final = 4096
-"""The length up to which NumPy is faster: it needs no axes of channels."""
+"""The length up to which NumPy is faster, since it needs no axes of channels."""
 _FFT_COST: Final = 1.5
-"""The unit is a product, as in the generic version. PyTorch's kernels are slow for few channels and many taps."""
+"""The cost of a Fourier transform, as in `_pieces`: PyTorch's kernels are slow for few channels and many taps."""
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
@@ -36,7 +36,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
         x = dilated(xp, x, what.input_dilation)
     apart = what.kernel_dilation
     if not _is_floating(x) and any(step > 1 for step in apart):
-        # Integers have no dilated kernels; zeros between the taps change nothing.
+        # For integers, PyTorch has no dilation of kernels. Zeros between the taps are equivalent.
         kernel, apart = dilated(xp, kernel, apart), (1,) * len(apart)
     padding: Any = [low for low, _ in what.padding]
     if any(low != high or low < 0 for low, high in what.padding):
@@ -49,7 +49,7 @@ def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
     native = _TRANSPOSED.get(len(what.strides))
     if native is None or not _is_floating(x):
         return _by_dilation(what, x, kernel)
-    # PyTorch's own padding at the end is at most that at the start.
+    # PyTorch removes the same padding at both ends, and less at the end by `output_padding`, below the stride.
     padding = [low for low, _ in what.padding]
     more = [low - high for low, high in what.padding]
     if all(low >= 0 and 0 <= extra < stride for low, extra, stride in zip(padding, more, what.strides)):
@@ -59,7 +59,7 @@ def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
 
 
 def _by_channels(what: Geometry, x: Array, kernel: Array) -> Array:
-    """Convolve integers on a GPU, where they have no product of matrices: one channel of each group after the other."""
+    """Convolve integers on a GPU, where PyTorch has no product of integer matrices: channel by channel."""
     into = kernel.shape[1]
     x = x.reshape(x.shape[0], what.groups, into, *x.shape[2:])
     parts = (by_taps(what, x[:, :, channel], kernel[:, channel : channel + 1]) for channel in range(into))
@@ -93,6 +93,6 @@ def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None
 
 def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
     if kernel.is_complex():
-        # An explicit conjugate: vmap has no rule for PyTorch's lazy one.
+        # Conjugate explicitly: vmap has no rule for PyTorch's lazy conjugates.
         kernel = torch.complex(kernel.real, -kernel.imag)
     return convolve(x, flipped(xp, kernel, axes), mode=mode, axes=axes, method=method)

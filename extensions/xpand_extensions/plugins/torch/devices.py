@@ -1,4 +1,4 @@
-"""PyTorch's devices: the processor, the accelerators it was built for, and "meta"."""
+"""PyTorch's devices: the CPU, the accelerators that it was built for, and "meta"."""
 
 from contextlib import AbstractContextManager
 from functools import partial
@@ -28,7 +28,7 @@ def _accelerator(device: Any) -> DeviceInfo:
 
 def _facts(device: Any) -> DeviceFacts:
     if device.type == "mps":
-        # It shares the host's memory; the driver recommends how much to use.
+        # The GPU shares the host's memory; the driver recommends how much of it to use.
         total = torch.mps.recommended_max_memory()
         return DeviceFacts(
             host_facts().name, None, total, total - torch.mps.driver_allocated_memory(), "shares the host's memory"
@@ -64,17 +64,17 @@ def wait(x: Any, /) -> None:
 
 
 def free(x: Any, /) -> bool:
-    # Strided tensors alone have a storage to look at; what a derivative needs is held by its graph as well.
+    # Only strided tensors have a storage. The graph of a derivative may use the memory of a differentiated tensor.
     if x.layout is not torch.strided or x.requires_grad or private.is_view(x) or type(x) is not torch.Tensor:
         return False
     storage = x.untyped_storage()
-    # Memory of another library can't be freed, only released. Two references: the tensor's, and the one just made.
+    # Memory of another library can't be freed. Two uses are expected: the tensor's, and that of `storage`.
     if not storage.nbytes() or not storage.resizable() or private.count_uses(storage) > 2:
         return False
     del storage
     try:
         torch.utils.swap_tensors(x, torch.empty_like(x, device="meta"))
-    except RuntimeError:  # something else refers to the tensor itself: a weak reference, or C++
+    except RuntimeError:  # a weak reference or C++ code refers to the tensor
         return False
     return True
 

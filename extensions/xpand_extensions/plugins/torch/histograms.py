@@ -1,4 +1,4 @@
-"""Counts and histograms on PyTorch: its bincount without weights, and NumPy's where it can read the values."""
+"""Counts and histograms on PyTorch: by `torch.bincount` without weights, or by NumPy if it can read the values."""
 
 from functools import partial
 from typing import Any, Final
@@ -18,7 +18,7 @@ from ._plain import is_on_host, on_host
 from ._unsigned import on_ordered, ordered
 from .scatter import TorchAt
 
-# No derivative with respect to plain values reaches the edges.
+# Plain values need no derivatives, which NumPy would lose.
 _on_host: Final = partial(is_on_host, dtypes=(torch.float32, torch.float64, torch.int64, torch.int32))
 
 
@@ -37,7 +37,7 @@ def bincount(
         mode = "drop"
     if mode == "drop" and x.ndim == 1 and weights is None and x.dtype not in SIGNED and is_concrete(x):
         low, high = _extremes(x)
-        if low >= 0 and high <= length:  # `length` itself stands for "in no bin"
+        if low >= 0 and high <= length:  # values equal to `length` are in no bin
             return torch.bincount(x, minlength=length + 1)[:length]
     if x.dtype in SIGNED and x.dtype != torch.uint64:
         x = x.to(torch.int64)
@@ -51,7 +51,7 @@ def _extremes(x: Array) -> tuple[int, int]:
 @forwards_to(generic.histogram)
 def histogram(x: Array, /, bins: Any = 10, *, range: Any = None, **options: Any) -> Histogram:
     if options["weights"] is None and not options["density"] and _on_host(x):
-        # Measured for 100,000 values: 0.4 ms; the same steps take PyTorch 1.4 ms.
+        # Measured for 100,000 values: 0.4 ms; PyTorch takes 1.4 ms for the same steps.
         if isinstance(bins, int):
             return Histogram(*map(torch.from_numpy, host.histogram(x.numpy(force=True), bins, range=range)))
         if _on_host(bins):

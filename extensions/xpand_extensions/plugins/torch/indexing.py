@@ -1,4 +1,4 @@
-"""Indexing on PyTorch: index_select, which checks bounds itself on the CPU."""
+"""Indexing on PyTorch, by `index_select`, which checks the bounds on the CPU."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _along(
         try:
             found = select(x, axis, indices if indices.ndim == 1 else indices.reshape(-1))
         except (IndexError, RuntimeError):
-            # Repeat it with the generic version, which supports negative indices, and has better messages.
+            # Use the generic version, which supports negative indices and has better error messages.
             pass
         else:
             return found if indices.ndim == 1 else found.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
@@ -46,7 +46,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = 
         try:
             return x.gather(axis, indices.to(torch.int64))
         except (IndexError, RuntimeError):
-            # Repeat it with the generic version, as above.
+            # Use the generic version, as above.
             pass
     return generic.take_along_axis(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
@@ -60,7 +60,7 @@ def gather_nd(x: Array, indices: Array, /, *, mode: Any = None, fill_value: Any 
         try:
             return x[indices.unbind(-1)]
         except (IndexError, RuntimeError):
-            # Repeat it with the generic version, as above.
+            # Use the generic version, as above.
             pass
     if is_plain and are_within(indices, x.shape[:k]):
         # For ten million pairs 190 ms; PyTorch's own index takes 320 ms.
@@ -84,7 +84,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 def _positions(mask: Array, size: int) -> Array:
-    """Find positions by scattering them: `searchsorted` copies under vmap, and warns."""
+    """Find the positions by a scatter: under vmap, `searchsorted` would copy and warn."""
     rank = mask.cumsum(0) - 1
     slot = torch.where(mask, rank, size).clamp(max=size)
     none = torch.full((size + 1,), len(mask), device=mask.device)

@@ -1,6 +1,7 @@
 """Derivatives of minima and roots on PyTorch, by matrices of all variables.
 
-An iteration inside of a function that `torch.func` transposes would capture tensors of its levels, which it refuses.
+An iterative solver would run inside a function that `torch.func` transposes, and capture tensors of its levels. PyTorch
+raises for those.
 """
 
 from ...generic.optimize._implicit import by_matrix as tangent_of

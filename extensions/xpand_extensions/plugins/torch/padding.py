@@ -1,4 +1,4 @@
-"""Padding on PyTorch: its own for constants; types with few functions are converted to signed ones."""
+"""Padding on PyTorch, by its functions for constants and copied elements; unsigned integers become signed ones."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 
 _NATIVE: Final = {"edge": "replicate", "wrap": "circular", "reflect": "reflect"}
-"""PyTorch's names of its modes."""
+"""PyTorch's names of the modes."""
 
 _HALF: Final = 2**63
 
@@ -33,14 +33,14 @@ def pad(x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values:
     if x.dtype in SIGNED and options["reflect_type"] == "odd":  # the same bits, whether signed or not
         return generic.pad(x.view(SIGNED[x.dtype]), pad_width, **options).view(x.dtype)
     if x.dtype == torch.uint64 and mode == "linear_ramp":
-        # All numbers less by 2**63: so are those between them.
+        # Subtract 2**63 from all numbers. The numbers between them change by the same.
         options["end_values"] = _shifted(options["end_values"])
         return _flipped(generic.pad(_flipped(x.view(torch.int64)), pad_width, **options)).view(torch.uint64)
     return generic.pad(x, pad_width, **options)
 
 
 def _is_native(x: Array, pad_width: Any, mode: str, reflect_type: str) -> bool:
-    """Return whether PyTorch supports the padding: floats, on at most the last three axes, by existing elements."""
+    """Return whether PyTorch supports the padding: of floats, on at most the last three axes, with their elements."""
     return (
         mode in _NATIVE
         and reflect_type == "even"
@@ -53,7 +53,7 @@ def _is_native(x: Array, pad_width: Any, mode: str, reflect_type: str) -> bool:
 
 
 def _native(x: Array, pad_width: Any, mode: str) -> Array:
-    """Pad images of 1 to 3 axes, one batch and one channel of them, or as many as there are axes before."""
+    """Pad the last 1 to 3 axes; all axes before them are one axis of images, of one channel each."""
     padded = [k for k, pair in enumerate(pad_width) if any(pair)]
     if not padded:
         return x.clone()
@@ -65,7 +65,7 @@ def _native(x: Array, pad_width: Any, mode: str) -> Array:
 
 
 def _flipped(x: Array) -> Array:
-    """Flip the highest bit of signed integers."""
+    """Flip the highest bit, which converts between uint64 and int64 with the same order."""
     return x ^ -_HALF
 
 

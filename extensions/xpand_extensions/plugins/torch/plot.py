@@ -1,4 +1,4 @@
-"""The nodes of PyTorch's graphs."""
+"""Drawings of PyTorch's graphs."""
 
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -24,7 +24,7 @@ def drawing(made: Any, title: str, /, *, xp: Any = None) -> Drawing:
 
 
 def _name(target: Any) -> str:
-    # A function of Python has a name; an operator is written as `aten.sin.default`.
+    # Python functions have a name. PyTorch's operations print as `aten.sin.default`.
     return target.__name__ if isinstance(target, (FunctionType, BuiltinFunctionType)) else str(target)
 
 

@@ -1,8 +1,8 @@
 """Threefry-2x32 on PyTorch, and samplers.
 
-PyTorch has few functions of uint32, so the words are int32 with the same bits. On the CPU NumPy hashes concrete keys
-into the memory of tensors, block by block. Samplers of many keys are one operation each, because PyTorch's compiler
-takes minutes for their steps, and for those of their derivatives.
+PyTorch has few functions of uint32, so words are int32 with the same bits. On the CPU, NumPy hashes concrete keys block
+by block. Samplers of many keys, and their derivatives, are one operation each: PyTorch's compiler would take minutes
+for their steps.
 """
 
 import math
@@ -41,14 +41,14 @@ def _int64(x: Array) -> Array:
 
 
 def _is_on_host(key: Array) -> bool:
-    """Return whether NumPy can compute the numbers of a key, now or when the compiled program runs."""
+    """Return whether NumPy can compute the numbers of a key, now or when a compiled program runs."""
     if key.device.type != "cpu":
         return False
     return is_traced() or is_plain(key) or not private.is_wrapped(key)
 
 
 def _made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
-    """Make the numbers of a key that is on the host: a tensor of shape (*shape, *each)."""
+    """Compute the numbers of a key on the host: a tensor of shape (*shape, *each)."""
     full = [*shape, *each]
     if not is_plain(key):
         return _made(key, full, len(shape), dtype, finish.__name__)
@@ -57,13 +57,14 @@ def _made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: bloc
 
 def _filled(key: Sequence[int], full: list[int], axes: int, dtype: DType, finish: blocks.Finish) -> Array:
     first, second = key
-    # NumPy's data types have the names of PyTorch's. (Memory of a tensor may be out of reach inside `torch.func`.)
+    # Fill an array of NumPy: inside torch.func, the memory of a tensor can't be written. The data types of NumPy and
+    # PyTorch have the same names.
     out: Any = np.empty((math.prod(full[:axes]), *full[axes:]), dtype=str(dtype).removeprefix("torch."))
     blocks.fill((first, second), out, finish)
     return torch.from_numpy(out.reshape(full))
 
 
-# One operation of a graph: TorchInductor takes minutes to fuse the hundred operations of hashing.
+# One operation of a graph: TorchInductor would take minutes to fuse the hundred operations of hashing.
 @torch.library.custom_op("xpand::random", mutates_args=())  # type: ignore[untyped-decorator]
 def _made(keys: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
     out = torch.empty((*keys.shape[:-1], *full), dtype=dtype)
@@ -120,14 +121,14 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 def _words(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the two words of each position in an array of a shape, as int32; of several keys, of shape (…, *shape)."""
+    """Return the two words of each position in an array of the given shape, as int32; of several keys, (…, *shape)."""
     x, y = _hashed(key, *_counters(key, 0, math.prod(shape)))
     full = (*key.shape[:-1], *shape)
     return x.reshape(full), y.reshape(full)
 
 
 def _counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
-    """Make the counters of a range: their upper words, and their lower words, as int32."""
+    """Return the upper words and the lower words of the counters of a range, as int32."""
     if stop <= 2**31:
         low = torch.arange(start, stop, dtype=torch.int32, device=key.device)
         return torch.zeros((1,), dtype=torch.int32, device=key.device), low
@@ -149,7 +150,7 @@ def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def _rotated(x: Array, positions: int) -> Array:
-    # Bits shifted in from the left are copies of the sign.
+    # A right shift fills the left with copies of the sign. Mask them.
     return (x << positions) | ((x >> (32 - positions)) & ((1 << positions) - 1))
 
 
@@ -186,7 +187,7 @@ def native_generator(seed: int, /, *, xp: Namespace | str | None = None, device:
 def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
     if arrays_of(minval, maxval) or key.device.type != "cpu" or not is_plain(key):
         return generic.randint(key, shape, minval, maxval, dtype)
-    # NumPy's data types have the names of PyTorch's.
+    # The data types of NumPy and PyTorch have the same names.
     named = np.dtype(str(dtype).removeprefix("torch."))
     words = np.asarray(key.tolist(), dtype=np.uint32)
     return torch.from_numpy(generic.randint(words, shape, minval, maxval, named))
@@ -198,7 +199,7 @@ _BITS: Final = {
     torch.float32: (torch.uint32, 23),
     torch.float64: (torch.uint64, 52),
 }
-"""The integer type of the random bits, and the number of bits that are used."""
+"""The integer type of the random bits of each data type, and the number of bits that are used."""
 _UNIFORM: Final = {torch.float32: blocks.single, torch.float64: blocks.double}
 _NORMAL: Final = {torch.float32: blocks.normal_single, torch.float64: blocks.normal_double}
 
@@ -211,13 +212,13 @@ def uniform(
     unsigned, used = _BITS[dtype]
     signed = SIGNED.get(unsigned, unsigned)
     unused = 8 * unsigned.itemsize - used
-    # Of one axis at least: PyTorch cannot compute with numbers of no lanes (docs/pytorch-bugs.md).
+    # Use at least one axis: PyTorch can't compute with numbers if `vmap` has no lanes (docs/pytorch-bugs.md).
     drawn = bits(key, shape or (1,), unsigned).view(signed)
     u = ((drawn >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
     return _scaled(key, u.reshape(shape), minval, maxval)
 
 
-# It has more steps than PyTorch's compiler should see: it repeats them at each use of the result.
+# One operation of a graph: PyTorch's compiler would repeat its many steps at each use of the result.
 _CORRECTION: Final = define_operation(
     "rounding(Tensor span, Tensor low, Tensor u)", lambda span, low, u: scales.correction(u, span, low)
 )
@@ -262,7 +263,7 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
 
 
 def _evaluated(of_host: Callable[..., Any], otherwise: Callable[..., Array], *tensors: Array) -> Array:
-    """Call a function of NumPy arrays on the memory of tensors, where NumPy can read it."""
+    """Call a function of NumPy arrays on the memory of tensors if NumPy can read it, otherwise another of tensors."""
     if tensors[-1].device.type != "cpu" or tensors[-1].dtype == torch.bfloat16:
         return otherwise(*tensors).contiguous()
     return torch.from_numpy(of_host(*[x.detach().numpy() for x in tensors]))
@@ -286,7 +287,7 @@ def _slopes(log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None
 
 
 def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
-    # By all its operations, since derivatives of higher order are asked for so rarely.
+    # Differentiate all operations: derivatives of higher order are rare.
     function = lambda a, sample: (gamma_slope(a, sample, log_space=log_space),)
     return pulled_back(function, (a, sample), (torch.ones_like(a),))
 

@@ -1,4 +1,4 @@
-"""Sorting on PyTorch: its selection and bisection, with a defined order where PyTorch leaves it open."""
+"""Sorting on PyTorch, by its selection and bisection, with a defined order of equal values and NaN."""
 
 from typing import Final
 
@@ -36,11 +36,13 @@ def _sorted(key: Array, k: int, axis: int, largest: bool) -> Array:
 
 
 def _selected(key: Array, k: int, axis: int, largest: bool) -> Array:
-    """Select without a full sort. PyTorch selects any of equal values, so a further value tells whether some are."""
+    """Select without a full sort. PyTorch selects any of equal values: a further value shows whether there are any."""
     values, indices = key.topk(k + 1, axis, largest)
     if key.ndim == 1 and k < _FEW:
         known = values.tolist()
-        if len({*known}) == len(known) and known[0] == known[0] and known[-1] == known[-1]:  # NaN is first, or last
+        if (
+            len({*known}) == len(known) and known[0] == known[0] and known[-1] == known[-1]
+        ):  # NaN would be first or last
             return indices.narrow(axis, 0, k)
     before, after = values.narrow(axis, 0, k), values.narrow(axis, 1, k)
     if bool((before > after if largest else before < after).all()):
@@ -61,7 +63,7 @@ def partition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
 
 
 def argpartition(x: Array, /, kth: int, *, axis: int = -1) -> Array:
-    """Sort small integers for values below, at and above the sought one, which is ten times faster."""
+    """Sort by small integers, for values below, equal to and above the one at `kth`. It is ten times faster."""
     key = ordered(x.detach())
     if not key.numel():
         return key.argsort(dim=axis)
@@ -85,7 +87,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     if not is_concrete(x1) or not is_concrete(x2):
         return generic.searchsorted(x1, x2, side=side)
     x1, x2 = x1.detach().contiguous(), x2.detach().contiguous()
-    # PyTorch sorts an inserted NaN last, but fails if the sorted values contain NaN.
+    # PyTorch inserts NaN at the end, but is wrong if the sorted values contain NaN.
     if not x1.is_floating_point() or not bool(x1[..., -1].isnan().any()):
         return torch.searchsorted(x1, x2, side=side)
     missing = x1.isnan()

@@ -1,7 +1,7 @@
-"""Special functions on PyTorch: its own kernels where they are exact, or SciPy's, which NumPy's plug-in has.
+"""Special functions on PyTorch: by its kernels if they are exact, or by NumPy's plug-in, which uses SciPy.
 
-Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no derivative in `a`, by 2e6 in float64; its
-`zeta` has none in `s`.
+In float64, PyTorch's `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc` by 2e6. `gammainc` has no derivative in
+`a`, and `zeta` has none in `s`.
 """
 
 import math
@@ -44,10 +44,10 @@ def _may_write(x: Array) -> bool:
 def _corrected(
     native: Callable[[Array], Array], other: Callable[[Array], Array], where: Callable[[Array], Array], ordinary: float
 ) -> Callable[[Array], Array]:
-    """Combine two functions; `ordinary` is a number for which `where` is False.
+    """Return a function that uses `other` for elements for which `where` is True, and `native` for all others.
 
-    With concrete values, the other function computes only its own elements. Otherwise both compute all elements, with
-    `ordinary` in place of the other function's elements, so that derivatives stay finite.
+    With concrete values, `other` computes only its elements. Otherwise both compute all elements. Each gets `ordinary`,
+    a number for which `where` is False, in place of the elements of the other, so that derivatives stay finite.
     """
 
     def run(x: Array, /) -> Array:
@@ -68,21 +68,21 @@ def _corrected(
 
 
 def _takes_rules(x: Array) -> bool:
-    """Return whether derivatives of our own are needed and possible: torch.compile can't trace their levels.
+    """Return whether to use an operation of xpand, with its own derivatives. torch.compile can't trace its levels.
 
-    Without derivatives, an operation of our own is faster inside torch.func's levels: it is computed below them.
+    Inside torch.func it is faster even without derivatives, because it is computed below the levels.
     """
     return (private.are_levels_active() or is_differentiated(x)) and not torch.compiler.is_dynamo_compiling()
 
 
 @cache
 def _host() -> ModuleType | None:
-    """Return NumPy's plug-in; None where SciPy isn't installed. Imported when needed: it takes a tenth of a second."""
+    """Return NumPy's plug-in; None if SciPy is not installed. Its import takes a tenth of a second, so it is late."""
     return import_if_usable("xpand_extensions.plugins.numpy.special")
 
 
 def _on_host(name: str, other: Callable[..., Array], most: float = math.inf) -> Callable[..., Array]:
-    """Make the function that has NumPy's plug-in compute up to `most` values where it can read them."""
+    """Make a function that calls NumPy's plug-in for up to `most` values that NumPy can read, and otherwise `other`."""
 
     @wraps(other)
     def run(*tensors: Array) -> Array:
@@ -98,7 +98,7 @@ gammainc = _on_host("gammainc", in_blocks(generic.gammainc, _may_write))
 gammaincc = _on_host("gammaincc", in_blocks(generic.gammaincc, _may_write))
 betainc = _on_host("betainc", in_blocks(generic.betainc, _may_write))
 zeta = _on_host("zeta", in_blocks(generic.zeta, _may_write))
-# PyTorch's own is off by 1e3 ulps near its zero. Of many numbers it is faster than SciPy's, as it uses several threads.
+# PyTorch's digamma is off by 1e3 ulps near its zero. For many numbers it is faster than SciPy's, by several threads.
 _digamma = _on_host(
     "digamma",
     _corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0),
@@ -122,7 +122,7 @@ def polygamma(n: int, x: Array, /) -> Array:
     return _differentiable_polygamma(n, x) if _takes_rules(x) else generic.polygamma(n, x)
 
 
-# PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
+# PyTorch would compute the derivatives of both by its inexact `polygamma(1, x)`.
 _differentiable_gammaln = define_operation("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
 _differentiable_digamma = define_operation("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
 _differentiable_polygamma = define_operation(
@@ -133,7 +133,7 @@ _differentiable_polygamma = define_operation(
 def factorial(x: Array, /) -> Array:
     if x.dtype not in SIGNED:
         return generic.factorial(x)
-    # As numbers of int64, those of uint64 that are too large are negative, here and in the table.
+    # The numbers of uint64 that are too large for int64 become negative, in the index and in the table.
     index = x.view(torch.int64) if x.dtype == torch.uint64 else x.to(torch.int64)
     found = factorials(torch.iinfo(x.dtype).max)
     last = len(found) - 1
@@ -147,12 +147,12 @@ def factorial(x: Array, /) -> Array:
 
 
 def _beyond(x: Array) -> Array:
-    """Return where exp(x), from which PyTorch computes the function, nearly overflows."""
+    """Return whether exp(x) nearly overflows, which PyTorch's function uses."""
     return x.abs() > (709.0 if x.dtype == torch.float64 else 88.0)
 
 
 def _is_zero(x: Array) -> Array:
-    """Return where PyTorch loses the sign of zeros, and where its derivatives are wrong, also at NaN."""
+    """Return whether elements are 0 or NaN: PyTorch loses the sign of zeros, and its derivatives are wrong at both."""
     return ~(x.abs() > 0.0)
 
 
@@ -167,7 +167,7 @@ i1e = widened(_corrected(torch.special.i1e, generic.i1e, _is_zero, 1.0))
 erf = torch.special.erf
 erfc = torch.special.erfc
 erfinv = torch.special.erfinv
-# The generic function is constant at the ends and outside, where the derivative is infinite, or NaN.
+# Outside (0, 2) and at its ends, the generic function is constant; the derivative of the other is infinite or NaN.
 erfcinv = _corrected(generic.erfcinv, lambda x: erfinv(1.0 - x), lambda x: ~((x > 0.0) & (x < 2.0)), 1.0)
 
 
@@ -176,13 +176,13 @@ def ndtri(x: Array, /) -> Array:
 
 
 def log_ndtr(x: Array, /) -> Array:
-    # PyTorch's vmap of its own function is a loop over the batch, and warns.
+    # PyTorch has no batching rule for its function: vmap would loop over the lanes, and warn.
     own = x.dtype in _WITH_KERNELS and is_concrete(x)
     return torch.special.log_ndtr(x) if own else generic.log_ndtr(x)
 
 
 def ndtr(x: Array, /) -> Array:
-    return torch.special.erfc(x * _MINUS_ROOT_HALF) * 0.5  # the lower tail is lost in PyTorch's own
+    return torch.special.erfc(x * _MINUS_ROOT_HALF) * 0.5  # PyTorch's `ndtr` loses the lower tail
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ entr = torch.special.entr
 
 
 def xlogy(x: Array, y: Array, /) -> Array:
-    # PyTorch's own derivatives are NaN where both factors are 0.
+    # PyTorch's derivatives are NaN if both factors are 0.
     return torch.special.xlogy(x, y) if _has_values(x) and _has_values(y) else generic.xlogy(x, y)
 
 
@@ -204,7 +204,7 @@ def xlog1py(x: Array, y: Array, /) -> Array:
 
 
 def softplus(x: Array, /) -> Array:
-    # From its default threshold of 20 on PyTorch returns x, which in float64 is 1e-10 off.
+    # From a threshold on, PyTorch returns x. Its default of 20 has errors of 1e-10 in float64.
     return functional.softplus(x, 1.0, 40.0)
 
 
@@ -233,13 +233,13 @@ def sinc(x: Array, /) -> Array:
     # The second derivative of PyTorch's is NaN at 0.
     if x.dtype not in _WITH_KERNELS or not _has_values(x):
         return generic.sinc(x)
-    return torch.special.sinc(x).masked_fill_(x.abs() > 1e30, 0.0)  # NaN at infinities, otherwise
+    return torch.special.sinc(x).masked_fill_(x.abs() > 1e30, 0.0)  # PyTorch returns NaN at infinities
 
 
 def cbrt(x: Array, /) -> Array:
     if x.dtype not in _WITH_KERNELS or not _has_values(x):
         return generic.cbrt(x)
-    # The generic function's step of Newton's, in place; at 0 and infinities it would be NaN.
+    # Newton's step of the generic function, in place. At 0 and infinities it would be NaN.
     a = x.abs()
     y = a ** (1.0 / 3.0)
     return a.div_(y * y).sub_(y).div_(3.0).nan_to_num_(0.0).add_(y).copysign_(x)

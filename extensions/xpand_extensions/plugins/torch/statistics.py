@@ -1,4 +1,4 @@
-"""Statistics on PyTorch: its own cumulative operations, and few small ones for one quantile."""
+"""Statistics on PyTorch: by its cumulative operations, and by few small operations for one quantile."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", k
     if part:
         first, second = result, ordered[..., high]
         result = first * (1 - part) + second * part
-        # Two equal ends give exactly their value; their weights in the derivative stay.
+        # Between two equal values, the result is exactly their value. Their weights in the derivative stay.
         rounding = torch.where((first == second) & torch.isfinite(first), first - result, 0.0)
         result = result + rounding.detach()
     # NaN comes last in PyTorch's order.
@@ -36,7 +36,7 @@ def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", k
 
 
 def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
-    # PyTorch has none for complex numbers.
+    # PyTorch's nansum does not support complex numbers.
     if not x.dtype.is_floating_point or not x.ndim:
         return generic.nansum(x, axis=axis, keepdims=keepdims)
     return torch.nansum(x, dim=axis, keepdim=keepdims)
@@ -83,6 +83,6 @@ def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
     if is_differentiated(x):
-        # PyTorch's derivatives are quotients of exponentials, which are inexact where these differ much in size.
+        # PyTorch's derivatives are quotients of exponentials, which are inexact if these differ much in size.
         return generic.logcumsumexp(x, axis=axis, include_initial=include_initial)
     return with_initial(torch.logcumsumexp(x, axis), "logcumsumexp", axis, include_initial)

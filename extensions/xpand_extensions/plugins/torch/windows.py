@@ -1,7 +1,7 @@
-"""Windows on PyTorch: views, and reductions in tiles if no gradient is recorded.
+"""Windows on PyTorch: views, and reductions in tiles if no derivative is needed.
 
-PyTorch's own pooling takes time in proportion to the size of the windows, and is slower from windows of 2 elements on;
-it has no minima, no products and no integers.
+PyTorch's pooling takes time in proportion to the size of the windows, and is slower even for windows of 2 elements. It
+has no minima and no products, and does not support integers.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ from ._unsigned import on_ordered, ordered
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
 
 _SMALL: Final = 4096
-"""The number of elements up to which NumPy is faster: a call of PyTorch takes twice as long."""
+"""The number of elements up to which NumPy is faster, because a call of PyTorch takes twice as long."""
 
 _LARGE: Final = 2**17
 """The number of elements from which the result of a pass no longer stays in the processor's cache."""
@@ -37,7 +37,7 @@ def sliding_window_view(
     x: Array, /, window_shape: Any, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     if not is_traced() and not is_concrete(x):
-        # torch.func has no vmap rule for the gradient of unfold.
+        # torch.func has no batching rule for the gradient of unfold.
         return generic.sliding_window_view(x, window_shape, axis=axis, strides=strides, window_dilation=window_dilation)
     for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
         span = (size - 1) * dilation + 1

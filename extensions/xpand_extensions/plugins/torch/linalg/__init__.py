@@ -1,4 +1,4 @@
-"""Linear algebra on PyTorch: its own einsum, triangular solves, factorisations and matrix exponential."""
+"""Linear algebra on PyTorch, by its functions for einsum, triangular solves, factorizations and matrix exponentials."""
 
 import math
 from typing import Final
@@ -29,7 +29,7 @@ _DIRECT: Final = {
     "a,a->a": torch.mul,
     "ab,ab->ab": torch.mul,
 }
-"""Functions that do the same as `torch.einsum`, in a third of the time for small arrays."""
+"""Functions that replace `torch.einsum`; for small arrays they take a third of the time."""
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -86,11 +86,11 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
         return lstsq.no_values(xp, a, b, finite)
     tolerance = lstsq.cutoff(xp, a, rtol)
     if tracked:
-        # The derivative of the singular vectors is infinite where singular values are equal; that of the
-        # pseudo-inverse isn't.
+        # If singular values are equal, the derivative of the singular vectors is infinite, but not that of the
+        # pseudo-inverse.
         x, s = torch.linalg.pinv(a, rtol=tolerance) @ b, torch.linalg.svdvals(a)
     elif a.device.type == "cpu" and a.numel() and b.numel():
-        # A singular value decomposition without its vectors, which are only applied.
+        # A singular value decomposition that applies the singular vectors without returning them.
         x, _, _, s = torch.linalg.lstsq(a, b, rcond=tolerance, driver="gelsd")
     else:
         x, s = generic.by_singular_values(xp, a, b, tolerance)

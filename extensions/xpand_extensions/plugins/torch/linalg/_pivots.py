@@ -20,5 +20,5 @@ def order_of(factors: Array, pivots: Array) -> Array:
             orders.append(order)
         return torch.tensor(orders, dtype=torch.int64, device=factors.device).reshape(*stack, rows)
     matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
-    # Column j of the permutation matrix has its one where row j came from.
+    # Column j of the permutation matrix has its 1 in the row that row j came from.
     return matrix.real.argmax(dim=-2)

@@ -1,4 +1,4 @@
-"""Factors of dense matrices by PyTorch, which reports failures for each matrix."""
+"""Factors of dense matrices on PyTorch, with a status for each matrix."""
 
 import torch
 

@@ -1,6 +1,6 @@
-"""Krylov methods on PyTorch: those that NumPy's plug-in does in place, of a sparse matrix on the CPU, by it.
+"""Krylov methods on PyTorch: for sparse matrices on the CPU, by NumPy's plug-in if it has the method in place.
 
-A step is a few passes over short vectors, whose overhead on PyTorch exceeds the computation.
+A step makes a few passes over short vectors; on PyTorch, the overhead of its calls exceeds the computation.
 """
 
 from typing import Any
@@ -50,7 +50,7 @@ def _is_sparse(system: Any) -> bool:
 
 
 def _is_on_host(*tensors: Array) -> bool:
-    """Return whether NumPy can use the tensors' memory: they aren't differentiated, compiled or mapped."""
+    """Return whether NumPy can use the memory of tensors: on the CPU, not differentiated, compiled or mapped over."""
     if not is_plain(*tensors):
         return False
     floating = [each for each in tensors if each.is_floating_point() or each.is_complex()]

@@ -1,4 +1,4 @@
-"""Small dense systems on PyTorch: on the CPU by NumPy's plug-in, on the same memory."""
+"""Small dense systems on PyTorch: on the CPU by NumPy's plug-in, without copies."""
 
 from typing import Final
 

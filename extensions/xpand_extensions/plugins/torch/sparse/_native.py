@@ -1,4 +1,4 @@
-"""Conversion of PyTorch's sparse tensors to and from containers."""
+"""Conversion between PyTorch's sparse tensors and containers."""
 
 import warnings
 from typing import Any, Final
@@ -20,7 +20,7 @@ _FORMATS: Final = {
 
 
 def format_of(x: Any) -> str | None:
-    # Only tensors have a layout; there are also data types and devices.
+    # `x` may be any object, such as a data type. Only tensors have a layout.
     layout = getattr(x, "layout", torch.strided)
     return None if layout is torch.strided else _FORMATS.get(layout)
 
@@ -29,7 +29,7 @@ def from_native(x: Any) -> Sparse:
     if x.layout is torch.sparse_coo:
         return _from_coo(x)
     if x.layout in (torch.sparse_bsr, torch.sparse_bsc):
-        # By way of COO, the one format that PyTorch converts blocks to.
+        # Convert to COO first: PyTorch converts blocks to no other format.
         coo = from_native(_lanes_as_coo(x) if x.ndim > 2 else x.to_sparse_coo())
         return native.converted(coo, "csr" if x.layout is torch.sparse_bsr else "csc")
     if x.dense_dim():
@@ -45,7 +45,7 @@ def from_native(x: Any) -> Sparse:
 
 def _from_coo(x: Any) -> COO:
     if not x.is_coalesced() and x.requires_grad:
-        x = x.coalesce()  # derivatives don't go through `_values`
+        x = x.coalesce()  # `_values` has no derivative
     coalesced = x.is_coalesced()
     indices, values = (x.indices(), x.values()) if coalesced else (private.sparse_indices(x), private.sparse_values(x))
     static = (tuple(x.shape[: x.sparse_dim()]), coalesced, coalesced, x.dense_dim())
@@ -54,7 +54,7 @@ def _from_coo(x: Any) -> COO:
 
 def _lanes_as_coo(x: Any) -> Any:
     raise ValueError(
-        "from_native: PyTorch can't convert batches of blocks; convert the batch elements one by one, or use `to_dense`"
+        "from_native: PyTorch can't convert batches of blocks; convert the matrices one by one, or use `to_dense`"
     )
 
 
@@ -72,6 +72,6 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
         indices, indptr = indices.to(torch.int64), indptr.to(torch.int64)
     make = torch.sparse_csr_tensor if isinstance(a, CSR) else torch.sparse_csc_tensor
     with warnings.catch_warnings():
-        # PyTorch warns once that these are in beta, which doesn't concern the user.
+        # PyTorch warns once that these are in beta. The warning does not concern the user.
         warnings.filterwarnings("ignore", "Sparse CS[RC] tensor support is in beta")
         return make(indptr, indices, a.values, a.shape, check_invariants=False)

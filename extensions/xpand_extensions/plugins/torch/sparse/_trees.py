@@ -1,4 +1,4 @@
-"""Containers as nodes of PyTorch's trees."""
+"""Sparse containers as nodes of PyTorch's trees."""
 
 from functools import partial
 
