@@ -93,7 +93,7 @@ def test_strings_that_rearrange(library: Library) -> None:
         ("{q} -> q ...", "no axis 'q'"),
         ("{a} -> a", "lacks the axes"),
         ("a b c -> (a b) c", "have no name"),
-        ("(a d) b c -> a d b c", "sizes of 'a', 'd' .* are not bound"),
+        ("(a d) b c -> a d b c", "sizes of 'a', 'd' .* are not given"),
         ("a ? c -> a c", "at position 2 of"),
         ("a b c -> a a b c", "occurs twice"),
     ):

@@ -1,8 +1,6 @@
 """Conversion of arrays without names, by patterns like those of einops."""
 
-import math
-import re
-from typing import Final
+from types import EllipsisType
 
 from xpand import array_namespace
 from xpand.extend import Array, checks, describe, is_array
@@ -10,11 +8,10 @@ from xpand.extend import Array, checks, describe, is_array
 from . import _axis
 from ._array import NamedArray, no_axis
 from ._plans import check_named
+from ._rearrange import side, sizes_of_parts
 from ._shapes import grouped
 
 __all__ = ["from_einops", "to_einops"]
-
-_TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<mark>[()])|(?P<other>\S))")
 
 
 def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
@@ -53,7 +50,11 @@ def from_einops(array: Array, pattern: str, /, **sizes: int) -> NamedArray:
         if each not in given:
             raise ValueError(f"{name}: {pattern!r} has no axis {each!r}, whose size is given")
         checks.integer(name, each, size, minimum=0)
-    shape = [size for group, whole in zip(groups, array.shape) for size in _split(name, pattern, group, whole, sizes)]
+    shape = [
+        size
+        for group, whole in zip(groups, array.shape)
+        for size in sizes_of_parts(name, pattern, " ".join(group), whole, group, sizes)
+    ]
     names = [each for group in groups for each in group]
     if tuple(shape) != tuple(array.shape):
         array = array_namespace(array).reshape(array, tuple(shape))
@@ -96,44 +97,9 @@ def _parsed(function: str, pattern: str) -> list[tuple[str, ...]]:
     if not isinstance(pattern, str):
         raise TypeError(f"{function}: pattern must be a string, got {describe(pattern)}")
     groups: list[tuple[str, ...]] = []
-    inner: list[str] | None = None
-    at = 0
-    while pattern[at:].strip():
-        match = _TOKEN.match(pattern, at)
-        assert match is not None  # the text does not consist of spaces
-        if match["other"] or (match["mark"] and (match["mark"] == "(") != (inner is None)):
-            place = match.start("other") if match["other"] else match.start("mark")
-            raise ValueError(
-                f"{function}: {pattern[place]!r} at position {place} of {pattern!r} is neither a name nor a group in "
-                "parentheses"
-            )
-        if match["name"]:
-            inner.append(match["name"]) if inner is not None else groups.append((match["name"],))
-        elif inner is None:
-            inner = []
-        else:
-            groups.append(tuple(inner))
-            inner = None
-        at = match.end()
-    if inner is not None:
-        raise ValueError(f"{function}: a '(' in {pattern!r} is not closed")
+    for each in side(function, pattern, pattern, 0):
+        if isinstance(each, EllipsisType) or (each.name is not None and each.parts is not None):
+            raise ValueError(f"{function}: {pattern!r} must list all axes, as names or groups of names such as '(a b)'")
+        groups.append((each.name,) if each.parts is None and each.name is not None else each.parts or ())
     _axis.different(function, [each for group in groups for each in group])
     return groups
-
-
-def _split(function: str, pattern: str, group: tuple[str, ...], whole: int, sizes: dict[str, int]) -> list[int]:
-    """Return the sizes of the axes of a group. The others determine one that is not given."""
-    unknown = [each for each in group if each not in sizes]
-    if len(group) == 1 and unknown:
-        return [whole]
-    known = math.prod(sizes[each] for each in group if each in sizes)
-    if len(unknown) > 1:
-        raise ValueError(
-            f"{function}: the sizes of {', '.join(map(repr, unknown))} in {pattern!r} can't be found; give all but one"
-        )
-    if (known != whole and not unknown) or (unknown and (known == 0 or whole % known)):
-        raise ValueError(
-            f"{function}: an axis of size {whole} can't be split into ({' '.join(group)}) of {pattern!r} with the "
-            f"sizes {_axis.written([(each, sizes[each]) for each in group if each in sizes])}"
-        )
-    return [sizes[each] if each in sizes else whole // known for each in group]

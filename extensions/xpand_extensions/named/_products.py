@@ -1,6 +1,5 @@
 """Products of arrays, with sums over axes by name."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +14,7 @@ from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector
 from ._calls import operation
 from ._plans import Pairs, check_sizes, equal_axes, hashable
+from ._rearrange import Group, side
 
 __all__ = ["dot", "einsum"]
 
@@ -186,25 +186,14 @@ def _matmul(x1: Any, x2: Any) -> NamedArray:
 
 # --- einsum ----------------------------------------------------------------------------------------------------------
 
-_TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<dots>\.\.\.)|(?P<other>\S))")
-
 
 def _words(equation: str, text: str, start: int) -> list[Any]:
-    """Read names and `...`, separated by spaces."""
+    """Read names and `...`, separated by spaces, in the part `text` of an equation, which begins at a position."""
     found: list[Any] = []
-    at = 0
-    while text[at:].strip():
-        match = _TOKEN.match(text, at)
-        assert match is not None  # there is something other than spaces
-        if match["other"]:
-            raise ValueError(
-                f"einsum: {match['other']!r} at position {start + match.start('other')} of {equation!r} is neither a "
-                "name nor '...'; names are separated by spaces"
-            )
-        found.append(match["name"] or Ellipsis)
-        at = match.end()
-    if found.count(Ellipsis) > 1:
-        raise ValueError(f"einsum: '...' occurs twice at position {start} of {equation!r}")
+    for each in side("einsum", equation, equation[: start + len(text)], start):
+        if isinstance(each, Group) and each.parts is not None:
+            raise ValueError(f"einsum: {equation!r} has a group in parentheses; it takes names and '...'")
+        found.append(each.name if isinstance(each, Group) else each)
     return found
 
 

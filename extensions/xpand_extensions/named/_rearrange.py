@@ -148,11 +148,11 @@ def parsed(text: str) -> Pattern:
         if not stripped.endswith("}"):
             raise ValueError(f"rearrange: the '{{' at position {start - 1} of {text!r} isn't closed")
         left = left[: left.rindex("}")]
-    return Pattern(ordered, _side(text, left, start), _side(text, text, text.index("->") + 2))
+    return Pattern(ordered, side("rearrange", text, left, start), side("rearrange", text, text, text.index("->") + 2))
 
 
-def _side(text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]:
-    """Read the axes of one side."""
+def side(function: str, text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]:
+    """Read the axes in a part of a text, from a position up to the end of `until`, with which the text starts."""
     found: list[Group | EllipsisType] = []
     group: list[str] | None = None
     name: str | None = None
@@ -169,7 +169,7 @@ def _side(text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]
                 group.append(match["name"])
         elif match["dots"] and group is None:
             if Ellipsis in found:
-                raise _unreadable(text, place, "'...' occurs twice")
+                raise _unreadable(function, text, place, "'...' occurs twice")
             found.append(Ellipsis)
         elif mark == "(" and group is None:
             group, name, opened = [], None, place
@@ -179,16 +179,16 @@ def _side(text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]
             found.append(Group(name, tuple(group)))
             group = None
         else:
-            raise _unreadable(text, place, f"{match[0].strip()!r} is not expected here")
+            raise _unreadable(function, text, place, f"{match[0].strip()!r} is not expected here")
     if group is not None:
-        raise _unreadable(text, opened, "'(' isn't closed")
+        raise _unreadable(function, text, opened, "'(' isn't closed")
     return tuple(found)
 
 
-def _unreadable(text: str, place: int, what: str) -> ValueError:
+def _unreadable(function: str, text: str, place: int, what: str) -> ValueError:
+    groups = ", '(new: a b)'" if function == "rearrange" else ", '(a b)'" if function != "einsum" else ""
     return ValueError(
-        f"rearrange: at position {place} of {text!r}: {what}; write axes as 'a', '(new: a b)' or '...', separated by "
-        "spaces"
+        f"{function}: at position {place} of {text!r}: {what}; write axes as 'a'{groups} or '...', separated by spaces"
     )
 
 
@@ -213,7 +213,8 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
             _check_size(text, left.name, bound, own[axis])
         else:
             labels.extend(left.parts)
-            sizes.extend(_sizes_of_parts(text, axis, own[axis], left.parts, bound))
+            given = {part: bound[part][1] for part in left.parts if part in bound}
+            sizes.extend(sizes_of_parts("rearrange", text, axis, own[axis], left.parts, given))
             names.update({part: bound.get(part, (None, None))[0] or part for part in left.parts})
     _axis_labels_differ(text, labels)
     result: list[str] = []
@@ -318,18 +319,20 @@ def _check_size(text: str, name: str | None, bound: Mapping[Any, tuple[str | Non
         raise ValueError(f"rearrange: {name!r} in {text!r} is bound to size {size}, but the axis has {actual}")
 
 
-def _sizes_of_parts(
-    text: str, axis: str, total: int, parts: Sequence[str], bound: Mapping[Any, tuple[str | None, int | None]]
+def sizes_of_parts(
+    function: str, text: str, axis: str, total: int, parts: Sequence[str], given: Mapping[str, int | None]
 ) -> list[int]:
     """Return the sizes of the parts of an axis. The others determine one that is not given."""
-    sizes = [bound.get(part, (None, None))[1] for part in parts]
+    sizes = [given.get(part) for part in parts]
     known = math.prod([size for size in sizes if size is not None])
     unknown = [part for part, size in zip(parts, sizes) if size is None]
     if len(unknown) > 1:
         raise ValueError(
-            f"rearrange: the sizes of {', '.join(map(repr, unknown))} in {text!r} are not bound; pass all but one, as "
+            f"{function}: the sizes of {', '.join(map(repr, unknown))} in {text!r} are not given; pass all but one, as "
             f"in {unknown[0]}=2"
         )
     if (unknown and (known == 0 or total % known)) or (not unknown and known != total):
-        raise ValueError(f"rearrange: axis {axis!r} of size {total} can't be split into parts of sizes {tuple(sizes)}")
+        raise ValueError(
+            f"{function}: axis {axis!r} of size {total} can't be split into parts of sizes {tuple(sizes)} in {text!r}"
+        )
     return [total // known if size is None else size for size in sizes]

@@ -1,11 +1,10 @@
 """Check a graph: each variable is defined once, before it is used, and has the type that its operation returns.
 
-Each operation must get the right number of arrays, and parameters of the right names and kinds. Facades check their own
+Each operation must get the right number of arrays, and parameters of the right names. Facades check their own
 operations.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import trees
@@ -77,8 +76,6 @@ def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:
             _check_facade(op, inputs, constants, params)
         elif signature is not None:
             _check_call(op.name, signature, len(inputs), params)
-        elif op.name in _MORE:
-            _check_kinds(op.name, params)
         found = avals_of_result(op, given, params)
     except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
         raise GraphError(f"graph: {op} takes no such inputs or parameters: {error}") from error
@@ -113,71 +110,3 @@ def _check_call(name: str, signature: Signature, given: int, params: dict[str, A
         raise TypeError(
             f"its parameters are {', '.join(signature.static) or 'none'}, got {', '.join(params) or 'none'}"
         )
-    _check_kinds(name, params)
-
-
-def _check_kinds(name: str, params: dict[str, Any]) -> None:
-    for parameter, value in params.items():
-        is_of_kind = _KINDS.get(f"{name}.{parameter}") or _KINDS.get(parameter)
-        if is_of_kind is not None and not is_of_kind(value):
-            raise TypeError(f"{parameter}={value!r}")
-
-
-def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, (bool, TracedArray))
-
-
-def _are_integers(value: Any) -> bool:
-    return _is_integer(value) or (isinstance(value, tuple) and all(map(_is_integer, value)))
-
-
-def _are_axes(value: Any) -> bool:
-    """Return whether a value is an integer, a sequence of integers, or one of these for each operand."""
-    return all(map(_are_axes, value)) if isinstance(value, (tuple, list)) else _is_integer(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _one_of(*values: Any) -> Callable[[Any], bool]:
-    return lambda value: value in values and not isinstance(value, bool)
-
-
-def _or_none(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or test(value)
-
-
-def _is_count(value: Any) -> bool:
-    return _is_integer(value) and value >= 0
-
-
-_MORE: Final = ("getitem", "scan", "setitem", "while_loop")
-"""Operations outside of the standard with checked parameters."""
-
-_KINDS: Final[dict[str, Callable[[Any], bool]]] = {
-    "axis": _or_none(_are_integers),
-    **dict.fromkeys(("argmax.axis", "argmin.axis", "n"), _or_none(_is_integer)),
-    **dict.fromkeys(("axes", "s"), _or_none(_are_axes)),
-    **dict.fromkeys(("destination", "repetitions", "shape", "shift", "source"), _are_axes),
-    **dict.fromkeys(("k", "offset", "diff.n", "expand_dims.axis", "linalg.matrix_power.n"), _is_integer),
-    **dict.fromkeys(
-        ("descending", "full_matrices", "include_initial", "invert", "keepdims", "stable", "upper"), _is_bool
-    ),
-    **dict.fromkeys(("carry", "constants", "length", "tested"), _is_count),
-    "copy": _or_none(_is_bool),
-    "correction": _is_number,
-    "indexing": _one_of("xy", "ij"),
-    "key": lambda value: isinstance(value, tuple),
-    "limit": _or_none(_is_count),
-    "linalg.matrix_norm.ord": _one_of("fro", "nuc", 1, 2, -1, -2, math.inf, -math.inf),
-    "linalg.vector_norm.ord": _is_number,
-    "mode": _one_of("reduced", "complete"),
-    "norm": _one_of("backward", "forward", "ortho"),
-    "side": _one_of("left", "right"),
-}
-"""Checks of values by the name of the parameter, or by function and parameter."""

@@ -159,7 +159,8 @@ class Graph:
     def check(self) -> None:
         """Check that each variable is defined once, before it is used, and has the type that its operation returns.
 
-        Operations must get valid inputs and parameters. The graphs of loops and branches are checked, too.
+        Operations must get the right number of arrays, and parameters of the right names. The values of parameters are
+        not checked. The graphs of loops and branches are checked, too.
 
         Raises:
             GraphError: The graph isn't well-formed.

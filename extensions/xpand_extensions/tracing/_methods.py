@@ -1,11 +1,9 @@
 """Methods of some libraries' arrays beyond the standard, written with the standard.
 
-The table has NumPy's methods, with NumPy's signatures. CuPy has the same. A traced array has the methods of the
-library's own arrays: `x.sum(axis=0)` over NumPy, and none over a strict library. If the library's own signature
-differs, as in Dask, arguments follow the library's signature.
+The table has NumPy's methods. A traced array has the methods of the library's own arrays: `x.sum(axis=0)` over NumPy,
+and none over a strict library. Libraries differ in the order of options, so options are given by name.
 """
 
-import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -51,7 +49,7 @@ def _array(xp: Any, values: Any, like: Any) -> Any:
 
 
 def _reduction(name: str) -> Method:
-    def method(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **others: Any) -> Any:
+    def method(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False, **others: Any) -> Any:
         _refuse(name, out=out, **others)
         xp = x._namespace
         function = name
@@ -64,7 +62,7 @@ def _reduction(name: str) -> Method:
 
 def _sum(name: str) -> Method:
     def method(
-        x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any
+        x: Any, axis: Any = None, *, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any
     ) -> Any:
         _refuse(name, out=out, **others)
         xp = x._namespace
@@ -73,7 +71,9 @@ def _sum(name: str) -> Method:
     return method
 
 
-def _mean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any) -> Any:
+def _mean(
+    x: Any, axis: Any = None, *, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any
+) -> Any:
     _refuse("mean", out=out, **others)
     xp = x._namespace
     return xp.mean(_floating(xp, x, dtype), axis=axis, keepdims=keepdims)
@@ -83,6 +83,7 @@ def _spread(name: str) -> Method:
     def method(
         x: Any,
         axis: Any = None,
+        *,
         dtype: Any = None,
         out: Any = None,
         ddof: float = 0,
@@ -97,8 +98,8 @@ def _spread(name: str) -> Method:
 
 
 def _cumulative(name: str) -> Method:
-    def method(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-        _refuse(name.replace("cumulative_", "cum"), out=out)
+    def method(x: Any, axis: int | None = None, *, dtype: Any = None, out: Any = None, **others: Any) -> Any:
+        _refuse(name.replace("cumulative_", "cum"), out=out, **others)
         xp = x._namespace
         if axis is None:
             x, axis = _flat(xp, x), 0
@@ -107,7 +108,7 @@ def _cumulative(name: str) -> Method:
     return method
 
 
-def _argsort(x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
+def _argsort(x: Any, axis: int | None = -1, *, kind: Any = None, order: Any = None, stable: bool | None = None) -> Any:
     _refuse("argsort", order=order)
     xp = x._namespace
     if axis is None:
@@ -116,14 +117,14 @@ def _argsort(x: Any, axis: int | None = -1, kind: Any = None, order: Any = None,
 
 
 def _astype(
-    x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    x: Any, dtype: Any, *, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     _in_order("astype", order)
     _refuse("astype", casting=None if casting == "unsafe" else casting)
     return x._namespace.astype(x, dtype, copy=copy)
 
 
-def _clip(x: Any, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
+def _clip(x: Any, min: Any = None, max: Any = None, *, out: Any = None, **others: Any) -> Any:
     _refuse("clip", out=out, **others)
     return x._namespace.clip(x, min, max)
 
@@ -137,13 +138,13 @@ def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return xp.linalg.diagonal(xp.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
 
 
-def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: Any = None, out: Any = None) -> Any:
     _refuse("trace", out=out)
     xp = x._namespace
     return xp.sum(_number(xp, _diagonal(x, offset, axis1, axis2)), axis=-1, dtype=dtype)
 
 
-def _dot(x: Any, b: Any, out: Any = None) -> Any:
+def _dot(x: Any, b: Any, *, out: Any = None) -> Any:
     _refuse("dot", out=out)
     xp = x._namespace
     b = _array(xp, b, x)
@@ -180,7 +181,7 @@ def _one_or_several(given: tuple[Any, ...]) -> Any:
     return given
 
 
-def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
+def _round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
     _refuse("round", out=out)
     xp = x._namespace
     if decimals == 0:
@@ -196,7 +197,7 @@ def _searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Any
     return xp.searchsorted(x, _array(xp, v, x), side=side, sorter=None if sorter is None else _array(xp, sorter, x))
 
 
-def _sort(x: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> None:
+def _sort(x: Any, axis: int = -1, *, kind: Any = None, order: Any = None, stable: bool | None = None) -> None:
     _refuse("sort", order=order)
     x[...] = x._namespace.sort(x, axis=axis)
 
@@ -213,7 +214,7 @@ def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     return x._namespace.permute_dims(x, tuple(axes))
 
 
-def _take(x: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+def _take(x: Any, indices: Any, axis: int | None = None, *, out: Any = None, mode: str = "raise") -> Any:
     _refuse("take", out=out, mode=None if mode == "raise" else mode)
     xp = x._namespace
     if axis is None:
@@ -262,6 +263,8 @@ METHODS: Final[dict[str, Method]] = {
     "transpose": _transpose,
 }
 """Functions of a traced array with NumPy's arguments."""
+for _name, _method in METHODS.items():
+    _method.__qualname__ = f"x.{_name}"  # for Python's errors
 
 ATTRIBUTES: Final[dict[str, Method]] = {
     "imag": lambda x: x._namespace.imag(x) if x._namespace.is_complex(x.dtype) else x._namespace.zeros_like(x),
@@ -274,43 +277,9 @@ ATTRIBUTES: Final[dict[str, Method]] = {
 
 def methods_of(array: type) -> dict[str, Method]:
     """Return the methods of traced arrays over a library, given its class of arrays."""
-    return {name: _as_declared(name, method, array) for name, method in METHODS.items() if hasattr(array, name)}
+    return {name: method for name, method in METHODS.items() if hasattr(array, name)}
 
 
 def attributes_of(array: type) -> dict[str, Method]:
     """Return the attributes of traced arrays over a library, given its class of arrays."""
     return {name: attribute for name, attribute in ATTRIBUTES.items() if hasattr(array, name)}
-
-
-def _as_declared(name: str, method: Method, array: type) -> Method:
-    """Make a method read its arguments by the signature of the library's own method, if it differs."""
-    try:
-        signature = inspect.signature(getattr(array, name))
-    except (TypeError, ValueError):  # a compiled function has no signature
-        return method
-    theirs, ours = _positional(signature), _positional(inspect.signature(method))
-    if not theirs or theirs == ours[: len(theirs)]:
-        return method
-
-    def declared(x: Any, *args: Any, **kwargs: Any) -> Any:
-        positional: list[Any] = []
-        named: dict[str, Any] = {}
-        for key, value in signature.bind(x, *args, **kwargs).arguments.items():
-            parameter = signature.parameters[key]
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                positional += value
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                named.update(value)
-            elif parameter.default is parameter.empty:  # its name differs between libraries
-                positional.append(value)
-            elif value is not parameter.default:
-                named[key] = value
-        return method(*positional, **named)
-
-    return declared
-
-
-def _positional(signature: inspect.Signature) -> list[str]:
-    """List the positional parameters after the array. Required parameters have no name here."""
-    chosen = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return ["" if p.default is p.empty else p.name for p in chosen[1:]]
