@@ -6,15 +6,10 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Namespace
 
-from ..sparse._containers import Sparse
-from ..sparse._libraries import module_of, native_format
+from ..sparse._convert import is_sparse as is_sparse
+from ..sparse._libraries import module_of
 from ..sparse._native import from_native, to_native
 from ._dtypes import copy_needed
-
-
-def is_sparse(x: Any) -> bool:
-    """Return whether an object is a container, or a library's own sparse array."""
-    return isinstance(x, Sparse) or native_format(x) is not None
 
 
 def has_sparse(cls: type) -> bool:
