@@ -12,7 +12,7 @@ import pytest
 import xpand
 from xpand import trees
 from xpand_extensions import control_flow
-from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.autodiff import checkpoint, grad, jvp
 from xpand_extensions.jit import jit, lower, make_graph
 from xpand_extensions.plugins.numpy.jit import _small_loops
 from xpand_extensions.tracing._compile import Step, compiled as program_of
@@ -104,6 +104,17 @@ def test_a_path_and_its_derivatives(what: str, again: list[Any]) -> None:
     compare(function, p, y)
     assert not again
     assert accepted(path, p, y)
+
+
+@pytest.mark.parametrize("what", ["value", "grad"])
+def test_checkpointed_steps(what: str, again: list[Any]) -> None:
+    def total(p: Any, y: Any) -> Any:
+        step = checkpoint(lambda y: y + 0.01 * p * y * y[0])
+        return of(y).sum(control_flow.scan(lambda y, _: (step(y), None), y, None, length=100)[0])
+
+    compare(total if what == "value" else grad(total, argnums=(0, 1)), np.asarray(0.3), Y)
+    assert not again
+    assert accepted(total, np.asarray(0.3), Y)
 
 
 # Numbers that Python's floats treat in another way

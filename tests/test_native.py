@@ -15,7 +15,7 @@ import xpand
 from tests.test_control_flow_compiled import CASES as LOOPS
 from xpand import trees
 from xpand_extensions import control_flow, scatter
-from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.autodiff import checkpoint, checkpoint_name, grad, jvp
 from xpand_extensions.jit import jit, lower, make_graph
 from xpand_extensions.tracing._functions import BINARY, UNARY
 from xpand_extensions.tracing._simplify import simplified
@@ -290,6 +290,19 @@ def test_loops_and_their_derivatives(what: str, size: int) -> None:
     x, y = np.linspace(-1.0, 1.0, size), np.linspace(0.5, 2.0, size)
     assert_same_bits(native(function)(x, y), jit(function)(x, y))
     assert what == "vmap of grad" or "scan" not in reasons(function, x, y)
+
+
+@pytest.mark.parametrize("size", [3, 40], ids=["in registers", "in memory"])
+@pytest.mark.parametrize("what", ["value", "grad", "jvp"])
+def test_loops_of_checkpointed_steps(what: str, size: int) -> None:
+    def total(x: Any, y: Any) -> Any:
+        step = checkpoint(lambda c, row: checkpoint_name(of(c).sin(c), "sine") * row + y)
+        return of(x).sum(control_flow.scan(lambda c, row: (step(c, row), None), x, of(x).stack([y] * 20))[0])
+
+    function = {"value": total, "grad": grad(total, argnums=(0, 1)), "jvp": lambda x, y: jvp(total, (x, y), (y, x))[1]}
+    x, y = np.linspace(-1.0, 1.0, size), np.linspace(0.5, 2.0, size)
+    assert_same_bits(native(function[what])(x, y), jit(function[what], compiler="numpy")(x, y))
+    assert not reasons(function[what], x, y).keys() & {"scan", "checkpoint"}
 
 
 def test_while_loops() -> None:

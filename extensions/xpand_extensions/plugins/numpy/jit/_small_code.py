@@ -187,9 +187,9 @@ class Writer:
 
         for equation in graph.equations:
             operands = [read(x) for x in equation.inputs]
-            nested = {"cond": self.cond, "while_loop": self.while_loop}.get(equation.op.name, self.operation)
             self.operations += 1
-            found = nested(equation, operands)
+            nested = {"checkpoint": self.checkpoint, "cond": self.cond, "while_loop": self.while_loop}
+            found = nested.get(equation.op.name, self.operation)(equation, operands)
             values.update(zip(equation.outputs, found, strict=True))
         return [read(x) for x in graph.outputs]
 
@@ -303,6 +303,9 @@ class Writer:
         self.write(f"if not {running.texts[0]}: break")
         found = self.graph(params["body"].graph, [*of_body, *carry])
         return self.closed("while True:" if limit is None else f"for _ in range({limit}):", carry, found)
+
+    def checkpoint(self, equation: Equation, given: Sequence[_Value]) -> list[_Value]:
+        return self.graph(equation.params["body"].graph, given)
 
     def cond(self, equation: Equation, given: Sequence[_Value]) -> list[_Value]:
         index, *given = given

@@ -1,8 +1,6 @@
 """Support: the compiled operations of a graph, and the reasons why others are not compiled."""
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -101,7 +99,8 @@ def support_of(graph: Graph, given: Sequence[Order] | None = None) -> Support:
             reasons[id(equation)] = found
             moves = equation.op.name in VIEWS
             found = Order.OTHER if moves else Order.DENSE
-        orders.update((x, _known(x, found)) for x in equation.outputs)
+        each = found if isinstance(found, list) else [found] * len(equation.outputs)
+        orders.update((x, _known(x, order)) for x, order in zip(equation.outputs, each, strict=True))
     return Support(reasons, orders, facts)
 
 
@@ -128,7 +127,8 @@ def _known(x: Variable, order: Order) -> Order:
     return order | (Order.EVEN if Order.FORWARD in order else Order.ROWS) if long == 1 else order
 
 
-def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | str:
+def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order | list[Order] | str:
+    """Return the order of the results, or of each one, or the reason why the operation is not compiled."""
     name = equation.op.name
     if equation.effects:
         return "side effects"
@@ -142,8 +142,7 @@ def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order |
     graph = expanded(equation)
     if graph is not None:
         given = [order for order, x in zip(orders, equation.inputs) if isinstance(x, Variable)]
-        within = _joined(_within("steps", graph, given), facts)
-        return within if isinstance(within, str) else reduce(and_, within)
+        return _joined(_within("steps", graph, given), facts)
     if name not in RULES:
         return "no native code for it"
     if len(equation.outputs) != 1 and name not in SYSTEMS:
