@@ -251,6 +251,13 @@ UNCHOSEN: dict[str, tuple[Any, np.ndarray]] = {
 }
 
 
+def test_each_branch_is_called_once_for_derivatives_of_lanes() -> None:
+    calls: list[str] = []
+    root, double = (lambda x: calls.append("root") or torch.sqrt(x)), (lambda x: calls.append("double") or 2.0 * x)
+    found = vmap(grad(lambda x: cond(x > 0.0, root, double, x)))(torch.asarray([0.0, 4.0]))
+    assert (found.tolist(), calls) == ([2.0, 0.25], ["root", "double"])
+
+
 @pytest.mark.parametrize("name", UNCHOSEN)
 @pytest.mark.parametrize("function", [of_sign, of_size])
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)

@@ -248,21 +248,20 @@ def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
     In derivatives, each function gets the arguments of the lanes that choose it, and constants for the others. So the
     other function does not affect the derivatives of a lane, even by NaN.
     """
+
+    def of_own(own: Array, function: Function) -> Arrays:
+        closed, outer = _closed(lambda *xs: tuple(function(*xs)))
+        given = [torch.where(own, x, x.detach()) if is_differentiated(x) else x for x in (*operands, *outer)]
+        return tuple(closed(*given))
+
     before = lookups()
-    found = selected(pred, true_fun(*operands), false_fun(*operands))
-    if not any(map(is_differentiated, found)):
-        return found
-    if lookups() > before and holds_at_some_level(private.is_mapped, pred):
+    found = selected(pred, of_own(pred, true_fun), of_own(~pred, false_fun))
+    if lookups() > before and any(map(is_differentiated, found)) and holds_at_some_level(private.is_mapped, pred):
         raise UnsupportedError(
             "cond: on PyTorch, functions with collectives can't be differentiated where lanes choose different ones; "
             "call the collective outside of `cond`, and pass its result"
         )
-
-    def of_own(own: Array, function: Function) -> Arrays:
-        closed, outer = _closed(lambda *xs: tuple(function(*xs)))
-        return tuple(closed(*[torch.where(own, x, x.detach()) for x in (*operands, *outer)]))
-
-    return selected(pred, of_own(pred, true_fun), of_own(~pred, false_fun))
+    return found
 
 
 def _choice(true: Function, false: Function, arrays: Arrays, any_lane: bool) -> Arrays:
