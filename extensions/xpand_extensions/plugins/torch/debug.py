@@ -1,4 +1,4 @@
-"""Values for host functions on PyTorch."""
+"""Callbacks for debugging on PyTorch."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""Derivatives on PyTorch: those of torch.func, and additions to them."""
+"""Derivatives on PyTorch, by torch.func, with custom rules, checkpoints and implicit derivatives."""
 
 from xpand.torch._differentiated import is_differentiated
 

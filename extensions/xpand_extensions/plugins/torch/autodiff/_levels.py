@@ -230,11 +230,11 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     below = tuple([x if axis is None else x.movedim(axis, 0) for x, axis in pairs])
     lanes = Lanes(size, partial(over_lanes, interpreter))
     with interpreter.lower():
-        outs, have_axis = (rule.batches or partial(_each, rule))(lanes, mapped, *below)
+        outs, have_axis = (rule.batches or partial(_vectorized, rule))(lanes, mapped, *below)
     return tuple([private.wrap_mapped(x, 0, level) if has_axis else x for x, has_axis in zip(outs, have_axis)])
 
 
-def _each(rule: Rule, lanes: "Lanes", mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
+def _vectorized(rule: Rule, lanes: "Lanes", mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
     """Compute all lanes with the vectorized functions of a rule."""
     outs = _call(rule.each(lanes.over(0)), lanes.with_axis(mapped, arrays))
     return outs, [True] * len(outs)

@@ -1,4 +1,4 @@
-"""Forward and reverse mode by torch.func; complex gradients in JAX's convention, the conjugates of PyTorch's."""
+"""Forward and reverse mode by torch.func. Complex gradients follow JAX's convention: the conjugates of PyTorch's."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from xpand_extensions._transforms import ArraySpec
 from .._errors import with_errors
 from ._levels import Arrays, Function, conjugated, is_floating, merged
 
-private.load_forward_rules()  # once at import, so that PyTorch doesn't warn in the user's call
+private.load_forward_rules()  # at import, so that PyTorch does not warn in a user's call
 
 
 def stop_gradient(x: Array, /) -> Array:
@@ -27,7 +27,7 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], /, primals: Sequence[Array], tangents: Sequence[Array], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    if any(map(_is_distributed, primals)):  # which has no forward mode
+    if any(map(_is_distributed, primals)):  # distributed tensors have no forward mode
         outs, push, aux = linearize(function, *primals, has_aux=True)
         return outs, push(*tangents), aux
     count: list[int] = []
@@ -35,44 +35,47 @@ def jvp(
     def extended(*arrays: Array) -> Any:
         outs, aux = function(*arrays)
         count[:] = [len(outs)]
-        return tuple(outs) or (arrays[0].new_zeros(()),), aux  # PyTorch needs an output
+        return tuple(outs) or (arrays[0].new_zeros(()),), aux  # PyTorch needs a result
 
     pushed = partial(torch.func.jvp, extended, has_aux=True)
-    outs, found, aux = with_errors("forward mode", _alone, pushed, tuple(map(_whole, primals)), tuple(tangents))
+    outs, found, aux = with_errors(
+        "forward mode", _in_one_thread, pushed, tuple(map(_without_shared_elements, primals)), tuple(tangents)
+    )
     outs = outs[: count[0]]
-    # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
+    # After a Python number is added to an array without axes, PyTorch's tangents are float64.
     return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), aux
 
 
 def _is_distributed(x: Array) -> bool:
-    if torch.compiler.is_dynamo_compiling():  # it can't trace the test
+    if torch.compiler.is_dynamo_compiling():  # the compiler can't trace this test
         return False
     distributed = sys.modules.get("torch.distributed.tensor")
     return distributed is not None and isinstance(debug_unwrap(x), distributed.DTensor)
 
 
 _FORWARD: Final = RLock()
-"""The lock of the thread in forward mode: PyTorch counts its levels for all threads together."""
+"""The lock of forward mode, which runs in one thread at a time: PyTorch counts its levels for all threads together."""
 
 
-def _alone(pushed: Callable[..., Any], *args: Any) -> Any:
-    # Foreign threads are those of `backward` on a GPU; the thread that waits for them may hold the lock.
+def _in_one_thread(pushed: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in forward mode, in one thread at a time."""
+    # Threads that Python did not start run `backward` on a GPU. The thread that waits for them may have the lock.
     if torch.compiler.is_dynamo_compiling() or isinstance(current_thread(), _DummyThread):
         return pushed(*args)
     with _FORWARD:
         return pushed(*args)
 
 
-def _whole(x: Array) -> Array:
-    """Copy tensors that repeat elements in memory, as `expand` makes them: forward mode doesn't accept them."""
+def _without_shared_elements(x: Array) -> Array:
+    """Copy a tensor whose elements share memory, such as a result of `expand`: forward mode does not accept it."""
     if x.layout is not torch.strided:
         return x
     repeats = any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride()))
     return x.clone(memory_format=torch.contiguous_format) if repeats else x
 
 
-def _given_back(x: Array) -> Array:
-    """Return a gradient in JAX's convention; give PyTorch's zeros without memory some, so that NumPy can read it."""
+def _as_gradient(x: Array) -> Array:
+    """Convert a gradient to JAX's convention, and PyTorch's zeros without memory to zeros that NumPy can read."""
     if not torch.compiler.is_dynamo_compiling() and private.is_zero_tensor(x):  # the compiler can't trace this test
         return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
     return conjugated(x) if x.is_complex() else x
@@ -96,11 +99,11 @@ def _with_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     floating: list[bool] = []
 
-    # torch.func accepts floating-point outputs alone: the others bypass it.
+    # torch.func accepts floating-point results only. Return the others as auxiliary data.
     def divided(*arrays: Array) -> Any:
         outs, aux = function(*arrays)
         floating[:] = [is_floating(x) for x in outs]
-        # PyTorch needs an output: without one, return a constant.
+        # PyTorch needs a result. If there is none, return a constant.
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
@@ -111,13 +114,13 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
 
     def pulled(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
-        return tuple(map(_given_back, with_errors("reverse mode", pull, given or found)))
+        return tuple(map(_as_gradient, with_errors("reverse mode", pull, given or found)))
 
     return outs, pulled, aux
 
 
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
-    # The transpose of the pullback: torch.func's own `linearize` can't be nested.
+    # Transpose the pullback: PyTorch's `linearize` is wrong inside other derivatives.
     outs, pull, aux = vjp(function, *primals, has_aux=True)
     chosen = list(map(is_floating, outs))
     integers = [x.detach() for x in outs if not is_floating(x)]
@@ -151,7 +154,7 @@ def value_and_grad(
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         gradient, value = with_errors("reverse mode", native, *arrays)
-        return value, tuple(map(_given_back, gradient)) if isinstance(gradient, tuple) else _given_back(gradient)
+        return value, tuple(map(_as_gradient, gradient)) if isinstance(gradient, tuple) else _as_gradient(gradient)
 
     return both
 

@@ -34,7 +34,7 @@ class Step:
         that `fixed` returns.
         """
         described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
-        with _apart(arrays):
+        with _without_outer_traces(arrays):
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
             self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
         _check_constants(self.module)
@@ -60,7 +60,7 @@ class Step:
 
 
 @contextmanager
-def _apart(arrays: Sequence[Array]) -> Iterator[None]:
+def _without_outer_traces(arrays: Sequence[Array]) -> Iterator[None]:
     """Leave all outer traces and levels in a `with` block."""
     mode = private.fake_mode_of(arrays) or without_values()
     no_levels, no_functions, no_graph = (

@@ -66,7 +66,7 @@ def _scan_of(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool =
         carry, y = f(arrays[:carried], arrays[carried:])
         return (*carry, *y)
 
-    step, closed = _closed(flat)
+    step, closed = _with_captured(flat)
     found = _scan(step, (*init, *xs, *closed), carried, across, reverse)
     return found[:carried], found[carried:]
 
@@ -82,7 +82,7 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
     def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
         carry = lanes.with_axis(mapped, arrays[:carried])
         rows = [x.movedim(0, 1) if has_axis else x for x, has_axis in zip(arrays[ahead], mapped[ahead])]
-        each = _over(lanes, step, (*(True for _ in carry), *mapped[carried:]))
+        each = _vectorized(lanes, step, (*(True for _ in carry), *mapped[carried:]))
         found = _scan(each, (*carry, *rows, *arrays[same]), carried, across, reverse)
         outs = (*found[:carried], *[y.movedim(1, 0) for y in found[carried:]])
         return outs, [True] * len(outs)
@@ -111,7 +111,7 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
 
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         def both(*arrays: Array) -> Arrays:
-            primals, pushed = _halves(arrays, (carried, across, len(residuals[same])))
+            primals, pushed = _primals_and_tangents(arrays, (carried, across, len(residuals[same])))
             outs, found = pushed_forward(step, primals, pushed)
             return (*outs[:carried], *found[:carried], *found[carried:])
 
@@ -123,7 +123,7 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
     return call(Rule(run, forward, pull, push, batches=batches), arrays)
 
 
-def _over(lanes: Lanes, function: Function, mapped: Sequence[bool]) -> Function:
+def _vectorized(lanes: Lanes, function: Function, mapped: Sequence[bool]) -> Function:
     """Vectorize a function. The arrays with True in `mapped` have the axis of lanes first, and so have all results."""
     if not any(mapped) and not are_bound():
         return lambda *xs: tuple([x.expand(lanes.size, *x.shape) for x in function(*xs)])
@@ -139,7 +139,7 @@ def _first(rows: Arrays, reverse: bool) -> Arrays:
     return tuple([x[-1 if reverse else 0] for x in rows])
 
 
-def _halves(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
+def _primals_and_tangents(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
     """Separate primals and tangents. Each group has `count` primals, and then their tangents."""
     primals: Arrays = ()
     tangents: Arrays = ()
@@ -154,13 +154,13 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
     if max_iter == 0:
         return init_val
     carried = len(init_val)
-    body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)))
+    body, of_body = _with_captured(lambda *carry: tuple(body_fun(*carry)))
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
     if max_iter is not None and any(map(_is_saved, (*init_val, *of_body))):
         limited = counted(cond_fun, body_fun, max_iter)
         safe = (count, *[x.detach() for x in init_val])
         return masked_while(_PRIMITIVES, *limited, (count, *init_val), safe, whole_blocks(max_iter))[1:]
-    holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),))
+    holds, of_holds = _with_captured(lambda *carry: (cond_fun(*carry),))
     same = (*[x.detach() for x in of_holds], *of_body)  # the condition has no derivative
     split = carried + len(of_holds)
 
@@ -193,7 +193,7 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         """Step until all lanes have finished."""
         carry = lanes.with_axis(mapped, arrays[:carried])
         which = (*(True for _ in carry), *mapped[carried:])
-        holds_each, body_each = _over(lanes, holds, which), _over(lanes, body, which)
+        holds_each, body_each = _vectorized(lanes, holds, which), _vectorized(lanes, body, which)
 
         def step(*xs: Array) -> Arrays:
             return _select_lanes(holds_each(*xs)[0], body_each(*xs), xs)
@@ -209,11 +209,13 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         counts = (carried, len(residuals) - carried)
 
         def both(*arrays: Array) -> Arrays:
-            outs, found = pushed_forward(body, *_halves(arrays, counts))
+            outs, found = pushed_forward(body, *_primals_and_tangents(arrays, counts))
             return (*outs, *found)
 
         given = (*residuals[:carried], *tangents[:carried], *residuals[same], *tangents[same])
-        return _while(lambda *arrays: holds(*_halves(arrays, counts)[0]), both, given, 2 * carried)[carried:]
+        return _while(lambda *arrays: holds(*_primals_and_tangents(arrays, counts)[0]), both, given, 2 * carried)[
+            carried:
+        ]
 
     return call(Rule(run, forward, _no_reverse_mode, push, batches=batches), arrays)
 
@@ -231,8 +233,8 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
     Derivatives are branches too, so the other function does not affect them, even by NaN. With `any_lane`, the first
     function is called for all lanes if any lane chooses it.
     """
-    true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)))
-    false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)))
+    true, of_true = _with_captured(lambda *xs: tuple(true_fun(*xs)))
+    false, of_false = _with_captured(lambda *xs: tuple(false_fun(*xs)))
     ends = len(operands) + len(of_true)
     return _choice(
         lambda *arrays: true(*arrays[:ends]),
@@ -250,7 +252,7 @@ def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
     """
 
     def of_own(own: Array, function: Function) -> Arrays:
-        closed, outer = _closed(lambda *xs: tuple(function(*xs)))
+        closed, outer = _with_captured(lambda *xs: tuple(function(*xs)))
         given = [torch.where(own, x, x.detach()) if is_differentiated(x) else x for x in (*operands, *outer)]
         return tuple(closed(*given))
 
@@ -286,7 +288,7 @@ def _choice(true: Function, false: Function, arrays: Arrays, any_lane: bool) -> 
         return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), any_lane)
 
     def batches(lanes: Lanes, mapped: Sequence[bool], pred: Array, *others: Array) -> tuple[Arrays, Sequence[bool]]:
-        chosen, other = _over(lanes, true, mapped[1:]), _over(lanes, false, mapped[1:])
+        chosen, other = _vectorized(lanes, true, mapped[1:]), _vectorized(lanes, false, mapped[1:])
         if mapped[0] and not any_lane:
             found = _select_lanes(pred, chosen(*others), other(*others))
         else:
@@ -297,7 +299,7 @@ def _choice(true: Function, false: Function, arrays: Arrays, any_lane: bool) -> 
     return call(Rule(run, forward, pull, push, batches=batches), arrays)
 
 
-def _closed(function: Function) -> tuple[Function, Arrays]:
+def _with_captured(function: Function) -> tuple[Function, Arrays]:
     """Return a function that takes its captured arrays after its arguments, and these arrays.
 
     Later calls use the values that its closure variables have now.
