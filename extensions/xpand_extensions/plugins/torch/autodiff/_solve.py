@@ -14,7 +14,7 @@ from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 
 from ._closures import captured_by, check_arguments, outer_error, outer_errors, with_arguments
-from ._levels import Arrays, Function, Rule, call, is_floating, is_traced_anywhere
+from ._levels import Arrays, Function, Rule, call, is_traced_anywhere
 from ._products import linear_transpose, linearize, pulled_back, pushed_forward, vjp
 
 Equation: TypeAlias = LinearSystem | Root
@@ -109,25 +109,27 @@ def _forward(equation: Equation, *arrays: Array) -> tuple[Arrays, Arrays]:
 
 
 def _push(equation: Equation, residuals: Arrays, tangents: Arrays) -> Arrays:
-    size, count = equation.size[0], len(equation.rows)
-    xs, args = residuals[:size], residuals[size:]
-    rhs = tangents[:count] if equation.in_first else _zeros(equation.rows)
-    if any(map(is_floating, args)):
-        changes = pushed_forward(partial(equation.function, xs), args, tangents[count:])[1]
-        rhs = tuple(t - change for t, change in zip(rhs, changes)) if equation.in_first else tuple(-x for x in changes)
-    system, given = equation.of_tangents(xs, args)
+    size = equation.size[0]
+    rhs = pushed_forward(*_change(equation, residuals), tangents)[1]
+    system, given = equation.of_tangents(residuals[:size], residuals[size:])
     return (*_solve(system, *rhs, *given)[:size], *_zeros(equation.results[size:]))
 
 
 def _pull(equation: Equation, residuals: Arrays, cotangents: Arrays) -> Arrays:
     size, count = equation.size[0], len(equation.rows)
-    xs, args = residuals[:size], residuals[size:]
-    system, given = equation.of_tangents(xs, args)
-    back = _solve(system.transposed(_specs(xs)), *cotangents[:size], *given)[:count]
-    found = tuple(map(torch.zeros_like, args))
-    if any(map(is_floating, args)):
-        found = pulled_back(partial(equation.function, xs), args, tuple(-x for x in back))
-    return (*(back if equation.in_first else _zeros(equation.rows)), *found)
+    system, given = equation.of_tangents(residuals[:size], residuals[size:])
+    back = _solve(system.transposed(_specs(residuals[:size])), *cotangents[:size], *given)[:count]
+    return pulled_back(*_change(equation, residuals), back)
+
+
+def _change(equation: Equation, residuals: Arrays) -> tuple[Function, Arrays]:
+    """Return the right-hand side of the system of derivatives as a function of all arguments, and the arguments.
+
+    Its derivative does not depend on the first ones, the right-hand side or the initial guess: these are zeros.
+    """
+    size, count = equation.size[0], len(equation.rows)
+    change = lambda *arrays: equation.change(residuals[:size], arrays[:count], arrays[count:])
+    return change, (*_zeros(equation.rows), *residuals[size:])
 
 
 def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
