@@ -1,5 +1,6 @@
 """Arithmetic of sparse arrays with each other, with dense arrays and with numbers."""
 
+from math import prod
 from typing import Any, Final
 
 from xpand import array_namespace
@@ -20,7 +21,7 @@ from ._operands import (
     with_like_patterns,
     with_promises,
 )
-from ._pattern import along, are_concrete, eagerly, full, merge, merged_values, numbered, pattern_work, positions
+from ._pattern import along, are_concrete, eagerly, flat, full, merge, merged_values, pattern_work, positions
 from ._structure import sort, sum_duplicates
 
 _SCALARS: Final = operands.SCALARS
@@ -243,10 +244,10 @@ def _intersection(a: COO, b: COO) -> COO:
 
     def work(*given: Array) -> tuple[Array, Array]:
         names = array_namespace(*given)
-        (left, right), beyond = numbered(names, [given[:half], given[half:]], a._sparse_shape)
+        left, right = (flat(names, each, a._sparse_shape) for each in (given[:half], given[half:]))
         locations = positions(names, right, left)
         met = names.take_along_axis(right, locations, axis=-1)
-        return locations, (met == left) & (left < full(left, beyond))
+        return locations, (met == left) & (left < full(left, prod(a._sparse_shape)))
 
     locations, met = pattern_work(work, *a.coords, *b.coords)
     met = over_entries(a, met)
@@ -260,12 +261,12 @@ def _common_entries(a: COO, b: COO) -> COO:
 
     def work(*given: Array) -> tuple[Array, Array, tuple[Array, ...]]:
         xp = array_namespace(*given)
-        (left, right), beyond = numbered(xp, [given[:half], given[half:]], a._sparse_shape)
+        left, right = (flat(xp, each, a._sparse_shape) for each in (given[:half], given[half:]))
         if not right.shape[0] or not left.shape[0]:
             none = xp.zeros((0,), dtype=index_dtype(xp), device=checks.device_of(left))
             return none, none, tuple(x[:0] for x in given[:half])
         locations = positions(xp, right, left)
-        (matching,) = xp.nonzero((xp.take(right, locations) == left) & (left < full(left, beyond)))
+        (matching,) = xp.nonzero((xp.take(right, locations) == left) & (left < full(left, prod(a._sparse_shape))))
         return matching, xp.take(locations, matching), tuple(xp.take(x, matching) for x in given[:half])
 
     first, second, coords = eagerly(work, *a.coords, *b.coords)

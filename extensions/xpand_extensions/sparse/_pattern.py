@@ -146,26 +146,6 @@ def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any)
     return tuple(reversed(found))
 
 
-def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> tuple[list[Array], int]:
-    """Number the positions in order, with the same numbers in all groups.
-
-    Padding gets the greatest number, which is the second result.
-    """
-    if prod(sizes) < 2**63 - 1:
-        return [flat(xp, coords, sizes) for coords in groups], prod(sizes)
-    counts = [coords[0].shape[-1] for coords in groups]
-    padded = [[xp.where(used(xp, coords, sizes), x, size) for x, size in zip(coords, sizes)] for coords in groups]
-    joined = [xp.concat(each, axis=-1) for each in zip(*padded)]
-    positions = sorting(xp, joined, sizes)
-    arranged = [xp.take_along_axis(x, positions, axis=-1) for x in joined]
-    steps = xp.astype(~equal_neighbours(xp, arranged), index_dtype(xp))
-    ranks = xp.cumulative_sum(steps, axis=-1, include_initial=True)
-    ranks = xp.where(used(xp, tuple(arranged), sizes), ranks, sum(counts))
-    back = xp.take_along_axis(ranks, xp.argsort(positions, axis=-1), axis=-1)
-    ends = [sum(counts[: i + 1]) for i in range(len(counts))]
-    return [back[..., end - count : end] for end, count in zip(ends, counts)], sum(counts)
-
-
 class Merge(NamedTuple):
     """A plan that merges entries at the same position."""
 
@@ -188,14 +168,14 @@ def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge
 
 def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool) -> Merge:
     xp = array_namespace(*coords)
-    (keys,), beyond = numbered(xp, [coords], sizes)
+    keys = flat(xp, coords, sizes)
     if not keys.shape[-1]:
         none = xp.astype(keys, index_dtype(xp))
         shape = (*keys.shape[:-1], nse or 0)
         return Merge(none, none, tuple(xp.broadcast_to(full(x, n), shape) for x, n in zip(coords, sizes)), nse or 0)
     positions = xp.argsort(keys, axis=-1, stable=True)
     keys = xp.take_along_axis(keys, positions, axis=-1)
-    within = keys < beyond
+    within = keys < full(keys, prod(sizes))
     first = within & xp.concat([xp.ones_like(within[..., :1]), keys[..., 1:] != keys[..., :-1]], axis=-1)
     ids = xp.cumulative_sum(xp.astype(first, index_dtype(xp)), axis=-1) - 1
     count = ids[..., -1:] + 1
