@@ -271,7 +271,7 @@ def test_dot_of_loops() -> None:
     assert len(set(nodes)) == len(nodes)
     assert {end for edge in edges for end in edge} <= {*nodes}
     assert re.findall(r'label="(\w+ of \w+)"', text) == ["test of while_loop", "body of while_loop"]
-    assert len(nodes) == 1 + 4 + 6 + 4  # "node", and those of the graph, of the condition, and of the body
+    assert len(nodes) == 1 + 3 + 4 + 3  # "node", and those of the graph, of the condition, and of the body
     if shutil.which("dot"):
         subprocess.run(["dot", "-Tsvg"], input=text, text=True, check=True, capture_output=True)
 

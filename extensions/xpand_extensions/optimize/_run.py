@@ -16,11 +16,10 @@ from ..progress import To, check, current, emit, tracked
 from ._algorithms._states import updated
 from ._algorithms._vectors import select
 from ._arguments import Limits
-from ._drivers import Driver, driver_of
 from ._iterate import iterate
 from ._repeated import Plan, Repeatable
 from ._results import RUNNING, History, OptimizeResult
-from ._tasks import Record, Task
+from ._tasks import Driver, Record, Task, driver_of
 
 
 @pluggable

@@ -63,6 +63,9 @@ class Equation:
         return any(each.effects for _, graph in graphs_within(self.params) for each in graph.equations)
 
 
+_SHAPES: Final = {"input": "box", "constant": "note", "operation": "ellipse", "output": "box"}
+"""The shapes of nodes in Graphviz."""
+
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 
 
@@ -182,7 +185,7 @@ class Graph:
 
     def dot(self) -> str:
         """Return the graph in the language of Graphviz. Graphs of loops and branches have boxes."""
-        return "\n".join(["digraph {", "    node [fontname=monospace];", *_drawn(self, ""), "}"])
+        return "\n".join(["digraph {", "    node [fontname=monospace];", *_drawn(drawing_of(self, ""), ""), "}"])
 
 
 def graphs_within(params: dict[str, Any]) -> Iterator[tuple[str, Graph]]:
@@ -231,29 +234,15 @@ def drawing_of(graph: Graph, title: str) -> Drawing:
     return Drawing(title, nodes, parts)
 
 
-def _drawn(graph: Graph, prefix: str) -> list[str]:
-    """Draw a graph, with a prefix for the names of nodes."""
-    names = Names(graph)
-    lines = []
-
-    def node(x: Variable, style: str) -> str:
-        return f'    {prefix}{names[x]} [shape={style}, label="{names[x]}: {written_type(x.aval)}"];'
-
-    lines += [node(x, "box") for x in graph.inputs] + [node(x, "note") for x in graph.constants]
-    for number, equation in enumerate(graph.equations):
-        op = f"{prefix}op{number}"
-        lines.append(f'    {op} [shape=ellipse, label="{equation.op}"];')
-        lines += [f"    {prefix}{names[x]} -> {op};" for x in equation.inputs if isinstance(x, Variable)]
-        for x in equation.outputs:
-            lines += [node(x, "plain"), f"    {op} -> {prefix}{names[x]};"]
-        for position, (name, inner) in enumerate(graphs_within(equation.params)):
-            lines += [f"    subgraph cluster_{op}_{position} {{", f'    label="{name} of {equation.op}";']
-            lines += [*_drawn(inner, f"{op}_{position}_"), "    }"]
-    for number, x in enumerate(graph.outputs):
-        lines.append(f'    {prefix}out{number} [shape=box, style=bold, label="output {number}"];')
-        if isinstance(x, Variable):
-            lines.append(f"    {prefix}{names[x]} -> {prefix}out{number};")
-    return lines
+def _drawn(drawing: Drawing, prefix: str) -> Iterator[str]:
+    """Write nodes and edges, with a prefix for the names of nodes."""
+    for number, node in enumerate(drawing.nodes):
+        name, label = f"{prefix}{node.kind}{number}", f"{node.label} {node.types}".strip()
+        yield f'    {name} [shape={_SHAPES[node.kind]}, label="{label}"];'
+        yield from (f"    {prefix}{drawing.nodes[i].kind}{i} -> {name};" for i in node.inputs)
+    for number, part in enumerate(drawing.parts):
+        name = f"{prefix}part{number}"
+        yield from (f"    subgraph cluster_{name} {{", f'    label="{part.title}";', *_drawn(part, f"{name}_"), "    }")
 
 
 class Names(dict[Any, str]):

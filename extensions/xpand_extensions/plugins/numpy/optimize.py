@@ -21,8 +21,7 @@ from xpand_extensions.jit._calls import program_for
 from xpand_extensions.jit._reused import program_of
 from xpand_extensions.optimize._algorithms._residuals import DECREASE
 from xpand_extensions.optimize._arguments import Limits
-from xpand_extensions.optimize._drivers import Driver, Outcome
-from xpand_extensions.optimize._tasks import Task
+from xpand_extensions.optimize._tasks import Driver, Outcome, Task
 from xpand_extensions.tracing._forward import unwrapped
 
 from .jit._small_loops import IGNORING
