@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.output.write_text(as_json(document), encoding="utf-8")
     if options.write:
         if options.only:
-            document["topics"] = merged(json.loads(OUTPUT.read_text(encoding="utf-8"))["topics"], topics)
+            document = updated(json.loads(OUTPUT.read_text(encoding="utf-8")), document)
         OUTPUT.write_text(as_json(document), encoding="utf-8")
         console.print(f"written to {OUTPUT}")
     return 0
@@ -83,6 +83,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the results to another file")
     parser.add_argument("--against", type=Path, metavar="FILE", help="compare the ratios with those of such a file")
     return parser.parse_args(arguments)
+
+
+def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Replace topics of a document that were measured again. Topics of another processor name it."""
+    processor, topics = new["machine"].get("processor"), new["topics"]
+    if processor != old["machine"].get("processor"):
+        topics = [{"topic": each["topic"], "processor": processor, "rows": each["rows"]} for each in topics]
+    return old | {"topics": merged(old["topics"], topics)}
 
 
 def merged(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -295,7 +295,7 @@ def benchmarks(path: Path) -> str:
     processor = f"{machine['processor']}, " if "processor" in machine else ""
     parts = [f"Measured on {processor}{machine['cores']} CPU cores, with one thread per library, and {versions}.\n"]
     for topic in data["topics"]:
-        parts.append(_benchmark_topic(topic["topic"], topic["rows"]))
+        parts.append(_benchmark_topic(topic["topic"], topic["rows"], topic.get("processor", "")))
     return "\n".join(parts)
 
 
@@ -321,15 +321,15 @@ _WORST: Final = 5
 _WHOLE: Final = 12
 
 
-def _benchmark_topic(topic: str, rows: list[dict[str, Any]]) -> str:
-    heading = f"## {_title(topic)}\n\n"
+def _benchmark_topic(topic: str, rows: list[dict[str, Any]], processor: str) -> str:
+    heading = f"## {_title(topic)}\n\n" + (f"Measured on {processor}.\n\n" if processor else "")
     if len(rows) <= _WHOLE:
         return heading + _benchmark_rows(rows)
     timed = sorted((row for row in rows if not row.get("same")), key=lambda row: (row["ok"], -row["ratio"]))
     missed = sum(not row["ok"] for row in rows)
     text = (
         f"{len(rows)} functions; {len(rows) - len(timed)} are the reference itself, so there is nothing to time; "
-        f"{len(timed)} are timed, of which {len(timed) - missed} are within budget.\n\n"
+        f"{len(timed)} are timed, and {len(timed) - missed} of these are within budget.\n\n"
     )
     text += _benchmark_rows(timed[: max(_WORST, missed)])
     full = _benchmark_rows(timed[max(_WORST, missed) :])

@@ -270,6 +270,16 @@ def test_topics_measured_anew_take_the_place_of_the_old():
     ]
 
 
+def test_topics_of_another_processor_name_it():
+    old = {"machine": {"processor": "A"}, "topics": [{"topic": "a", "rows": [1]}, {"topic": "b", "rows": [2]}]}
+    new = {"machine": {"processor": "B"}, "topics": [{"topic": "a", "rows": [4]}]}
+    found = program.updated(old, new)
+    assert found["machine"] == {"processor": "A"}
+    assert [topic.get("processor") for topic in found["topics"]] == ["B", None]
+    again = program.updated(found, old)
+    assert [topic.get("processor") for topic in again["topics"]] == [None, None]
+
+
 @pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--only"], ["--fast"]])
 def test_a_wrong_option_is_refused(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
