@@ -29,6 +29,8 @@ REASONS: Final = {
     ("torch", "vecdot"): "the axis must not broadcast, PyTorch's does: its sizes are compared",
     ("torch", "linalg.vecdot"): "the axis must not broadcast, PyTorch's does: its sizes are compared",
     ("torch", "linalg.cross"): "the axis must not broadcast, PyTorch's does: its sizes are compared",
+    ("torch", "arange"): "PyTorch raises if the step has the wrong sign; the standard's range is empty",
+    ("torch", "concat"): "PyTorch does not promote unsigned integers with other types: the data types are compared",
     ("jax", "sign"): "the sign of zero is 0, JAX's keeps the sign bit: one more selection",
     ("torch", "take_along_axis"): "gather rejects negative indices: a pass looks for them",
     ("jax", "max"): "XLA ignores NaN on the CPU: a second pass looks for it",

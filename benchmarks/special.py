@@ -35,12 +35,10 @@ def _scipy(name: str) -> dict[str, str]:
     return {"numpy": f"scipy.{name}", "torch": f"torch.special.{name}", "jax": f"jax.scipy.special.{name}"}
 
 
-DOOR: Final = (
-    "for 1,000 elements: finding the implementation and checking types takes 0.3 µs, for two operands 0.7 to 2"
-)
+DOOR: Final = "to find the implementation and check the types takes 0.3 µs, for two arguments 0.7 to 2"
 
 LARGE_GENERIC: Final = "without the blocks that the plug-ins use: every operation writes a new array of 80 MB"
-SMALL_GENERIC: Final = "about eighty operations, each of which takes at least a µs"
+SMALL_GENERIC: Final = "about eighty operations of at least 1 µs each"
 
 # Similar functions have similar costs, so these represent all.
 FUNCTIONS: Final[dict[str, Function]] = {

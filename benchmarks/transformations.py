@@ -45,6 +45,7 @@ REASONS: Final[Mapping[str, str]] = {
     "grad of 150 operations, each in Python": _OPERATION,
     "jvp of 150 operations, each in Python": _OPERATION,
     "vmap of 150 operations, each in Python": _OPERATION,
+    "jit of 150 operations, its first call": "tracing takes 30 µs for each operation",
     "jit of a fori_loop": "the number of the step is an array, which takes 0.5 µs to make",
 }
 """Why rows are over their budgets, by the start of their names."""
