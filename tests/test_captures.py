@@ -407,32 +407,3 @@ def test_captured_arrays_of_other_libraries_are_constants(library: str, calling:
     found = TRANSFORMED[transform](f)(torch.asarray(X, dtype=torch.float64))
     np.testing.assert_allclose(float(found), expected, rtol=1e-9)
     np.testing.assert_allclose(float(f(torch.asarray(X, dtype=torch.float64))), float(plain(np.asarray(X))))
-
-
-class Global:
-    """Holds an array that inspection does not find: functions reach it by a global name."""
-
-    w: Any
-
-
-HIDDEN = Global()
-
-
-@pytest.mark.parametrize("name", ["checkpoint", "custom_vjp", "custom_jvp"])
-@pytest.mark.parametrize("what", ["grad", "grad of grad", "vmap", "vmap of grad"])
-def test_hidden_arrays_raise_if_no_argument_is_differentiated(name: str, what: str) -> None:
-    f = lambda c: sin(c) * HIDDEN.w
-    call = CALLING.get(name, lambda f, x: ruled(f, lambda c: cos(c) * HIDDEN.w)(x))
-
-    def of_hidden(w: Any) -> Any:
-        HIDDEN.w = w
-        return call(f, torch.tensor(X))
-
-    function = {
-        "grad": grad(of_hidden),
-        "grad of grad": grad(lambda w: grad(of_hidden)(w * w)),
-        "vmap": lambda w: vmap(of_hidden)(w[None]),
-        "vmap of grad": lambda w: vmap(grad(of_hidden))(w[None]),
-    }[what]
-    with pytest.raises(TypeError, match=f"{name}: a function uses an array that is differentiated or mapped over"):
-        function(torch.tensor(2.0))

@@ -67,5 +67,4 @@ def _recomputed(function: Function, xs: Arrays) -> Arrays:
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         return pushed_forward(function, residuals, tangents)[1]
 
-    forward = lambda *arrays: (_recomputed(function, arrays), arrays)
-    return call(Rule(function, forward, pull, push, may_capture=True), xs)
+    return call(Rule(function, lambda *arrays: (_recomputed(function, arrays), arrays), pull, push), xs)

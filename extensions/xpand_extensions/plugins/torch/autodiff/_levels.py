@@ -40,15 +40,12 @@ class Rule(NamedTuple):
     batches: "Callable[..., tuple[Arrays, Sequence[bool]]] | None" = None
     """Computes all lanes. Takes `Lanes`, one boolean for each argument, and the arguments: those with True have the
     axis of lanes, first. Returns the results, and one boolean for each."""
-    may_capture: bool = False
-    """Whether the functions may capture arrays that are not arguments."""
 
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Wrap all functions of the rule, except `batches`."""
         function, forward, pull, push = map(wrap, self[:4])
         of = self.when
-        when = of and (lambda differentiated: of(differentiated).each(wrap))
-        return Rule(function, forward, pull, push, when, may_capture=self.may_capture)
+        return Rule(function, forward, pull, push, of and (lambda differentiated: of(differentiated).each(wrap)))
 
     def where(self, differentiated: Sequence[bool]) -> "Rule":
         """Return the rule for derivatives in some of the arguments."""
@@ -95,8 +92,6 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     differentiated = list(map(_is_differentiated, xs))
     if any(differentiated):
         return _attached(rule.where(differentiated), xs, below, interpreter)
-    if rule.may_capture and any(map(_is_differentiated, rule.function(*xs))):
-        raise CapturedError
     with interpreter.lower():
         outs = _call(rule, below)
     return tuple(private.wrap_grad(x, level) for x in outs)

@@ -73,7 +73,7 @@ class _Custom:
     def _rule(self, users: Sequence[Any], perturbed: tuple[bool, ...]) -> Rule:
         """Return the operation with its derivatives in some of the arguments."""
         when = partial(self._rule, users) if self.symbolic_zeros else None
-        return self.make(perturbed, *users)._replace(when=when, may_capture=True)
+        return self.make(perturbed, *users)._replace(when=when)
 
 
 def _of_jvp(perturbed: tuple[bool, ...], function: Callable[..., Arrays], rule: Callable[..., Any]) -> Rule:
@@ -150,4 +150,4 @@ def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array], differe
         inner = rule if rule.when is None else rule.when(differentiated[:own])
         return _with_outer(name, inner, own, outer, differentiated)
 
-    return Rule(function, forward, pull, push, when, may_capture=True)
+    return Rule(function, forward, pull, push, when)
