@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from xpand.extend import describe
 
-from ._core import TracedError
 from ._fit import broadcast
 
 ARRAY: Final = "array"
@@ -123,12 +122,7 @@ def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple
 
     Returns:
         The key, its arrays, and the number of the original array of each.
-
-    Raises:
-        TracedError: A mask without axes, which has no indices.
     """
-    if any(not len(x.shape) and is_mask(xp, x) for x in arrays):
-        raise TracedError("x[mask]: under vmap and jit, a mask must have axes; use `xp.where` for one boolean")
     found: list[Any] = []
     sources: list[int] = []
     parts: list[Any] = []
@@ -142,6 +136,17 @@ def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple
         sources.extend([i] * len(new))
         parts.extend([ARRAY] * len(new))
     return tuple(parts), found, sources
+
+
+def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[int, list[Any]] | None:
+    """Add an axis to the first mask without axes. The indexed array must get the same axis."""
+    i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
+    if i is None:
+        return None
+    parts = spelled_out(xp, ndim, key, arrays)
+    before = next(position for position, part in enumerate(parts) if part is arrays[i])
+    axis = sum(axes_taken(xp, part) for part in parts[:before])
+    return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
 
 
 def backwards(key: tuple[Any, ...]) -> bool:

@@ -12,7 +12,7 @@ from ...extend._derivatives import LINEAR, First
 from .._core import Aval, TracedArray, TracedError, bare
 from .._fit import Placed, broadcast
 from .._indexing import get, numbers_of, put, write_rows
-from .._keys import is_mask, is_rows, put_together, selected, without_masks
+from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from ._derived import axis_of, flattened, lengthened, lifted
 from .scatter import numbered
 
@@ -164,6 +164,8 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
     if not arrays:
         return get(xp, x, (slice(None), *key))
     _unknown_mask(xp, [array for array, is_mapped in zip(arrays, mapped[1:]) if is_mapped], "vmap")
+    if added := axis_for_mask(xp, x.ndim - mapped[0], key, arrays):
+        return _batched_getitem(xp, mapped, xp.expand_dims(x, axis=added[0] + mapped[0]), *added[1], key=key)
     if any(is_mask(xp, array) for array in arrays):
         key, found, sources = without_masks(xp, key, arrays)
         arrays, mapped = tuple(found), (mapped[0], *(mapped[1 + i] for i in sources))
@@ -288,6 +290,8 @@ def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, 
     key, base = params["key"], trace.namespace.base
     if any(is_mask(base, array) for array in arrays):
         _unknown_mask(base, [array for array in arrays if isinstance(array, TracedArray)], "jit")
+        if added := axis_for_mask(base, len(x.shape), key, arrays):
+            return get(trace.namespace, trace.namespace.expand_dims(x, axis=added[0]), key, added[1])
         key, arrays, _ = without_masks(base, key, arrays)
     return trace.written(op, (x, *arrays), {"key": key})
 
