@@ -11,6 +11,8 @@ BASE ?= HEAD
 CHROMIUM ?= /usr/bin/chromium
 VERSION ?= dev
 ALIAS ?=
+# The tests start hundreds of processes that import xpand. Without bytecode, each would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
