@@ -8,6 +8,7 @@ import itertools
 import dask.array as da
 
 import xpand.dask.array as xp
+from xpand.dask.array._blocks import gather
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
@@ -46,20 +47,16 @@ def _block(what: Geometry, x: Array, kernel: Array, positions: tuple[tuple[int, 
         # If a block is only padding, put all of it on one side.
         before = min(max(-start, 0), stop - start)
         padding.append((before, stop - start - before - (inside.stop - inside.start)))
-    part = x[(..., *key)].rechunk(dict.fromkeys(range(2, x.ndim), -1))
     n = len(positions)
     new = tuple(range(3 + 2 * n, 3 + 3 * n))
-    return da.blockwise(
+    return gather(
         _conv_block,
         (0, 1, *new),
-        part,
-        (0, 2, *range(3, 3 + n)),
-        kernel,
-        (1, 3 + 3 * n, *range(3 + n, 3 + 2 * n)),
+        (x[(..., *key)], (0, 2, *range(3, 3 + n))),
+        (kernel, (1, 3 + 3 * n, *range(3 + n, 3 + 2 * n))),
+        dtype=x.dtype,
+        sizes={axis: end - first for axis, (first, end) in zip(new, positions)},
         what=Geometry(what.strides, tuple(padding), (1,) * n, what.kernel_dilation, what.groups),
-        new_axes={axis: end - first for axis, (first, end) in zip(new, positions)},
-        concatenate=True,
-        meta=da.utils.meta_from_array(x),
     )
 
 

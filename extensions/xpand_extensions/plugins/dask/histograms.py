@@ -6,6 +6,7 @@ from typing import Any
 import dask.array as da
 
 import xpand.dask.array as xp
+from xpand.dask.array._blocks import gather
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import histograms as facade
 from xpand_extensions._bounds import Mode
@@ -36,9 +37,7 @@ def _count_block(x: Array, weights: Array | None = None, *, length: int, mode: M
 def _find(x: Array, edges: Array, uniform: bool) -> Array:
     axes = tuple(i + 1 for i, _ in enumerate(x.shape))
     of_edges = (0,) if edges.ndim == 1 else (*axes[:-1], 0)
-    meta = da.utils.meta_from_array(x, dtype="int64")
-    arrays = (x, axes, edges.rechunk({-1: -1}), of_edges)
-    return da.blockwise(pieces.find, axes, *arrays, uniform=uniform, concatenate=True, meta=meta)
+    return gather(pieces.find, axes, (x, axes), (edges, of_edges), dtype="int64", uniform=uniform)
 
 
 histogram = partial(pieces.histogram_by, _find)

@@ -4,6 +4,7 @@ from typing import Any
 
 import dask.array as da
 
+from xpand.dask.array import _blocks
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import indexing as facade
 from xpand_extensions.generic import indexing as generic
@@ -19,18 +20,14 @@ def repeat(
     assert axis is not None, "the facade fills it in"
     if total_repeat_length is None or isinstance(repeats, int):
         return generic.repeat(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
-    repeats = da.broadcast_to(repeats, (x.shape[axis],)).rechunk(-1)
     positions = tuple(range(x.ndim))
-    return da.blockwise(
+    return _blocks.gather(
         _repeat_block,
         (*positions[:axis], x.ndim, *positions[axis + 1 :]),
-        x.rechunk({axis: -1}),
-        positions,
-        repeats,
-        (axis,),
-        new_axes={x.ndim: total_repeat_length},
-        concatenate=True,
+        (x, positions),
+        (da.broadcast_to(repeats, (x.shape[axis],)), (axis,)),
         dtype=x.dtype,
+        sizes={x.ndim: total_repeat_length},
         axis=axis,
         total=total_repeat_length,
     )

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import dask.array as da
 import numpy as np
 
+from xpand.dask.array._blocks import gather
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import interpolation
 
@@ -12,17 +12,13 @@ from xpand_extensions import interpolation
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
     d, positions = grid.ndim - 2, coordinates.ndim - 2
     spatial, points = tuple(range(3, 3 + d)), tuple(range(3 + d, 3 + d + positions))
-    dtype = np.result_type(grid.dtype, coordinates.dtype)
-    return da.blockwise(
+    return gather(
         interpolation.grid_sample,
         (0, *points, 1),  # the batch, the positions, the channels
-        grid.rechunk(dict.fromkeys(range(1, grid.ndim - 1), -1)),
-        (0, *spatial, 1),
-        coordinates.rechunk({coordinates.ndim - 1: -1}),
-        (0, *points, 2),
+        (grid, (0, *spatial, 1)),
+        (coordinates, (0, *points, 2)),
+        dtype=np.result_type(grid.dtype, coordinates.dtype),
         extrapolation=extrapolation,
-        concatenate=True,
-        meta=da.utils.meta_from_array(grid, ndim=2 + positions, dtype=dtype),
     )
 
 
@@ -30,19 +26,14 @@ def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
     batch, positions = tuple(range(1, values.ndim)), tuple(range(values.ndim, values.ndim + x.ndim))
-    dtype = np.result_type(x.dtype, points.dtype, values.dtype)
-    return da.blockwise(
+    return gather(
         interpolation.interp,
         (*batch, *positions),
-        x,
-        positions,
-        points.rechunk(-1),
-        (0,),
-        values.rechunk({values.ndim - 1: -1}),
-        (*batch, 0),
+        (x, positions),
+        (points, (0,)),
+        (values, (*batch, 0)),
+        dtype=np.result_type(x.dtype, points.dtype, values.dtype),
         left=left,
         right=right,
         period=period,
-        concatenate=True,
-        meta=da.utils.meta_from_array(values, ndim=len(batch) + len(positions), dtype=dtype),
     )

@@ -8,12 +8,13 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from xpand.dask.array._blocks import gather
 from xpand.extend import Device, DType, LibraryArray as Array, Namespace, namespace_or_default
 from xpand_extensions.generic.random import _uniform as generic
 from xpand_extensions.generic.random._continuous import scaled
 from xpand_extensions.random import _discrete as discrete, _gamma as gammas
 
-from ..numpy.random import _blocks as blocks, _blocks as host
+from ..numpy.random import _blocks as host
 from ..numpy.random._blocks import NORMAL, UNIFORM
 from ..numpy.random._native import Source
 
@@ -26,31 +27,22 @@ _WORD = np.dtype(np.uint32)
 
 
 def split(key: Array, /, num: Any = 2) -> Array:
-    return _of_keys(key, num, _WORD, blocks.both_words, (2,))
+    return _of_keys(key, num, _WORD, host.both_words, (2,))
 
 
 def fold_in(key: Array, /, data: Array | int) -> Array:
     key = key.rechunk({key.ndim - 1: -1})
     if not isinstance(data, da.Array):
         return key.map_blocks(partial(host.fold_in, data=int(data)), dtype=_WORD, meta=key._meta)
-    lead = range(max(key.ndim - 1, data.ndim))
-    word = len(lead)
-    axes = (*lead, word)
-    return da.blockwise(
-        host.fold_in,
-        axes,
-        key,
-        (*lead[word - (key.ndim - 1) :], word),
-        data,
-        tuple(lead[word - data.ndim :]),
-        dtype=_WORD,
-        meta=np.empty((0,) * len(axes), _WORD),
-    )
+    word = max(key.ndim - 1, data.ndim)
+    axes = tuple(range(word + 1))
+    operands = (key, axes[word + 1 - key.ndim :]), (data, axes[word - data.ndim : word])
+    return gather(host.fold_in, axes, *operands, dtype=_WORD)
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     dtype = np.dtype(dtype)
-    return _chunked(key, shape, dtype, blocks.double_word if dtype.itemsize == 8 else blocks.one_word)
+    return _chunked(key, shape, dtype, host.double_word if dtype.itemsize == 8 else host.one_word)
 
 
 def uniform(key: Array, /, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
@@ -113,12 +105,12 @@ def _chunk(start: Any, key: Any, length: int, size: int, dtype: Any, finish: Cal
     first = int(start[0])
     out = np.empty(min(length, size - first), dtype=dtype)
     low, high = key.tolist()
-    blocks.fill((low, high), out, finish, first)
+    host.fill((low, high), out, finish, first)
     return out
 
 
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    return _rows(partial(gammas.gamma_elements, log_space=log_space), keys, (a,), a.ndim)
+    return _rows(gammas.gamma_elements, keys, (a,), a.ndim, log_space=log_space)
 
 
 def poisson_elements(keys: Array, lam: Array, /) -> Array:
@@ -129,12 +121,10 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
     return _rows(discrete.binomial_elements, keys, (n, p), p.ndim - 1)
 
 
-def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:
+def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int, **options: Any) -> Array:
     """Call a function with keys and their parameters. Axes after the common ones are in one chunk."""
     last = parameters[-1]
     axes = tuple(range(last.ndim))
     whole = dict.fromkeys(axes[shared:], -1)
-    operands: list[Any] = [keys, (*axes[:shared], last.ndim)]
-    for x in parameters:
-        operands += [x.rechunk(whole) if whole else x, axes]
-    return da.blockwise(function, axes, *operands, concatenate=True, dtype=last.dtype, meta=last._meta)
+    operands = [(x.rechunk(whole) if whole else x, axes) for x in parameters]
+    return gather(function, axes, (keys, (*axes[:shared], last.ndim)), *operands, dtype=last.dtype, **options)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import dask.array as da
 
 import xpand.dask.array as xp
+from xpand.dask.array._blocks import gather
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import scatter as facade
 from xpand_extensions._at import GenericAt
@@ -118,20 +119,10 @@ def _by_blocks(
     given = da.broadcast_to(given, tuple([sizes[name] for name in value_names]))
     if 0 in given.shape:
         return x
-    return da.blockwise(
-        function,
-        tuple(range(x.ndim)),
-        x,
-        tuple(range(x.ndim)),
-        index,
-        names,
-        given,
-        value_names,
-        concatenate=True,
-        meta=da.utils.meta_from_array(x),
-        mode="drop",  # an index out of bounds becomes the size
-        **options,
-    )
+    axes = tuple(range(x.ndim))
+    operands = (x, axes), (index, names), (given, value_names)
+    # "drop": an index out of bounds becomes the size.
+    return gather(function, axes, *operands, dtype=x.dtype, mode="drop", **options)
 
 
 def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
@@ -140,16 +131,13 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     number = offsets.shape[-1] - 1
     if 0 in values.shape or not number:
         return generic.segment_reduce(values, offsets, operation=operation, axis=axis)
-    return da.blockwise(
+    return gather(
         generic.segment_reduce,
         (*labels[:axis], values.ndim, *labels[axis + 1 :]),
-        values.rechunk({axis: -1}),
-        labels,
-        offsets.rechunk({offsets.ndim - 1: -1}),
-        (*batch, values.ndim + 1),
-        new_axes={values.ndim: number},
-        concatenate=True,
-        meta=da.utils.meta_from_array(values),
+        (values, labels),
+        (offsets, (*batch, values.ndim + 1)),
+        dtype=values.dtype,
+        sizes={values.ndim: number},
         operation=operation,
         axis=axis,
     )

@@ -6,10 +6,10 @@ The generic versions sort, or pass over the array log(size) times. Both take ver
 from functools import partial
 from typing import Any
 
-import dask.array as da
 from dask.array.reductions import cumreduction
 
 import xpand.dask.array as xp
+from xpand.dask.array._blocks import gather
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import statistics as facade
 from xpand_extensions.generic._last_axis import as_last
@@ -22,26 +22,15 @@ def _quantile(
 ) -> Array:
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
-    flat = flat.rechunk({flat.ndim - 1: -1})
-    rest = tuple(range(flat.ndim - 1))
-    result = da.blockwise(
-        _of_a_block,
-        (*rest, flat.ndim),
-        flat,
-        (*rest, flat.ndim - 1),
-        q.reshape(-1).rechunk(-1),
-        (flat.ndim,),
-        function=function,
-        method=method,
-        concatenate=True,
-        meta=da.utils.meta_from_array(flat),
-    )
+    axes, of_q = tuple(range(flat.ndim)), flat.ndim
+    operands = (flat, axes), (q.reshape(-1).rechunk(-1), (of_q,))
+    result = gather(_of_a_block, (*axes[:-1], of_q), *operands, dtype=flat.dtype, quantile=function, method=method)
     return arranged(xp, result, x, q, axis, keepdims)
 
 
-def _of_a_block(x: Array, q: Array, *, function: Any, method: Any) -> Array:
+def _of_a_block(x: Array, q: Array, *, quantile: Any, method: Any) -> Array:
     # Fractions out of bounds give NaN: the facade can't check lazy ones.
-    found = function.native(x)(x, q, axis=(x.ndim - 1,), method=method)
+    found = quantile.native(x)(x, q, axis=(x.ndim - 1,), method=method)
     return found.transpose(*range(1, found.ndim), 0)
 
 

@@ -1,14 +1,14 @@
 """Functions of whole arrays, applied to the blocks of lazy arrays.
 
-These functions build a graph and compute nothing. They take the name of a function instead of the function, and look it
-up in the namespace of each block. So the same graph works for blocks of NumPy and of CuPy.
+These functions build a graph and compute nothing. They take a function of blocks, or its name in the namespace of the
+blocks. So the same graph works for blocks of NumPy and of CuPy.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 import dask.array as da
@@ -20,6 +20,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from ..._namespace import array_namespace
 from ...typing import DType, LibraryArray as Array
 
+Function: TypeAlias = str | Callable[..., Any]
+"""A function of blocks, or the (dotted) name of one in the namespace of the blocks."""
+
 Index = tuple[int, ...]
 """Labels of the axes of one operand. Axes with the same label are the same axis."""
 
@@ -27,8 +30,10 @@ Core = tuple[Sequence[float], DType]
 """The sizes of the trailing axes of an output (NaN if a size depends on values), and its data type."""
 
 
-def call(*blocks: Any, function: str, **kwargs: Any) -> Any:
-    """Call the function with a (dotted) name in the namespace of the blocks."""
+def call(*blocks: Any, function: Function, **kwargs: Any) -> Any:
+    """Call a function of blocks."""
+    if not isinstance(function, str):
+        return function(*blocks, **kwargs)
     target: Any = array_namespace(*blocks)
     for name in function.split("."):
         target = getattr(target, name)
@@ -79,7 +84,7 @@ def _joined(nested: Any, axes: Sequence[int]) -> Any:
 
 
 def _call_joined(
-    *nested: Any, function: str, joins: Sequence[Sequence[int]], keywords: Sequence[str], **kwargs: Any
+    *nested: Any, function: Function, joins: Sequence[Sequence[int]], keywords: Sequence[str], **kwargs: Any
 ) -> Any:
     blocks = [_joined(n, axes) for n, axes in zip(nested, joins)]
     positional = len(blocks) - len(keywords)
@@ -91,7 +96,7 @@ def _pick(results: Any, position: int) -> Any:
 
 
 def gather(
-    function: str,
+    function: Function,
     output: Index,
     *operands: tuple[Array, Index],
     dtype: DType,
@@ -102,7 +107,7 @@ def gather(
     """Apply a function to blocks, after merging the chunks along axes whose label is not in `output`.
 
     Args:
-        function: The name of the function in the blocks' namespace.
+        function: The function of blocks.
         output: The labels of the result's axes.
         *operands: Arrays with the labels of their axes. Axes with the same label broadcast, and get the same chunks.
         dtype: The data type of the result.
@@ -120,11 +125,13 @@ def gather(
         new_axes=sizes,
         dtype=dtype,
         meta=_meta(operands[0][0], len(output), dtype),
-        token=function.rpartition(".")[2],
+        token=function.rpartition(".")[2] if isinstance(function, str) else function.__name__.strip("_"),
     )
 
 
-def along_axis(function: str, x: Array, axis: int, *, dtype: DType, size: float | None = None, **kwargs: Any) -> Array:
+def along_axis(
+    function: Function, x: Array, axis: int, *, dtype: DType, size: float | None = None, **kwargs: Any
+) -> Array:
     """Apply a function along one axis. `size` is the new size of the axis, or None if it stays the same."""
     axis = normalize_axis_index(axis, x.ndim)
     index = tuple(range(x.ndim))
@@ -144,12 +151,12 @@ def _divided(x: Array, axis: int) -> Array:
 
 
 def map_core(
-    function: str, arrays: Sequence[Array], ndims: Sequence[int], outputs: Sequence[Core], **kwargs: Any
+    function: Function, arrays: Sequence[Array], ndims: Sequence[int], outputs: Sequence[Core], **kwargs: Any
 ) -> tuple[Array, ...]:
     """Apply a function of the last axes of arrays, such as matrices, to each block of the stack.
 
     Args:
-        function: The name of the function, which must accept stacks.
+        function: The function of blocks, which must accept stacks.
         arrays: The operands. Their leading axes broadcast.
         ndims: For each operand, the number of last axes that the function needs in one chunk.
         outputs: The trailing shape and the data type of each result. If there are several, the function returns a

@@ -4,30 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from xpand.extend import Array
+from xpand.dask.array._blocks import map_core
+from xpand.extend import LibraryArray as Array
 from xpand_extensions.linear_solve import _factors as facades
 from xpand_extensions.linear_solve._factors import Factors
 
-from ..linalg import _over_stacks
-
 
 def factor_lu(a: Array, /) -> Factors:
-    return _factored(facades.factor_lu, "(i,i),(i)", a, [a.dtype, np.int64])
+    return _factored(facades.factor_lu, a, (a.shape[-2:], a.dtype), (a.shape[-1:], np.int64))
 
 
 def factor_cholesky(a: Array, /) -> Factors:
-    return _factored(facades.factor_cholesky, "(i,i)", a, [a.dtype])
+    return _factored(facades.factor_cholesky, a, (a.shape[-2:], a.dtype))
 
 
 def factor_qr(a: Array, /) -> Factors:
-    return _factored(facades.factor_qr, "(i,i),(i,i)", a, [a.dtype, a.dtype])
+    return _factored(facades.factor_qr, a, (a.shape[-2:], a.dtype), (a.shape[-2:], a.dtype))
 
 
 def factor_triangular(a: Array, /, *, lower: bool = True) -> Factors:
-    return _factored(facades.factor_triangular, "(i,i)", a, [a.dtype], lower=lower)
+    return _factored(facades.factor_triangular, a, (a.shape[-2:], a.dtype), lower=lower)
 
 
-def _factored(function: Any, parts: str, a: Array, dtypes: list[Any], **options: Any) -> Factors:
+def _factored(function: Any, a: Array, *parts: tuple[Any, Any], **options: Any) -> Factors:
     real = np.empty(0, dtype=a.dtype).real.dtype
-    every = [np.dtype(dtype) for dtype in (*dtypes, real, np.int32)]
-    return tuple(_over_stacks(function, f"(i,i)->{parts},(),()", [a], every, **options))
+    return map_core(function, [a], [2], [*parts, ((), real), ((), np.int32)], **options)
