@@ -1,17 +1,10 @@
 """The bits of integers on Dask: each block by its own library."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
-
-import dask.array as da
-
 import xpand.dask.array as xp
+from xpand.dask.array._blocks import by_blocks
 from xpand.extend import DType, LibraryArray as Array
 from xpand_extensions import bits as facade
 from xpand_extensions.arithmetic import element_width
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def bitcast(x: Array, /, dtype: DType) -> Array:
@@ -24,18 +17,8 @@ def bitcast(x: Array, /, dtype: DType) -> Array:
     return whole.map_blocks(facade.bitcast, dtype, dtype=dtype, drop_axis=x.ndim - 1, chunks=whole.chunks[:-1])
 
 
-def _by_blocks(function: F) -> F:
-    """Return a function that applies `function` to blocks."""
-
-    @wraps(function)
-    def run(x: Array, *others: Array) -> Any:
-        return da.map_blocks(function, x, *others, dtype=x.dtype)
-
-    return run  # type: ignore[return-value]
-
-
-population_count = _by_blocks(facade.population_count)
-count_leading_zeros = _by_blocks(facade.count_leading_zeros)
-shift_left = _by_blocks(facade.shift_left)
-shift_right = _by_blocks(facade.shift_right)
-shift_right_logical = _by_blocks(facade.shift_right_logical)
+population_count = by_blocks(facade.population_count)
+count_leading_zeros = by_blocks(facade.count_leading_zeros)
+shift_left = by_blocks(facade.shift_left)
+shift_right = by_blocks(facade.shift_right)
+shift_right_logical = by_blocks(facade.shift_right_logical)

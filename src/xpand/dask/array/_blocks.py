@@ -6,9 +6,9 @@ blocks. So the same graph works for blocks of NumPy and of CuPy.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, wraps
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import dask
 import dask.array as da
@@ -19,6 +19,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ..._namespace import array_namespace
 from ...typing import DType, LibraryArray as Array
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Function: TypeAlias = str | Callable[..., Any]
 """A function of blocks, or the (dotted) name of one in the namespace of the blocks."""
@@ -40,7 +42,7 @@ def call(*blocks: Any, function: Function, **kwargs: Any) -> Any:
     return target(*blocks, **kwargs)
 
 
-def elementwise(function: str, *args: Any, **kwargs: Any) -> Array:
+def elementwise(function: Function, *args: Any, **kwargs: Any) -> Array:
     """Apply an elementwise function to broadcast arrays and Python scalars, block by block.
 
     Keywords are the same as for Dask's `elemwise`: `out`, `where`, and `dtype`. By default, the data type is inferred
@@ -51,6 +53,16 @@ def elementwise(function: str, *args: Any, **kwargs: Any) -> Array:
         types = ", ".join(str(getattr(a, "dtype", type(a).__name__)) for a in args)
         raise TypeError(f"{function}: not defined for arguments of type {types}")
     return result
+
+
+def by_blocks(function: F) -> F:
+    """Return a function that applies an elementwise function of blocks, whose result has the promoted data type."""
+
+    @wraps(function)
+    def run(*arrays: Any) -> Any:
+        return elementwise(function, *arrays, dtype=da.result_type(*arrays))
+
+    return run  # type: ignore[return-value]
 
 
 def is_known(x: Array) -> bool:
