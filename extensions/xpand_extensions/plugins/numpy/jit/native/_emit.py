@@ -168,7 +168,7 @@ class Emitter:
         """Append a block of instructions."""
         return self.function.append_basic_block(name)
 
-    def loop(self, low: Any, high: Any, body: Callable[[Index], None], known: tuple[int, int] | None = None) -> None:
+    def loop(self, low: Any, high: Any, body: Callable[[Index], object], known: tuple[int, int] | None = None) -> None:
         """Repeat for the integers of a range. `known` bounds the integers if the range is not known."""
         first, last = (constant(x) if isinstance(x, int) else x for x in (low, high))
         lowest, highest = known or (low, high)
@@ -263,11 +263,17 @@ class Emitter:
         """Return an array of a few elements in registers."""
         if isinstance(node, Small):
             return node
+        if isinstance(node, Call):
+            return self._called(node)
         values = []
         for position in np.ndindex(*node.shape):
             place = [Index(constant(i), i, i + 1) for i in position]
             values.append(self.element(node, place))
         return Small(node.shape, node.dtype, values)
+
+    def in_registers(self, node: Node) -> Node:
+        """Return an array in registers if it has only a few elements."""
+        return self.small(node) if node.size <= SMALL else node
 
     def in_memory(self, node: Node) -> Buffer:
         """Return an array in memory."""
@@ -292,13 +298,13 @@ class Emitter:
         if isinstance(node, Elementwise) and not nodes(node, (Call, Pieces)):
             args = [x if is_shared_element(x) else self.viewed(x, view) for x in node.args]
             found = node.with_args(next(x.shape for x in args if not is_shared_element(x)), args)
-            return self.small(found) if found.size <= SMALL else found
+            return self.in_registers(found)
         if isinstance(node, Small):
             positions = view(np.arange(node.size).reshape(node.shape))
             if positions.size <= SMALL:
                 return Small(positions.shape, node.dtype, [node.values[i] for i in positions.ravel()])
         part = self.in_memory(node).viewed(view)
-        return self.small(part) if part.size <= SMALL else part
+        return self.in_registers(part)
 
     def spread(self, node: Node, shape: Shape) -> Node:
         """Return an array as an operand of an elementwise operation of a shape."""
@@ -335,7 +341,7 @@ class Emitter:
             return node
         source = node.dtype
         found = Elementwise(node.shape, dtype, lambda b, _, x: converted(b, x, source, dtype), [source], [node])
-        return self.small(found) if found.size <= SMALL else found
+        return self.in_registers(found)
 
     def store(self, node: Node, target: Buffer) -> None:
         """Write an array to memory."""
@@ -397,7 +403,7 @@ class Emitter:
         )
         b.call(b.inttoptr(code, kind.as_pointer()), [*arguments, *[data] * with_data])
 
-    def called(self, node: Call) -> Small:
+    def _called(self, node: Call) -> Small:
         """Return the results of an inner loop for a few elements."""
         arrays = [self.operand(x, dtype) for x, dtype in zip(node.args, node.dtypes)]
         out = Buffer(node.shape, node.dtype, self.cell(stored_type_of(node.dtype), node.size))

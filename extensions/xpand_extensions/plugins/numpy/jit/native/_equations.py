@@ -88,13 +88,10 @@ def _elementwise(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
         for x, node, dtype in zip(equation.inputs, given, plan.dtypes)
     ]
     operands = [emitter.in_memory(x) if _depth(x) > DEEPEST else x for x in operands]
-    found: Node
     if plan.loop is not None:
-        found = Call(out.shape, out.dtype, plan.loop, plan.dtypes, operands)
-        return [emitter.called(found) if found.size <= SMALL else found]
+        return [Call(out.shape, out.dtype, plan.loop, plan.dtypes, operands)]
     assert plan.instructions is not None
-    found = Elementwise(out.shape, out.dtype, plan.instructions, plan.dtypes, operands)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [Elementwise(out.shape, out.dtype, plan.instructions, plan.dtypes, operands)]
 
 
 def _depth(node: Node) -> int:
@@ -160,11 +157,14 @@ def _joined(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 def _rearranged(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     function, params = equation.op.function, equation.params
-    node, out = given[0], equation.outputs[0]
     if equation.op.name == "reshape":
-        node = node if isinstance(node, Small) else emitter.dense(node)
-        return [emitter.viewed(node, lambda x: x.reshape(out.shape))]
-    return [emitter.viewed(node, lambda x: function(x, **params))]
+        return [_reshaped(emitter, given[0], equation.outputs[0].shape)]
+    return [emitter.viewed(given[0], lambda x: function(x, **params))]
+
+
+def _reshaped(emitter: Emitter, node: Node, shape: Shape) -> Node:
+    node = node if isinstance(node, Small) else emitter.dense(node)
+    return emitter.viewed(node, lambda x: x.reshape(shape))
 
 
 def _part_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -178,8 +178,7 @@ def _part(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[No
     node, out, number = given[0], equation.outputs[0], int(equation.op.name == "imag")
     if node.dtype == out.dtype:
         return [node]
-    found = Elementwise(out.shape, out.dtype, lambda b, _, x: parts(b, x)[number], [node.dtype], [node])
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [Elementwise(out.shape, out.dtype, lambda b, _, x: parts(b, x)[number], [node.dtype], [node])]
 
 
 def _rolled(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -211,7 +210,7 @@ def _join(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[No
     out, is_stack = equation.outputs[0], equation.op.name == "stack"
     axis = equation.params.get("axis", 0)
     if axis is None:
-        given = [_rearranged_flat(emitter, x) for x in given]
+        given = [_reshaped(emitter, x, (-1,)) for x in given]
         axis = 0
     axis %= len(out.shape)
     if out.aval.size <= SMALL:
@@ -231,11 +230,6 @@ def _join(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[No
         emitter.store(x, found.viewed(itemgetter(key)))
         start += count
     return [found]
-
-
-def _rearranged_flat(emitter: Emitter, node: Node) -> Node:
-    node = node if isinstance(node, Small) else emitter.dense(node)
-    return emitter.viewed(node, lambda x: x.reshape(-1))
 
 
 RULES: Final[dict[str, Rule]] = {

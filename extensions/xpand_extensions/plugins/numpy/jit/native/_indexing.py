@@ -1,6 +1,6 @@
 """Indexing by static keys, which select views, and by integers in arrays, which the program reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -35,18 +35,24 @@ def item(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Nod
         return [emitter.viewed(given[0], itemgetter(_key(equation)))]
     buffer, indices = emitter.in_memory(given[0]), given[1:]
     if indices[0].shape:
-        found = emitter.result(equation.outputs[0].shape, buffer.dtype)
         indices = list(map(emitter.in_memory, indices))
+        at = lambda place: [_position(emitter, x, place, size) for x, size in zip(indices, buffer.shape)]
+        return [_read(emitter, equation, buffer, len(indices[0].shape), at)]
+    return [_indexed(emitter, equation, buffer, indices)]
 
-        def read(place: Place) -> None:
-            selected = [_position(emitter, x, place, size) for x, size in zip(indices, buffer.shape)]
-            emitter.store(emitter.part(buffer, selected), emitter.part(found, place))
 
-        with shared(emitter, indices[0].shape, 2 * found.size) as part:
-            emitter.nest(indices[0].shape, read, part=part)
-    else:
-        found = _indexed(emitter, equation, buffer, indices)
-    return [emitter.small(found) if found.size <= SMALL else found]
+def _read(
+    emitter: Emitter, equation: Equation, buffer: Buffer, count: int, at: Callable[[Place], Sequence[Index]]
+) -> Buffer:
+    """Read a part of an array for each position on the first `count` axes of the result. `at` returns its place."""
+    found = emitter.result(equation.outputs[0].shape, buffer.dtype)
+
+    def read(place: Place) -> None:
+        emitter.store(emitter.part(buffer, at(place)), emitter.part(found, place))
+
+    with shared(emitter, found.shape[:count], 2 * found.size) as part:
+        emitter.nest(found.shape[:count], read, part=part)
+    return found
 
 
 def words_of(equation: Equation) -> list[str]:
@@ -246,7 +252,7 @@ def _set_computed(emitter: Emitter, equation: Equation, x: Node, value: Node, in
             emitter.store(emitter.part(values, place), emitter.part(copy, selected))
 
         emitter.nest(arrays[0].shape, write)
-    return emitter.small(copy) if copy.size <= SMALL else copy
+    return copy
 
 
 # Functions that take indices
@@ -261,20 +267,13 @@ def taken_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 def taken(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     """Read rows along an axis."""
-    axis, out, indices = equation.params["axis"], equation.outputs[0], emitter.in_memory(given[1])
+    axis, indices = equation.params["axis"], emitter.in_memory(given[1])
     if axis is None:
         axis, buffer = 0, emitter.dense(given[0]).viewed(lambda x: x.reshape(-1))
     else:
         axis, buffer = axis % len(given[0].shape), emitter.in_memory(given[0])
-    found, count = emitter.result(out.shape, buffer.dtype), len(indices.shape)
-
-    def read(place: Place) -> None:
-        index = _position(emitter, indices, place[axis:], buffer.shape[axis])
-        emitter.store(emitter.part(buffer, (*place[:axis], index)), emitter.part(found, place))
-
-    with shared(emitter, out.shape[: axis + count], 2 * found.size) as part:
-        emitter.nest(out.shape[: axis + count], read, part=part)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    at = lambda place: (*place[:axis], _position(emitter, indices, place[axis:], buffer.shape[axis]))
+    return [_read(emitter, equation, buffer, axis + len(indices.shape), at)]
 
 
 def taken_along_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -293,18 +292,11 @@ def taken_along_order(equation: Equation, orders: Sequence[Order]) -> Order | st
 
 def taken_along(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     """Read elements, one index each along an axis."""
-    out, buffer, indices = equation.outputs[0], emitter.in_memory(given[0]), emitter.in_memory(given[1])
-    axis = equation.params["axis"] % len(out.shape)
-    found = emitter.result(out.shape, buffer.dtype)
-
-    def read(place: Place) -> None:
-        index = _position(emitter, indices, place, buffer.shape[axis])
-        x = emitter.element(buffer, (*place[:axis], index, *place[axis + 1 :]))
-        emitter.write(x, emitter.address(found, place), found.dtype)
-
-    with shared(emitter, out.shape, 2 * found.size) as part:
-        emitter.nest(out.shape, read, part=part)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    buffer, indices = emitter.in_memory(given[0]), emitter.in_memory(given[1])
+    count = len(buffer.shape)
+    axis = equation.params["axis"] % count
+    at = lambda place: (*place[:axis], _position(emitter, indices, place, buffer.shape[axis]), *place[axis + 1 :])
+    return [_read(emitter, equation, buffer, count, at)]
 
 
 # Rows of tables
@@ -404,4 +396,4 @@ def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
     emitter.nest(indices.shape, write_each)
     if adds_sums and table is not None:
         emitter.store(Elementwise(out.shape, dtype, instructions_of("add", dtype), [dtype] * 2, [table, found]), found)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [found]

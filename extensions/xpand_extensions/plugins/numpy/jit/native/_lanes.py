@@ -34,18 +34,8 @@ _BITS: Final = ir.IntType(SLOTS)
 _RESIZED: Final = {"broadcast_to": "shape", "reshape": "shape"}
 """Operations with a parameter that contains the number of lanes."""
 _MOVES: Final = frozenset(
-    {
-        "concat",
-        "expand_dims",
-        "flip",
-        "imag",
-        "matrix_transpose",
-        "moveaxis",
-        "permute_dims",
-        "real",
-        "squeeze",
-        "stack",
-    }
+    {"concat", "expand_dims", "flip", "imag", "matrix_transpose"}
+    | {"moveaxis", "permute_dims", "real", "squeeze", "stack"}
 )
 
 
@@ -336,7 +326,7 @@ class _Slots:
         """Step the lanes in all slots."""
         for stage in self.stages[:-1]:
             targets = [self.memory[x] for x in stage.graph.outputs]
-            self.emitter.loop(0, SLOTS, partial(self._prepare, stage.graph, targets))
+            self.emitter.loop(0, SLOTS, partial(self._compute, stage.graph, targets))
             for call in stage.calls:
                 plan, (out,), operands = plan_of(call), call.outputs, self.operands[id(call)]
                 assert not isinstance(plan, str)
@@ -345,9 +335,6 @@ class _Slots:
                 strides = [0 if x.size == 1 else x.dtype.itemsize for x in (*operands, self.memory[out])]
                 self.emitter.call(plan.loop, pointers, [SLOTS * out.aval.size], strides)
         self.emitter.loop(0, SLOTS, self._end_step)
-
-    def _prepare(self, graph: Graph, targets: Sequence[Buffer], slot: Index) -> None:
-        self._compute(graph, targets, slot)
 
     def _compute(self, graph: Graph, targets: Sequence[Buffer], slot: Index) -> list[Small]:
         """Run the operations of a graph for the lane in a slot, and store the results."""

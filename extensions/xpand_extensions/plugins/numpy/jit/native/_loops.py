@@ -64,6 +64,7 @@ def lowered(
                 found = _FLOW[equation.op.name](emitter, equation, inputs, constants)
             else:
                 found = RULES[equation.op.name].lower(emitter, equation, inputs)
+            found = list(map(emitter.in_registers, found))
             if key is not None:
                 known[key] = found, inputs  # keep the inputs alive, so that no other arrays get their `id`
             for x, node in zip(equation.outputs, found, strict=True):
@@ -185,9 +186,8 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
         stacked.append(emitter.result(x.shape, np.dtype(x.dtype), number))
 
     def step(index: Index) -> None:
-        of_step = [_row(emitter, x, index) for x in rows]
+        of_step = [emitter.in_registers(emitter.part(x, (index,))) for x in rows]
         found = lowered(emitter, graph, [*fixed, *[x.get() for x in cells], *of_step], constants)
-        found = _in_registers(emitter, found)
         for each, x in zip(cells, found):
             each.set(x)
         for target, x in zip(stacked, found[carry:]):
@@ -197,7 +197,7 @@ def _scan(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
 
     emitter.loop(0, length, step)
     last = [each.get() for each in cells] if length else list(init)
-    return [*last, *[emitter.small(x) if x.size <= SMALL else x for x in stacked]]
+    return [*last, *stacked]
 
 
 def _ahead(graph: Graph, fixed: Sequence[Node], carry: int, length: int) -> tuple[Graph, Graph] | None:
@@ -238,16 +238,6 @@ def _for_all_steps(x: Variable, length: int) -> Variable:
     return Variable(Aval((length, *x.shape), x.dtype, x.aval.device))
 
 
-def _in_registers(emitter: Emitter, found: Sequence[Node]) -> list[Node]:
-    """Put small results into registers, since they may depend on values that are about to change."""
-    return [emitter.small(x) if x.size <= SMALL else x for x in found]
-
-
-def _row(emitter: Emitter, node: Buffer, index: Index) -> Node:
-    row = emitter.part(node, (index,))
-    return emitter.small(row) if row.size <= SMALL else row
-
-
 def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], constants: Any) -> list[Node]:
     params, b = equation.params, emitter.b
     given = _resolved(emitter, equation, inputs)
@@ -276,7 +266,6 @@ def _while(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], 
     if limit is not None or counts:
         b.store(b.add(b.load(count, typ=INTEGER), constant(1)), count)
     found = lowered(emitter, params["body"].graph, [*of_body, *[x.get() for x in cells]], constants)
-    found = _in_registers(emitter, found)
     for each, x in zip(cells, found):
         each.set(x)
     for each in cells:
@@ -312,7 +301,6 @@ def _cond(emitter: Emitter, equation: Equation, inputs: Sequence[Node | None], c
     for i, (body, block) in enumerate(zip(bodies, blocks)):
         b.position_at_end(block)
         found = lowered(emitter, body.graph, given_to(i, params["counts"], given), constants)
-        found = _in_registers(emitter, found)
         for each, node in zip(cells, found):
             each.set(node)
         b.branch(end)

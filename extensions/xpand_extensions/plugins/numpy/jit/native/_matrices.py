@@ -14,7 +14,7 @@ from ._emit import Emitter
 from ._flags import clear_flags, fail_if_invalid, keep_flags
 from ._shares import shared
 from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
-from ._values import SMALL, Buffer, Index, Node, Order, Shape, constant
+from ._values import Buffer, Index, Node, Order, Shape, constant
 
 # NumPy's LAPACK has no public addresses, so use the loops that `np.linalg` calls. SciPy's LAPACK is another build, with
 # other bits.
@@ -175,5 +175,4 @@ def solved(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[N
     call_matrices(emitter, name, loop, stacks, batch)
     if name not in ("det", "slogdet"):
         fail_if_invalid(emitter)
-    casts = [emitter.cast(x, np.dtype(out.dtype)) for x, out in zip(results, equation.outputs)]
-    return [emitter.small(x) if x.size <= SMALL else x for x in casts]
+    return [emitter.cast(x, np.dtype(out.dtype)) for x, out in zip(results, equation.outputs)]

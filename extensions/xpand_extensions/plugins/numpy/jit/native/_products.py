@@ -103,7 +103,7 @@ def multiplied(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
         result = found.viewed(lambda x: x.reshape(*batch, m, n))
         stacks = [stacked(_with_axis(x, shape), 2, batch) for x, shape in ((a, (m, k)), (b, (k, n)))] + [result]
     call_matrices(emitter, equation.op.name, _loop(equation), stacks, batch)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [found]
 
 
 def _matrix(emitter: Emitter, node: Node, order: Order) -> Buffer:
@@ -175,7 +175,7 @@ def _in_registers(emitter: Emitter, equation: Equation, given: Sequence[Any]) ->
 
     with shared(emitter, batch, found.size * k) as part:
         emitter.nest(batch, of_each, part=part)
-    return emitter.small(found) if found.size <= SMALL else found
+    return found
 
 
 def _with_axis(node: Any, shape: Shape) -> Any:

@@ -271,7 +271,7 @@ def _written(
     emitter.counted, emitter.orders = support.facts
     clear_flags(emitter)
     given = [_memory(x, pointer, is_turned) for x, pointer, is_turned in zip(graph.inputs, body.args, turned)]
-    inputs: list[Node] = [emitter.small(x) if x.size <= SMALL else x for x in given]
+    inputs: list[Node] = list(map(emitter.in_registers, given))
     pointers = {id(x): pointer for x, pointer in zip(large, body.args[counts[0] :])}
 
     def constant(value: Any) -> Node:

@@ -138,7 +138,7 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
                 emitter.call(loop, [sums, row, sums], [width], [of_sums, of_rows, of_sums])
 
             emitter.nest(flat.shape[:-1], call, part=part)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [found]
 
 
 FEW: Final = 16
@@ -174,8 +174,7 @@ def _reduction_of_few(emitter: Emitter, node: Node, out: Any, name: str) -> Node
     def combine(x: Node, y: Node) -> Node:
         return Elementwise(out.shape, node.dtype, add, [node.dtype] * 2, [x, y])
 
-    found = combine(first, _added(columns, combine))
-    return emitter.small(found) if found.size <= SMALL else found
+    return combine(first, _added(columns, combine))
 
 
 def _added(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
@@ -316,7 +315,7 @@ def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
     with shared(emitter, shape, 4 * buffer.size) as part:
         best, where = emitter.cell(stored_type_of(dtype)), emitter.cell(constant(0).type)
         emitter.nest(shape, row, part=part)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [found]
 
 
 def accumulated_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
@@ -367,4 +366,4 @@ def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
 
     with shared(emitter, x.shape[:axis], 4 * x.size) as part:
         emitter.nest(x.shape[:axis], along, part=part)
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [found]

@@ -15,7 +15,7 @@ from ._flags import clear_flags, keep_flags
 from ._matrices import sample, stacked
 from ._scalars import BYTE, literal, type_of
 from ._ufuncs import Loop, is_same
-from ._values import SMALL, Buffer, Index, Node, Order
+from ._values import Buffer, Index, Node, Order
 
 _ROUTINES: Final = {"d": "dtrsm", "f": "strsm", "D": "ztrsm", "F": "ctrsm"}
 _INT: Final = ir.IntType(32)
@@ -109,7 +109,7 @@ def triangular(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> li
     keep_flags(emitter)
     emitter.nest(batch, solve)
     clear_flags(emitter)  # SciPy does not report these flags
-    return [emitter.small(found) if found.size <= SMALL else found]
+    return [found]
 
 
 def _constants(emitter: Emitter, kind: ir.Type, values: Sequence[Any]) -> list[Any]:
