@@ -24,8 +24,8 @@ from xpand_extensions.optimize._arguments import Limits
 from xpand_extensions.optimize._tasks import Driver, Outcome, Task
 from xpand_extensions.tracing._forward import unwrapped
 
+from .jit import jit_steps
 from .jit._small_loops import IGNORING
-from .jit._steps import jit_steps
 
 _EPS: Final = 2.0**-52
 _REACH: Final = _EPS**-1.5

@@ -147,57 +147,49 @@ class _Writer:
                     left[x] -= 1
                     if not left[x] and x in buffers:
                         self.free.append(buffers.pop(x))
-            if equation.op.name in ("concat", "roll"):
-                names[out] = f"y{len(names)}"
-                if equation.op.name == "roll":
-                    lines += self._rolled(equation, names[out], given[0], buffers)
-                else:
-                    lines += self._joined(equation, names[out], given, buffers)
+            names[out] = name = f"y{len(names)}"
+            if equation.op.name == "roll":
+                lines += self._rolled(equation, name, given[0], buffers)
+                continue
+            if equation.op.name == "concat":
+                lines += self._joined(equation, name, given, buffers)
                 continue
             function = equation.op.function
             call = f"{self._bound(function)}({', '.join(given)}"
-            target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
             if isinstance(function, np.ufunc) and not equation.params:
-                if target is None:
-                    buffers[out] = self._buffer(np.dtype(out.dtype))
-                    target = f"u{buffers[out]}"
-                names[out] = f"y{len(names)}"
-                lines += [f"{names[out]} = {target}", f"{call}, out={names[out]})"]
-            else:
-                names[out] = f"y{len(names)}"
-                params = "".join(f", {key}={self._bound(value)}" for key, value in equation.params.items())
-                lines.append(f"{names[out]} = {call}{params})")
-                if target is not None:
-                    lines.append(f"{target} = {names[out]}")
+                lines += [f"{name} = {self._target(out, buffers)}", f"{call}, out={name})"]
+                continue
+            params = "".join(f", {key}={self._bound(value)}" for key, value in equation.params.items())
+            lines.append(f"{name} = {call}{params})")
+            if out in self.outputs:
+                lines.append(f"{self._target(out, buffers)} = {name}")
         return lines
+
+    def _target(self, out: Variable, buffers: dict[Variable, int]) -> str:
+        """Return the memory for one block of an array: rows of a result, or a buffer."""
+        if out in self.outputs:
+            return f"o{self.outputs.index(out)}[s:e]"
+        buffers[out] = self._buffer(np.dtype(out.dtype))
+        return f"u{buffers[out]}"
 
     def _rolled(self, equation: Equation, name: str, part: str, buffers: dict[Variable, int]) -> list[str]:
         """Write the rows of an array that is rolled along an axis: other rows, or the same rows rolled."""
         x, out = equation.inputs[0], equation.outputs[0]
         axis = equation.params["axis"] % len(self.shape)
         shift = equation.params["shift"] % self.shape[axis] if self.shape[axis] else 0
-        target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
         if not axis:
             lines = [f"{name} = rows(i{self.inputs.index(x)}, s - {shift}, e - {shift})"]
-            return lines if target is None else [*lines, f"{target} = {name}"]
-        if target is None:
-            buffers[out] = self._buffer(np.dtype(out.dtype))
-            target = f"u{buffers[out]}"
+            return [*lines, f"{self._target(out, buffers)} = {name}"] if out in self.outputs else lines
         before = ":, " * axis
         return [
-            f"{name} = {target}",
+            f"{name} = {self._target(out, buffers)}",
             f"{name}[{before}{shift}:] = {part}[{before}: {self.shape[axis] - shift}]",
             f"{name}[{before}: {shift}] = {part}[{before}{self.shape[axis] - shift} :]",
         ]
 
     def _joined(self, equation: Equation, name: str, parts: Sequence[str], buffers: dict[Variable, int]) -> list[str]:
         """Write the rows of arrays that are joined along an axis."""
-        out, axis = equation.outputs[0], equation.params["axis"] % len(self.shape)
-        if out in self.outputs:
-            target = f"o{self.outputs.index(out)}[s:e]"
-        else:
-            buffers[out] = self._buffer(np.dtype(out.dtype))
-            target = f"u{buffers[out]}"
+        axis, target = equation.params["axis"] % len(self.shape), self._target(equation.outputs[0], buffers)
         if axis:
             return [f"{name} = join(({', '.join(parts)},), axis={axis}, out={target})"]
         whole = [f"i{self.inputs.index(x)}" for x in equation.inputs]
