@@ -120,10 +120,11 @@ def reduction(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> lis
     else:
         one = Small((), dtype, [literal(int(name in ("all", "prod")), dtype)])
         emitter.store(emitter.stretched(one, (count,)), target)
-    if skipped and any(is_reduced for is_reduced, _ in runs):
+    reduces = any(is_reduced for is_reduced, _ in runs)
+    if skipped and reduces:
         rest = tuple(slice(1, None) if is_reduced else slice(None) for is_reduced, _ in runs)
         flat, along = flat.viewed(lambda x: x[rest]), along.viewed(lambda x: x[rest])
-    if (flat.size and not skipped) or (skipped and flat.size and any(is_reduced for is_reduced, _ in runs)):
+    if flat.size and (reduces or not skipped):
         of_sums, of_rows = along.strides[-1] * dtype.itemsize, flat.strides[-1] * dtype.itemsize
         remaining = [k for k, (is_reduced, _) in enumerate(runs) if not is_reduced]
         with shared(emitter, flat.shape, flat.size, remaining) as part:
