@@ -1,6 +1,5 @@
 """NumPy's inner loops for whole matrices, and SciPy's BLAS, as addresses for compiled code."""
 
-import ctypes
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
 from ._flags import clear_flags, fail_if_invalid, keep_flags
 from ._shares import shared
-from ._ufuncs import LOOP, Loop, is_same, untested_loop_of
+from ._ufuncs import Loop, call_loop, is_same, untested_loop_of
 from ._values import Buffer, Index, Node, Order, Shape, constant
 
 # NumPy's LAPACK has no public addresses, so use the loops that `np.linalg` calls. SciPy's LAPACK is another build, with
@@ -83,11 +82,7 @@ def sample(shape: Shape, code: str, seed: int) -> Any:
 def _called(ufunc: np.ufunc, loop: Loop, arrays: Sequence[Any], like: Sequence[Any]) -> list[Any]:
     results = [np.empty_like(x) for x in like]
     given = [*arrays, *results]
-    sizes, strides = _geometry(ufunc, [(x.shape, x.strides) for x in given])
-    pointers = (ctypes.c_void_p * len(given))(*[x.ctypes.data for x in given])
-    LOOP(loop.address)(
-        pointers, (ctypes.c_ssize_t * len(sizes))(*sizes), (ctypes.c_ssize_t * len(strides))(*strides), loop.data
-    )
+    call_loop(loop, given, *_geometry(ufunc, [(x.shape, x.strides) for x in given]))
     return results
 
 

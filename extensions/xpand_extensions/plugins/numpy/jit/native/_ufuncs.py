@@ -4,6 +4,7 @@ The C structures of ufuncs and arrays are public, in NumPy's headers `ufuncobjec
 """
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from itertools import product, starmap
 from typing import Any, Final, NamedTuple
@@ -27,7 +28,7 @@ class _Ufunc(ctypes.Structure):
     )
 
 
-LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Loop(NamedTuple):
@@ -132,11 +133,16 @@ def _called(loop: Loop, given: list[Any], result: str) -> Any:
     arrays = list(map(np.ascontiguousarray, given))
     size = max(x.size for x in arrays)
     out = np.empty(size, result)
-    pointers = (ctypes.c_void_p * (len(arrays) + 1))(*[x.ctypes.data for x in (*arrays, out)])
     steps = [x.itemsize if x.size == size else 0 for x in arrays]
-    strides = (ctypes.c_ssize_t * len(pointers))(*steps, out.itemsize)
-    LOOP(loop.address)(pointers, ctypes.byref(ctypes.c_ssize_t(size)), strides, loop.data)
+    call_loop(loop, [*arrays, out], [size], [*steps, out.itemsize])
     return out
+
+
+def call_loop(loop: Loop, arrays: Sequence[Any], sizes: Sequence[int], strides: Sequence[int]) -> None:
+    """Call an inner loop with arrays."""
+    pointers = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
+    lengths, steps = ((ctypes.c_ssize_t * len(x))(*x) for x in (sizes, strides))
+    _LOOP(loop.address)(pointers, lengths, steps, loop.data)
 
 
 def fused(x: Any, y: Any, z: Any) -> Any:
