@@ -72,11 +72,6 @@ def logm(x: Array, /) -> Array:
 
 
 def _solve(function: Any, factors: Sequence[Array], ndims: Sequence[int], b: Array, **options: Any) -> Array:
-    """Solve with whole matrices. A vector is a matrix with one column or one row."""
-    is_vector, left = b.ndim == 1, options.get("left_side", True)
-    if is_vector:
-        b = b[:, None] if left else b[None, :]
-    x = map_core(function, [*factors, b], [*ndims, 2], [(b.shape[-2:], b.dtype)], **options)[0]
-    if is_vector:
-        return x[..., 0] if left else x[..., 0, :]
-    return x
+    """Solve with whole matrices."""
+    core = min(b.ndim, 2)
+    return map_core(function, [*factors, b], [*ndims, core], [(b.shape[-core:], b.dtype)], **options)[0]
