@@ -724,6 +724,19 @@ def test_programs_call_the_library_where_the_order_in_memory_matters() -> None:
     assert_same_bits(program(x)[0], f(x))
 
 
+@pytest.mark.parametrize(
+    "rearrange", [lambda x: np.repeat(x, 2, axis=0)[::2], np.asfortranarray], ids=["rows", "columns"]
+)
+def test_the_function_for_another_memory_order_is_made_once(
+    monkeypatch: pytest.MonkeyPatch, rearrange: Callable[[Any], Any]
+) -> None:
+    f = lambda x: of(x).sin(x) * 2.0 + 1.0
+    program, x = native(f), rearrange(np.random.default_rng(0).normal(size=(20, 30)))
+    assert_same_bits(program(x), f(x))
+    monkeypatch.setattr(Program, "_function", None)  # another one would raise
+    assert_same_bits(program(x), f(x))
+
+
 def test_programs_with_derivatives_do_not_warn() -> None:
     """They do not enter `np.errstate` where no floating-point flag is set; errors are still raised if asked for."""
     f = lambda x: of(x).sum(of(x).sqrt(x) / x)

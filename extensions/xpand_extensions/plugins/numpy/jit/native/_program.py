@@ -178,12 +178,13 @@ class Program:
         if support.reasons:
             return self.by_library
         is_same = self._transposed(support) == self._transposed(self._support)
-        if is_same and self._support.facts.cover(support.facts):
-            return lambda *given: self(*[np.require(x, requirements=("C", "A")) for x in given])
-        if not any(map(_is_transposed, orders)) or len(self._others) >= MOST_ORDERS:
-            return self.by_library
-        program = Program(self.graph, orders)
-        return lambda *given: program(*[np.require(x, requirements=("C", "A")) for x in program.turned(given)])
+        program = self
+        if not (is_same and self._support.facts.cover(support.facts)):
+            if not any(map(_is_transposed, orders)) or len(self._others) >= MOST_ORDERS:
+                return self.by_library
+            program = Program(self.graph, orders)
+        run = program.function()
+        return lambda *given: run(*[np.require(x, requirements=("C", "A")) for x in program.turned(given)])
 
     def turned(self, arrays: Sequence[Any]) -> list[Any]:
         """Transpose the arrays whose transposes the program takes."""
