@@ -36,7 +36,7 @@ from ._reductions import (
     reduction,
     reduction_order,
 )
-from ._scalars import is_compiled, literal, plan_of
+from ._scalars import literal, plan_of
 from ._triangular import triangular, triangular_order
 from ._values import SMALL, Buffer, Call, Elementwise, Node, Order, Pieces, Shape, Small, all_are, contiguous
 
@@ -53,7 +53,10 @@ class Rule(NamedTuple):
 
     lower: Lower
     order: Callable[[Equation, Sequence[Order]], Order | str]
-    """Returns the order of the result, or the reason not to compile the operation, from the orders of its arrays."""
+    """Returns the order of the result, or the reason not to compile the operation, from the orders of its arrays.
+
+    All of these have data types that can be compiled.
+    """
 
 
 # Elementwise operations
@@ -102,8 +105,6 @@ def _depth(node: Node) -> int:
 
 
 def _view(equation: Equation, orders: Sequence[Order]) -> Order | str:
-    if not is_compiled(equation.outputs[0].dtype):
-        return "data type"
     if equation.op.name == "broadcast_to" and min((1, 1, *equation.inputs[0].shape)[-2:]) == 1:
         return orders[0] & (Order.ROWS | Order.FORWARD) | Order.NEUTRAL
     if equation.op.name != "flip":
@@ -113,8 +114,6 @@ def _view(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 def _unchanged(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, out = equation.inputs[0], equation.outputs[0]
-    if not is_compiled(out.dtype):
-        return "data type"
     if x.shape == out.shape or Order.DENSE in orders[0]:
         return orders[0] if x.shape == out.shape else Order.DENSE
     return Order.DENSE if Order.COLUMNS in orders[0] and _is_copied(x.shape, out.shape) else orders[0] & Order.EVEN
@@ -150,7 +149,7 @@ def _permuted(equation: Equation, orders: Sequence[Order]) -> Order | str:
 
 def _joined(equation: Equation, orders: Sequence[Order]) -> Order | str:
     dtypes = {x.dtype for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)}
-    if len(dtypes) != 1 or not is_compiled(*dtypes) or not all(isinstance(x, Variable) for x in equation.inputs):
+    if len(dtypes) != 1 or not all(isinstance(x, Variable) for x in equation.inputs):
         return "data types"
     return Order.DENSE if all_are(Order.ROWS, orders) else "order of the elements in memory"
 
@@ -201,8 +200,8 @@ def _roll_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     shift, axis = equation.params["shift"], equation.params.get("axis")
     if not isinstance(shift, int) or not isinstance(axis, int):
         return "several axes"
-    if 0 in equation.outputs[0].shape or not is_compiled(equation.outputs[0].dtype):
-        return "empty array or data type"
+    if 0 in equation.outputs[0].shape:
+        return "empty array"
     return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"
 
 

@@ -11,7 +11,7 @@ from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
 from ._emit import Emitter
 from ._flags import fail
-from ._scalars import converted, instructions_of, is_compiled, literal
+from ._scalars import converted, instructions_of, literal
 from ._shares import shared
 from ._values import (
     SMALL,
@@ -85,7 +85,7 @@ def _takes_several(equation: Equation, arrays: Sequence[Any]) -> bool:
 
 
 def _is_index(dtype: Any) -> bool:
-    return is_compiled(dtype) and np.dtype(dtype).kind in "iu"
+    return np.dtype(dtype).kind in "iu"
 
 
 def _position(emitter: Emitter, indices: Node, place: Place, size: int) -> Index:
@@ -120,8 +120,6 @@ def item_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, arrays = equation.inputs[0], equation.inputs[1:]
     if not (_takes_rows(equation, arrays) or _takes_several(equation, arrays)) or not x.aval.size:
         return "index that is not static"
-    if not is_compiled(equation.outputs[0].dtype):
-        return "data type"
     if _takes_several(equation, arrays):
         return Order.DENSE if all_are(Order.DENSE, orders) else "order of the elements in memory"
     return orders[0].of_part if Order.ROWS in orders[0] else "order of the elements in memory"
@@ -131,8 +129,6 @@ def _static_key(equation: Equation, orders: Sequence[Order]) -> Order | str:
     key = equation.params["key"]
     if any(part is ARRAY or isinstance(part, bool) for part in key):
         return "index that is not static"
-    if not is_compiled(equation.outputs[0].dtype):
-        return "data type"
     order = orders[0] & Order.DENSE
     if all(part in (None, Ellipsis, slice(None)) for part in key):
         return order if Order.DENSE in order else order & Order.EVEN
@@ -165,7 +161,7 @@ def set_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     if not isinstance(x, Variable) or x.dtype != out.dtype:
         return "data type"
     if isinstance(value, Variable):
-        if not is_compiled(value.dtype) or _rank(np.dtype(value.dtype)) > _rank(np.dtype(out.dtype)):
+        if _rank(np.dtype(value.dtype)) > _rank(np.dtype(out.dtype)):
             return "cast"
     elif not isinstance(value, (bool, int, float, complex)) or _rank(np.asarray(value).dtype) > _rank(
         np.dtype(out.dtype)
@@ -262,7 +258,7 @@ def taken_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, indices = equation.inputs
     if not isinstance(x, Variable) or not isinstance(indices, Variable) or not x.aval.size:
         return "arguments"
-    return Order.DENSE if is_compiled(x.dtype) and _is_index(indices.dtype) else "data type"
+    return Order.DENSE if _is_index(indices.dtype) else "data type"
 
 
 def taken(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
@@ -348,7 +344,7 @@ def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | s
     indices = equation.inputs[write.indices]
     dtypes = {np.dtype(x.dtype) for x in (*equation.inputs, out) if x is not indices}
     kind = next(iter(dtypes)).kind
-    if len(dtypes) != 1 or not is_compiled(*dtypes) or kind == "b":
+    if len(dtypes) != 1 or kind == "b":
         return "data types"
     if kind == "c" and (write.operation not in ("add", "set") or _adds_sums(write, out)):
         return "complex numbers"

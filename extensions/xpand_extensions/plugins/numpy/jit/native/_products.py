@@ -16,7 +16,7 @@ from llvmlite import ir
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
 from ._matrices import call_matrices, matrix_loop, sample, stacked
-from ._scalars import is_compiled, type_of
+from ._scalars import type_of
 from ._shares import shared
 from ._ufuncs import fused, is_same
 from ._values import SMALL, Buffer, Index, Node, Order, Place, Shape, Small, all_are, constant
@@ -57,7 +57,7 @@ def product_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, y, out = *equation.inputs, equation.outputs[0]
     if not isinstance(x, Variable) or not isinstance(y, Variable):
         return "arguments"
-    if not is_compiled(out.dtype) or not x.dtype == y.dtype == out.dtype:
+    if not x.dtype == y.dtype == out.dtype:
         return "data types"
     if not all(each.aval.size for each in (x, y, out)):
         return "empty array"

@@ -10,7 +10,7 @@ import numpy as np
 
 from .....tracing._graph import Equation, Variable
 from ._emit import Emitter
-from ._scalars import instructions_of, is_compiled, literal, stored_type_of
+from ._scalars import instructions_of, literal, stored_type_of
 from ._shares import LEAST, shared
 from ._ufuncs import Loop, is_same, loop_of
 from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Place, Shape, Small, constant
@@ -54,8 +54,8 @@ def _runs(equation: Equation, order: Order) -> list[tuple[bool, int]]:
 
 def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, out = equation.inputs[0], equation.outputs[0]
-    if not isinstance(x, Variable) or not is_compiled(x.dtype) or not is_compiled(out.dtype):
-        return "data type"
+    if not isinstance(x, Variable):
+        return "arguments"
     source, target = np.dtype(x.dtype), np.dtype(out.dtype)
     is_logical = equation.op.name in ("all", "any")
     if not is_logical and source != target and (source.kind in "fc" or target.kind in "fc"):
@@ -273,7 +273,7 @@ def _total(emitter: Emitter, x: Buffer, loop: Loop, shape: Shape) -> Node:
 
 def argument_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, axis = equation.inputs[0], equation.params["axis"]
-    if not isinstance(x, Variable) or not is_compiled(x.dtype) or np.dtype(x.dtype).kind == "c":
+    if not isinstance(x, Variable) or np.dtype(x.dtype).kind == "c":
         return "data type"
     if not x.aval.size or not (axis is None or type(axis) is int):
         return "axes"
@@ -321,8 +321,8 @@ def argument(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list
 
 def accumulated_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, out = equation.inputs[0], equation.outputs[0]
-    if not isinstance(x, Variable) or not is_compiled(x.dtype) or not is_compiled(out.dtype):
-        return "data type"
+    if not isinstance(x, Variable):
+        return "arguments"
     source, target = np.dtype(x.dtype), np.dtype(out.dtype)
     if target.kind == "b" or (source != target and (source.kind in "fc" or target.kind in "fc")):
         return "data type of the sum"

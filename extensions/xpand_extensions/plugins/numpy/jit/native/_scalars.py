@@ -285,8 +285,6 @@ def plan_of(equation: Equation) -> Plan | str:
     """Return the plan for an elementwise operation, or the reason why it isn't compiled."""
     name, inputs, out = equation.op.name, equation.inputs, np.dtype(equation.outputs[0].dtype)
     given = [np.dtype(x.dtype) if isinstance(x, Variable) else None for x in inputs]
-    if not all(is_compiled(dtype) for dtype in (*given, out) if dtype is not None):
-        return "data type"
     if name == "astype":
         source = np.dtype(inputs[0].dtype)
         if not is_convertible(source, out):

@@ -132,19 +132,19 @@ def _order(equation: Equation, orders: Sequence[Order], facts: Facts) -> Order |
     name = equation.op.name
     if equation.effects:
         return "side effects"
-    if name in FLOW:
-        if not all(is_compiled(x.dtype) for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)):
-            return "data type"
-        if not all(isinstance(x, (Variable, bool, int, float, complex)) for x in equation.inputs):
-            return "number"
-        found: Order | str = _flow[name](equation, orders, facts)
-        return found
     graph = expanded(equation)
     if graph is not None:
         given = [order for order, x in zip(orders, equation.inputs) if isinstance(x, Variable)]
         return _joined(_within("steps", graph, given), facts)
-    if name not in RULES:
+    if name not in FLOW and name not in RULES:
         return "no native code for it"
+    if not all(is_compiled(x.dtype) for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)):
+        return "data type"
+    if name in FLOW:
+        if not all(isinstance(x, (Variable, bool, int, float, complex)) for x in equation.inputs):
+            return "number"
+        found: Order | str = _flow[name](equation, orders, facts)
+        return found
     if len(equation.outputs) != 1 and name not in SYSTEMS:
         return "several results"
     return RULES[name].order(equation, orders)
