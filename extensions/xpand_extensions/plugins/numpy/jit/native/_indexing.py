@@ -160,12 +160,8 @@ def set_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
     x, value, out = *equation.inputs[:2], equation.outputs[0]
     if not isinstance(x, Variable) or x.dtype != out.dtype:
         return "data type"
-    if isinstance(value, Variable):
-        if _rank(np.dtype(value.dtype)) > _rank(np.dtype(out.dtype)):
-            return "cast"
-    elif not isinstance(value, (bool, int, float, complex)) or _rank(np.asarray(value).dtype) > _rank(
-        np.dtype(out.dtype)
-    ):
+    source = np.dtype(value.dtype) if isinstance(value, Variable) else np.asarray(value).dtype
+    if source.kind not in "biufc" or _rank(source) > _rank(np.dtype(out.dtype)):
         return "cast"
     return Order.DENSE if Order.ROWS in orders[0] else "order of the elements in memory"
 
