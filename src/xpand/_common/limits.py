@@ -6,18 +6,23 @@ from ..typing import DType, Namespace
 
 
 class FloatInfo:
-    """The limits of a floating-point data type: NumPy's `finfo`, with the standard's attributes as Python numbers.
+    """The limits of a floating-point data type: a library's `finfo`, with the standard's attributes as Python numbers.
 
     In the standard, `eps`, `max`, `min` and `smallest_normal` are Python floats. Used in an expression, they do not
-    promote an array of lower precision. All other attributes are NumPy's.
+    promote an array of lower precision. All other attributes are those of the library's `finfo`.
+
+    Args:
+        make: The library's `finfo`.
+        dtype: The data type.
     """
 
-    __slots__ = ("_native", "bits", "dtype", "eps", "max", "min", "smallest_normal")
+    __slots__ = ("_make", "_native", "bits", "dtype", "eps", "max", "min", "smallest_normal")
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, make: Any, dtype: DType) -> None:
         # The limits of long doubles remain NumPy scalars, because Python floats cannot hold them.
+        native = make(dtype)
         number = float if native.bits <= 64 else lambda value: value
-        self._native = native
+        self._make, self._native = make, native
         self.bits = int(native.bits)
         self.dtype = native.dtype
         self.eps = number(native.eps)
@@ -26,22 +31,24 @@ class FloatInfo:
         self.smallest_normal = number(native.smallest_normal)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # copying and pickling look for these before _native exists
+        if name.startswith("_"):  # copying and pickling look for these before _native exists
             raise AttributeError(name)
         return getattr(self._native, name)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FloatInfo) and bool(self.dtype == other.dtype)
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self._native), self.dtype)
+        return FloatInfo, (self._make, self.dtype)
 
     def __str__(self) -> str:
         return str(self._native)
 
     def __repr__(self) -> str:
         return repr(self._native)
-
-
-def _restore(native: Any, dtype: DType) -> FloatInfo:
-    return FloatInfo(native(dtype))
 
 
 _INTEGERS = "bhilqpBHILQP"

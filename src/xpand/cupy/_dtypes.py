@@ -18,7 +18,7 @@ _ARRAY = (cp.ndarray, np.ndarray, np.generic)
 
 @lru_cache(maxsize=256, typed=True)
 def _float_info(dtype: DType) -> FloatInfo:
-    return FloatInfo(np.finfo(dtype))
+    return FloatInfo(np.finfo, dtype)
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:

@@ -29,7 +29,7 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
 
 @lru_cache(maxsize=256, typed=True)
 def _float_info(dtype: DType) -> FloatInfo:
-    return FloatInfo(np.finfo(dtype))
+    return FloatInfo(np.finfo, dtype)
 
 
 @lru_cache(maxsize=256, typed=True)
