@@ -171,105 +171,62 @@ def _sign_ordinary(a: Array, b: Array, xp: Namespace) -> Array:
     return ((a != 0) | (b != 0)) & ~(xp.isnan(a) | xp.isnan(b))
 
 
-def exp(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.exp` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.exp(x) if native is None else native, partial(_exp, cis=_cis(xp.imag(x), xp)), xp, combine)
+# The standard defines circular functions by hyperbolic ones: `sin(z)` is `-1j * sinh(1j * z)`.
 
 
-def expm1(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.expm1` with the special cases of the standard for complex arguments."""
-    return _corrected(
-        x, xp.expm1(x) if native is None else native, partial(_expm1, cis=_cis(xp.imag(x), xp)), xp, combine
-    )
+def _sin(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
+    return _turn(_sinh(-b, a, xp, cis))
 
 
-def log(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.log` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.log(x) if native is None else native, _log, xp, combine, _finite_nonzero)
+def _cos(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
+    return _cosh(-b, a, xp, cis)
 
 
-def log1p(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.log1p` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.log1p(x) if native is None else native, _log, xp, combine)
+def _tan(a: Array, b: Array, xp: Namespace) -> Parts:
+    return _turn(_tanh(-b, a, xp))
 
 
-def sqrt(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.sqrt` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.sqrt(x) if native is None else native, _sqrt, xp, combine)
+def _asin(a: Array, b: Array, xp: Namespace) -> Parts:
+    return _turn(_asinh(-b, a, xp))
 
 
-def sinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.sinh` with the special cases of the standard for complex arguments."""
-    return _corrected(
-        x, xp.sinh(x) if native is None else native, partial(_sinh, cis=_cis(xp.imag(x), xp)), xp, combine
-    )
+def _atan(a: Array, b: Array, xp: Namespace) -> Parts:
+    return _turn(_atanh(-b, a, xp))
 
 
-def cosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.cosh` with the special cases of the standard for complex arguments."""
-    return _corrected(
-        x, xp.cosh(x) if native is None else native, partial(_cosh, cis=_cis(xp.imag(x), xp)), xp, combine
-    )
+def _function(
+    name: str,
+    special: Callable[..., Parts],
+    *,
+    ordinary: Callable[[Array, Array, Namespace], Array] = _finite,
+    angle: str | None = None,
+) -> Callable[..., Array]:
+    """Make the function of a name. `special` also gets cosine and sine of the part `angle`, "real" or "imag"."""
+
+    def function(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
+        of_parts = special if angle is None else partial(special, cis=_cis(getattr(xp, angle)(x), xp))
+        return _corrected(x, getattr(xp, name)(x) if native is None else native, of_parts, xp, combine, ordinary)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return `xp.{name}` with the special cases of the standard for complex arguments."
+    return function
 
 
-def tanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.tanh` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.tanh(x) if native is None else native, _tanh, xp, combine)
-
-
-def asinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.asinh` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.asinh(x) if native is None else native, _asinh, xp, combine)
-
-
-def acosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.acosh` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.acosh(x) if native is None else native, _acosh, xp, combine)
-
-
-def acos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.acos` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.acos(x) if native is None else native, _acos, xp, combine, _finite_nonzero)
-
-
-def atanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.atanh` with the special cases of the standard for complex arguments."""
-    return _corrected(x, xp.atanh(x) if native is None else native, _atanh, xp, combine)
-
-
-def sin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.sin` with the special cases of `-1j * sinh(x * 1j)`, which the standard requires."""
-    turned = partial(_sinh, cis=_cis(xp.real(x), xp))
-    special = lambda a, b, xp: _turn(turned(-b, a, xp))
-    return _corrected(x, xp.sin(x) if native is None else native, special, xp, combine)
-
-
-def cos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.cos` with the special cases of `cosh(x * 1j)`, which the standard requires."""
-    turned = partial(_cosh, cis=_cis(xp.real(x), xp))
-    special = lambda a, b, xp: turned(-b, a, xp)
-    return _corrected(x, xp.cos(x) if native is None else native, special, xp, combine)
-
-
-def tan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.tan` with the special cases of `-1j * tanh(x * 1j)`, which the standard requires."""
-    return _corrected(x, xp.tan(x) if native is None else native, lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
-
-
-def asin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.asin` with the special cases of `-1j * asinh(x * 1j)`, which the standard requires."""
-    return _corrected(
-        x, xp.asin(x) if native is None else native, lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine
-    )
-
-
-def atan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.atan` with the special cases of `-1j * atanh(x * 1j)`, which the standard requires."""
-    return _corrected(
-        x, xp.atan(x) if native is None else native, lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine
-    )
-
-
-def sign(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
-    """Return `xp.sign` with the special cases of the standard for complex arguments: zeros of either sign, NaNs."""
-    return _corrected(x, xp.sign(x) if native is None else native, _sign, xp, combine, _sign_ordinary)
+exp = _function("exp", _exp, angle="imag")
+expm1 = _function("expm1", _expm1, angle="imag")
+log = _function("log", _log, ordinary=_finite_nonzero)
+log1p = _function("log1p", _log)
+sqrt = _function("sqrt", _sqrt)
+sinh = _function("sinh", _sinh, angle="imag")
+cosh = _function("cosh", _cosh, angle="imag")
+tanh = _function("tanh", _tanh)
+asinh = _function("asinh", _asinh)
+acosh = _function("acosh", _acosh)
+acos = _function("acos", _acos, ordinary=_finite_nonzero)
+atanh = _function("atanh", _atanh)
+sin = _function("sin", _sin, angle="real")
+cos = _function("cos", _cos, angle="real")
+tan = _function("tan", _tan)
+asin = _function("asin", _asin)
+atan = _function("atan", _atan)
+sign = _function("sign", _sign, ordinary=_sign_ordinary)
