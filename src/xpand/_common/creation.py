@@ -10,7 +10,7 @@ _REAL: Final[tuple[str, ...]] = ()
 
 # For each function: the number of positional arguments before the data type in NumPy and JAX, and the names of the
 # leading arguments whose values affect the data type.
-_CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
+CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "arange": (3, ("start", "stop", "step")),
     "asarray": (1, ("a",)),
     "empty": (1, _REAL),
@@ -40,7 +40,7 @@ def refuse_sparse(obj: Any) -> None:
 
 def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments of a call, with the data type of the precision if the call has none."""
-    position, names = _CALLS[name]
+    position, names = CALLS[name]
     if len(args) > position or kwargs.get("dtype") is not None:
         return kwargs
     device = kwargs.get("device")

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from .._precision import MATMUL, PRECISION, Precision
-from .._settings import ThreadSwitch
+from .._settings import ProcessSwitch, ThreadSwitch
 
 # JAX compiles a program again if the value of this context changes, as for its own switches.
 _IN_KEY = jax.make_user_context(None)
@@ -20,36 +20,21 @@ def _dtypes(blocks: Sequence[Precision | None]) -> Sequence[AbstractContextManag
     return [_IN_KEY(blocks[-1]), *([jax.enable_x64(True)] if wide else ())]
 
 
-class _Wide:
-    """Changes the switch of the process for 64-bit types."""
-
-    def __init__(self) -> None:
-        self._before: bool | None = None
-
-    def __call__(self, value: Precision | None) -> None:
-        _IN_KEY.set_global(value)
-        if value is not None and value.is_wide:
-            if self._before is None:
-                self._before = bool(jax.config.jax_enable_x64)
-            jax.config.update("jax_enable_x64", True)
-        elif self._before is not None:
-            jax.config.update("jax_enable_x64", self._before)
-            self._before = None
+_wide: ProcessSwitch[Precision, bool] = ProcessSwitch(
+    lambda: bool(jax.config.jax_enable_x64),
+    lambda value: jax.config.update("jax_enable_x64", True),
+    lambda before: jax.config.update("jax_enable_x64", before),
+)
+_products: ProcessSwitch[str, str | None] = ProcessSwitch(
+    lambda: jax.config.jax_default_matmul_precision,
+    lambda value: jax.config.update("jax_default_matmul_precision", _LEVELS[value]),
+    lambda before: jax.config.update("jax_default_matmul_precision", before),
+)
 
 
-class _Products:
-    """Changes the switch of the process for the precision of matrix products."""
-
-    def __init__(self) -> None:
-        self._before: list[str | None] = []
-
-    def __call__(self, value: str | None) -> None:
-        if value is not None:
-            if not self._before:
-                self._before.append(jax.config.jax_default_matmul_precision)
-            jax.config.update("jax_default_matmul_precision", _LEVELS[value])
-        elif self._before:
-            jax.config.update("jax_default_matmul_precision", self._before.pop())
+def _process(value: Precision | None) -> None:
+    _IN_KEY.set_global(value)
+    _wide.process(value if value is not None and value.is_wide else None)
 
 
 def _levels(blocks: Sequence[str | None]) -> Sequence[AbstractContextManager[Any]] | None:
@@ -57,5 +42,5 @@ def _levels(blocks: Sequence[str | None]) -> Sequence[AbstractContextManager[Any
     return None if value is None else [jax.default_matmul_precision(_LEVELS[value])]
 
 
-PRECISION.follow(ThreadSwitch(_dtypes, _Wide()))
-MATMUL.follow(ThreadSwitch(_levels, _Products()))
+PRECISION.follow(ThreadSwitch(_dtypes, _process))
+MATMUL.follow(ThreadSwitch(_levels, _products.process))

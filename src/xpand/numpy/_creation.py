@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.creation import dtype_of, refuse_sparse, with_default
+from .._common.creation import CALLS, dtype_of, refuse_sparse, with_default
 from .._precision import PRECISION
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import check_device
@@ -33,28 +33,15 @@ def asarray(
     return found
 
 
-def _with_device(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Add a check of the device to a creation function. NumPy's error does not name the function."""
-    name = function.__name__
-
-    @wraps(function)
-    def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
-        if device is not None:
-            check_device(name, device)
-        return function(*args, **kwargs)
-
-    return create
-
-
 def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Add the default data type of the precision, and a check of the device, to a creation function."""
+    """Add the default data type of the precision to a creation function, and a check of the device that names it."""
     name = function.__name__
 
     @wraps(function)
     def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
         if device is not None:
             check_device(name, device)
-        if PRECISION.active:
+        if PRECISION.active and name in CALLS:
             kwargs = with_default(_XP, name, args, kwargs)
         return function(*args, **kwargs)
 
@@ -63,12 +50,12 @@ def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
 
 arange = _creating(np.arange)
 empty = _creating(np.empty)
-empty_like = _with_device(np.empty_like)
+empty_like = _creating(np.empty_like)
 eye = _creating(np.eye)
 full = _creating(np.full)
-full_like = _with_device(np.full_like)
+full_like = _creating(np.full_like)
 linspace = _creating(np.linspace)
 ones = _creating(np.ones)
-ones_like = _with_device(np.ones_like)
+ones_like = _creating(np.ones_like)
 zeros = _creating(np.zeros)
-zeros_like = _with_device(np.zeros_like)
+zeros_like = _creating(np.zeros_like)
