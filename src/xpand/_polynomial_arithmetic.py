@@ -1,11 +1,11 @@
-"""Arithmetic of polynomials, their derivatives and integrals."""
+"""Arithmetic of polynomials, their derivatives and integrals; checks of arguments."""
 
 # `xp.add` and the like in place of operators, which PyTorch lacks for uint16 to uint64.
 
 import math
 from typing import Any, NamedTuple
 
-from . import _arguments, _polynomial_checks as checks
+from . import _arguments
 from .typing import Array, Namespace
 
 
@@ -16,6 +16,48 @@ class Division(NamedTuple):
     """Shape `(..., max(m - n + 1, 1))` for polynomials of m and n coefficients."""
     remainder: Array
     """Shape `(..., max(n - 1, 1))`, with leading zeros if the degree is lower."""
+
+
+def check_one(
+    function: str, p: Array, name: str = "p", kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC
+) -> Namespace:
+    """Check the data type of coefficients or points, and that they have an axis; return their namespace."""
+    xp = _arguments.namespace_of(function, **{name: p})
+    _arguments.dtype(function, name, xp, p, kinds)
+    if not p.ndim:
+        raise ValueError(f"{function}: {name} must have one axis or more, got a single value")
+    _arguments.known_shape(function, name, p)
+    return xp
+
+
+def check_nonempty(function: str, name: str, p: Array) -> int:
+    """Check that the last axis is not empty; return its size."""
+    size: int = p.shape[-1] if p.ndim else 0
+    if not size:
+        raise ValueError(f"{function}: {name} must have one element or more along its last axis, got shape {p.shape}")
+    return size
+
+
+def check_pair(
+    function: str, p1: Array, p2: Array, kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC
+) -> tuple[Namespace, Array, Array]:
+    """Check two arrays of polynomials; return their namespace, and both arrays in their common data type."""
+    arrays = _names(function, p1, p2)
+    xp = _arguments.namespace_of(function, **arrays)
+    _arguments.one_device(function, **arrays)
+    for name, p in arrays.items():
+        check_one(function, p, name, kinds)
+    batch_of(function, p1, p2)
+    return xp, *_arguments.promote(function, xp, **arrays)
+
+
+def batch_of(function: str, p1: Array, p2: Array) -> tuple[int, ...]:
+    """Broadcast the leading axes of two arrays of polynomials."""
+    return _arguments.broadcast_shapes(function, **_names(function, p1.shape[:-1], p2.shape[:-1]))
+
+
+def _names(function: str, first: Any, second: Any) -> dict[str, Any]:
+    return dict(zip(("u", "v") if function == "polydiv" else ("p1", "p2"), (first, second)))
 
 
 def polyadd(p1: Array, p2: Array, /) -> Array:
@@ -36,7 +78,7 @@ def polyadd(p1: Array, p2: Array, /) -> Array:
     >>> polyadd(np.asarray([1, 2]), np.asarray([3, 0, 1]))
     array([3, 1, 3])
     """
-    xp, p1, p2 = checks.pair("polyadd", p1, p2)
+    xp, p1, p2 = check_pair("polyadd", p1, p2)
     return _aligned(xp, p1, p2, xp.add)
 
 
@@ -47,7 +89,7 @@ def polysub(p1: Array, p2: Array, /) -> Array:
     >>> polysub(np.asarray([1, 2]), np.asarray([3, 0, 1]))
     array([-3,  1,  1])
     """
-    xp, p1, p2 = checks.pair("polysub", p1, p2)
+    xp, p1, p2 = check_pair("polysub", p1, p2)
     return _aligned(xp, p1, p2, xp.subtract)
 
 
@@ -63,7 +105,7 @@ def polymul(p1: Array, p2: Array, /) -> Array:
     >>> polymul(np.asarray([1, 1]), np.asarray([1, -1]))
     array([ 1,  0, -1])
     """
-    xp, p1, p2 = checks.pair("polymul", p1, p2)
+    xp, p1, p2 = check_pair("polymul", p1, p2)
     return _product(xp, p1, p2)
 
 
@@ -85,10 +127,10 @@ def polydiv(u: Array, v: Array, /) -> Division:
     >>> polydiv(np.asarray([3.0, 5.0, 2.0]), np.asarray([2.0, 1.0]))
     Division(quotient=array([1.5 , 1.75]), remainder=array([0.25]))
     """
-    xp, u, v = checks.pair("polydiv", u, v, _arguments.FLOATING)
-    checks.nonempty("polydiv", "u", u)
-    checks.nonempty("polydiv", "v", v)
-    batch = checks.batch("polydiv", u, v)
+    xp, u, v = check_pair("polydiv", u, v, _arguments.FLOATING)
+    check_nonempty("polydiv", "u", u)
+    check_nonempty("polydiv", "v", v)
+    batch = batch_of("polydiv", u, v)
     rest = xp.broadcast_to(u, (*batch, u.shape[-1]))
     v = xp.broadcast_to(v, (*batch, v.shape[-1]))
     n = v.shape[-1]
@@ -123,7 +165,7 @@ def polyder(p: Array, /, m: int = 1) -> Array:
     >>> polyder(np.asarray([1, 1, 1, 1]))
     array([3, 2, 1])
     """
-    xp = checks.one("polyder", p)
+    xp = check_one("polyder", p)
     m = _arguments.integer("polyder", "m", m, minimum=0)
     n = p.shape[-1]
     factors = [math.perm(n - 1 - i, m) for i in range(max(n - m, 0))]
@@ -150,7 +192,7 @@ def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Arr
     >>> polyint(np.asarray([3.0, 2.0, 1.0]))
     array([1., 1., 1., 0.])
     """
-    xp = checks.one("polyint", p, kinds=_arguments.FLOATING)
+    xp = check_one("polyint", p, kinds=_arguments.FLOATING)
     m = _arguments.integer("polyint", "m", m, minimum=0)
     number = isinstance(k, (int, float, complex))
     if not number:
@@ -198,7 +240,7 @@ def _aligned(xp: Namespace, p1: Array, p2: Array, combine: Any) -> Array:
 def _product(xp: Namespace, p1: Array, p2: Array) -> Array:
     dtype = p1.dtype
     m, n = p1.shape[-1], p2.shape[-1]
-    batch = checks.batch("polymul", p1, p2)
+    batch = batch_of("polymul", p1, p2)
     device = _arguments.device_of(p1)
     if not m or not n:
         return xp.zeros((*batch, 0), dtype=dtype, device=device)

@@ -4,10 +4,11 @@
 
 from typing import Any, Literal
 
-from . import _arguments, _polynomial_checks as checks
+from . import _arguments
 from ._errors import UnsupportedError
 from ._namespace import eager, is_concrete
-from .typing import Array, Namespace
+from ._polynomial_arithmetic import check_nonempty, check_one
+from .typing import Array
 
 
 def polyval(p: Array, x: Array, /) -> Array:
@@ -30,7 +31,7 @@ def polyval(p: Array, x: Array, /) -> Array:
     """
     xp = _arguments.namespace_of("polyval", p=p, x=x)
     _arguments.one_device("polyval", p=p, x=x)
-    checks.one("polyval", p)
+    check_one("polyval", p)
     _arguments.dtype("polyval", "x", xp, x, _arguments.NUMERIC)
     p, x = _arguments.promote("polyval", xp, p=p, x=x)
     shape = _arguments.broadcast_shapes("polyval", p=p.shape[:-1], x=x.shape)
@@ -57,7 +58,7 @@ def poly(roots: Array, /) -> Array:
     >>> poly(np.asarray([1.0, 2.0]))
     array([ 1., -3.,  2.])
     """
-    xp = checks.one("poly", roots, "roots")
+    xp = check_one("poly", roots, "roots")
     one = xp.ones((*roots.shape[:-1], 1), dtype=roots.dtype, device=_arguments.device_of(roots))
     p = one
     for i in range(roots.shape[-1]):
@@ -85,8 +86,8 @@ def roots(p: Array, /) -> Array:
     >>> np.sort(roots(np.asarray([1.0, -3.0, 2.0])).real)
     array([1., 2.])
     """
-    xp = checks.one("roots", p, kinds=_arguments.FLOATING)
-    n = checks.nonempty("roots", "p", p)
+    xp = check_one("roots", p, kinds=_arguments.FLOATING)
+    n = check_nonempty("roots", "p", p)
     if is_concrete(p):
         with eager(xp):
             first = p[..., :1]
@@ -126,7 +127,7 @@ def vander(x: Array, /, n: int | None = None, *, increasing: bool = False) -> Ar
     array([[4, 2, 1],
            [9, 3, 1]])
     """
-    xp = checks.one("vander", x, "x")
+    xp = check_one("vander", x, "x")
     n = x.shape[-1] if n is None else _arguments.integer("vander", "n", n, minimum=0)
     _arguments.boolean("vander", "increasing", increasing)
     if not n:
@@ -166,7 +167,7 @@ def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol:
     for name, each in named.items():
         _arguments.dtype("polyfit", name, xp, each, _arguments.FLOATING)
     degree = _arguments.integer("polyfit", "degree", degree, minimum=0)
-    m = checks.nonempty("polyfit", "x", x)
+    m = check_nonempty("polyfit", "x", x)
     if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[0] != m or (w is not None and tuple(w.shape) != (m,)):
         raise ValueError(
             "polyfit: takes x of shape (m,), y of shape (m,) or (m, k), w of shape (m,), got "
@@ -178,10 +179,10 @@ def polyfit(x: Array, y: Array, /, degree: int, *, w: Array | None = None, rtol:
     if w is not None:
         weights = xp.astype(w, dtype, copy=False)[:, None]
         a, b = a * weights, b * weights
-    scale = xp.sqrt(xp.sum(xp.real(a * xp.conj(a)) if _is_complex(xp, dtype) else a * a, axis=0))
-    scale = xp.where(scale == 0, xp.ones_like(scale), scale)
-    coefficients = _least_squares(xp, a / xp.astype(scale, dtype, copy=False), b, rtol)
-    coefficients = xp.matrix_transpose(coefficients) / xp.astype(scale, dtype, copy=False)
+    scale = xp.linalg.vector_norm(a, axis=0)
+    scale = xp.astype(xp.where(scale == 0, xp.ones_like(scale), scale), dtype, copy=False)
+    rtol = m * float(xp.finfo(dtype).eps) if rtol is None else rtol
+    coefficients = xp.matrix_transpose(xp.linalg.pinv(a / scale, rtol=rtol) @ b) / scale
     return coefficients if y.ndim == 2 else coefficients[0, :]
 
 
@@ -214,16 +215,3 @@ def trim_zeros(p: Array, /, *, trim: Literal["f", "b", "fb"] = "fb") -> Array:
         return p[:0]
     start, stop = int(nonzero[0]), int(nonzero[-1]) + 1
     return p[start if "f" in trim else 0 : stop if "b" in trim else p.shape[0]]
-
-
-def _is_complex(xp: Namespace, dtype: Any) -> bool:
-    return bool(xp.isdtype(dtype, "complex floating"))
-
-
-def _least_squares(xp: Namespace, a: Array, b: Array, rtol: float | None) -> Array:
-    u, s, vh = xp.linalg.svd(a, full_matrices=False)
-    cutoff = (a.shape[0] * float(xp.finfo(a.dtype).eps) if rtol is None else rtol) * s[0]
-    used = s > cutoff
-    inverse = xp.where(used, 1.0 / xp.where(used, s, xp.ones_like(s)), xp.zeros_like(s))
-    adjoint = (lambda x: xp.conj(xp.matrix_transpose(x))) if _is_complex(xp, a.dtype) else xp.matrix_transpose
-    return adjoint(vh) @ (xp.astype(inverse, a.dtype, copy=False)[:, None] * (adjoint(u) @ b))
