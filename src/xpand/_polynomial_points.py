@@ -2,7 +2,7 @@
 
 # `xp.add` and the like in place of operators, which PyTorch lacks for uint16 to uint64.
 
-from typing import Any, Literal
+from typing import Literal
 
 from . import _arguments
 from ._errors import UnsupportedError
