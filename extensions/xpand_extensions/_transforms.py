@@ -42,7 +42,7 @@ class Flat:
         self._flatten = flatten
         self.result: Structure | None = None
         """The structure of the last result."""
-        self._aux: tuple[list[Any], trees.Structure] | None = None
+        self._aux: Partial | None = None
 
     def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function of trees."""
@@ -55,9 +55,7 @@ class Flat:
                     f"{describe(result)}"
                 )
             result, aux = result
-            found, structure = trees.flatten(aux)
-            aux = tuple(leaf for leaf in found if checks.is_array(leaf))
-            self._aux = [None if checks.is_array(leaf) else leaf for leaf in found], structure
+            aux, self._aux = divided(aux)
         arrays, self.result = self._flatten(result)
         if type(self.result) is Patterned:
             aux += self.result.take()
@@ -76,9 +74,7 @@ class Flat:
     def aux(self, arrays: Sequence[Array]) -> trees.Tree:
         """Combine the arrays of the auxiliary data with its other parts."""
         assert self._aux is not None, "the function has been called with has_aux"
-        leaves, structure = self._aux
-        given = iter(arrays)
-        return trees.unflatten(structure, [next(given) if leaf is None else leaf for leaf in leaves])
+        return self._aux.tree(arrays)
 
 
 @dataclass(frozen=True)
@@ -133,11 +129,11 @@ def _spec(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) 
 class Partial:
     """The structure of a tree in which only some leaves are replaced."""
 
-    __slots__ = ("_constants", "structure")
+    __slots__ = ("constants", "structure")
 
     def __init__(self, structure: trees.Structure, constants: Sequence[Any]) -> None:
         """Store the structure, and its leaves with `HOLE` in place of the replaced ones."""
-        self.structure, self._constants = structure, constants
+        self.structure, self.constants = structure, constants
 
     def tree(self, leaves: Iterable[Any]) -> trees.Tree:
         """Make the tree from the replaced leaves."""
@@ -146,15 +142,15 @@ class Partial:
     def filled(self, leaves: Iterable[Any]) -> list[Any]:
         """List all leaves, with the replaced leaves in their positions."""
         given = iter(leaves)
-        return [next(given) if x is HOLE else x for x in self._constants]
+        return [next(given) if x is HOLE else x for x in self.constants]
 
     def given(self, leaves: Sequence[Any]) -> list[Any]:
         """Select the replaced leaves."""
-        return [leaf for leaf, x in zip(leaves, self._constants) if x is HOLE]
+        return [leaf for leaf, x in zip(leaves, self.constants) if x is HOLE]
 
     def mapped(self, function: Callable[[Any], Any]) -> "Partial":
         """Apply a function to the constant leaves. Derivatives have zeros in their place."""
-        return Partial(self.structure, [x if x is HOLE else function(x) for x in self._constants])
+        return Partial(self.structure, [x if x is HOLE else function(x) for x in self.constants])
 
 
 class _Hole:
@@ -168,6 +164,13 @@ class _Hole:
 
 
 HOLE: Final = _Hole()
+
+
+def divided(tree: trees.Tree) -> tuple[tuple[Array, ...], Partial]:
+    """Split a tree into its arrays and its other parts."""
+    leaves, structure = trees.flatten(tree)
+    arrays = tuple([x for x in leaves if checks.is_array(x)])
+    return arrays, Partial(structure, [HOLE if checks.is_array(x) else x for x in leaves])
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:

@@ -104,7 +104,7 @@ class Patterned:
                 return x
             pattern, static, plan = next(patterns)
             if shape and any(each.ndim > 1 for each in pattern):  # a pattern for each batch element
-                pattern, plan = tuple(_repeated(each, shape) for each in pattern), None
+                pattern, plan = tuple(repeated(each, shape) for each in pattern), None
             return x.cls._of(x.values, pattern, static, plan)
 
         return trees.map(fill, trees.unflatten(self.structure, given), is_leaf=lambda x: type(x) is _Shell)
@@ -195,7 +195,7 @@ def stackable(tree: trees.Tree) -> trees.Tree:
         if not isinstance(x, Container):
             return x
         batch = x.values.shape[: x.batch_ndim]
-        pattern = tuple(_repeated(each, batch) if batch and each.ndim == 1 else each for each in x.pattern)
+        pattern = tuple(repeated(each, batch) if each.ndim == 1 else each for each in x.pattern)
         return x._of(x.values, pattern, x._static())
 
     return trees.map(made, tree, is_leaf=is_container)
@@ -224,5 +224,6 @@ def flatten_without_plans(tree: trees.Tree) -> tuple[list[Any], trees.Structure]
     return trees.flatten(without_plans(tree)) if len(leaves) > 1 and has_containers(tree) else (leaves, structure)
 
 
-def _repeated(x: Array, shape: tuple[int, ...]) -> Array:
-    return array_namespace(x).broadcast_to(x, (*shape, *x.shape))
+def repeated(x: Array, shape: tuple[int, ...]) -> Array:
+    """Repeat an array along new leading axes."""
+    return array_namespace(x).broadcast_to(x, (*shape, *x.shape)) if shape else x

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, get_args
 
-from xpand import array_namespace, default_namespace, trees
-from xpand._defaults import _as_namespace
+from xpand import array_namespace, trees
 from xpand._precision import MATMUL, PRECISION, DefaultKind, Precision, current, precision_of
 from xpand.extend import (
     Array,
@@ -17,9 +16,9 @@ from xpand.extend import (
     DType,
     Namespace,
     checks,
-    default_dtype as _default_dtype,
     default_dtype as default_for,
     describe,
+    namespace_or_default,
 )
 
 from ._transforms import as_array
@@ -260,8 +259,8 @@ def get_precision(xp: Namespace | str | None = None) -> int:
     setting = current()
     if setting is not None:
         return setting.bits
-    found = _namespace("get_precision", xp)
-    return int(found.finfo(_default_dtype(found)).bits)
+    found = namespace_or_default(xp, "get_precision")
+    return int(found.finfo(default_for(found)).bits)
 
 
 def default_dtype(
@@ -287,7 +286,7 @@ def default_dtype(
     dtype('complex64')
     """
     checks.choice("default_dtype", "kind", kind, get_args(DefaultKind))
-    return _default_dtype(_namespace("default_dtype", xp), kind, device)
+    return default_for(namespace_or_default(xp, "default_dtype"), kind, device)
 
 
 def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
@@ -337,10 +336,6 @@ def get_matmul_precision() -> MatmulPrecision | None:
     True
     """
     return MATMUL.current() or MATMUL.value  # type: ignore[return-value]
-
-
-def _namespace(function: str, xp: Namespace | str | None) -> Namespace:
-    return default_namespace() if xp is None else _as_namespace(xp, function)
 
 
 def _setting(function: str, real: Any, integer: Any) -> Precision | None:

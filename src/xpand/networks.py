@@ -4,7 +4,7 @@ import sys
 from importlib.util import find_spec
 from types import ModuleType
 
-from ._defaults import _as_namespace as as_namespace, default_namespace
+from ._defaults import namespace_or_default
 from ._errors import UnsupportedError
 from ._imports import import_module
 from ._namespace import LIBRARIES, library_name
@@ -34,7 +34,7 @@ def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:
     >>> is_module(torch.nn.Linear(2, 3)), is_module(torch.ones(3))
     (True, False)
     """
-    names = LIBRARIES if xp is None else (library_name(as_namespace(xp, "is_module")),)
+    names = LIBRARIES if xp is None else (library_name(namespace_or_default(xp, "is_module")),)
     for name in names:
         for module, attribute in LIBRARIES[name].networks if name in LIBRARIES else ():
             base = getattr(sys.modules.get(module), attribute, None)
@@ -62,7 +62,7 @@ def nn_library(xp: Namespace | str | None = None, /) -> ModuleType:
     >>> nn_library("torch").__name__
     'torch.nn'
     """
-    name = library_name(default_namespace() if xp is None else as_namespace(xp, "nn_library"))
+    name = library_name(namespace_or_default(xp, "nn_library"))
     known = [module for module, _ in LIBRARIES[name].networks] if name in LIBRARIES else []
     if not known:
         raise UnsupportedError(f"nn_library: {name} has no neural networks; use those of 'torch' or 'jax'")

@@ -11,7 +11,7 @@ from xpand.extend import Array, checks, describe
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
-from .._transforms import ArraySpec, unflatten
+from .._transforms import ArraySpec, Partial, divided, unflatten
 from .._transforms_patterns import without_plans
 from .._where import clean_tracebacks
 from ._products import Function
@@ -229,7 +229,7 @@ class _Reverse:
 
     def __init__(self, call: Call, symbolic_zeros: bool) -> None:
         self.call, self.symbolic_zeros = call, symbolic_zeros
-        self.residuals: dict[tuple[bool, ...], tuple[list[Any], trees.Structure]] = {}
+        self.residuals: dict[tuple[bool, ...], Partial] = {}
         self.specs: list[ArraySpec] = []
 
     def forward(
@@ -242,17 +242,17 @@ class _Reverse:
         else:
             arguments = unflatten(self.call.structure, leaves)
         output, residuals = pair(f"{label} must return a pair (output, residuals)", self.call.merged(users, *arguments))
-        values, structure = trees.flatten(residuals)
-        if any(isinstance(x, CustomVJPPrimal) for x in (*values, *trees.leaves(output))):
+        if any(isinstance(x, CustomVJPPrimal) for x in trees.leaves((residuals, output))):
             raise TypeError(f"{label} must not return a CustomVJPPrimal; return its `value`")
+        arrays, rest = divided(residuals)
         if perturbed not in self.residuals:  # only once: PyTorch's compiler forbids a change in a second call
-            self.residuals[perturbed] = [None if checks.is_array(x) else x for x in values], structure
+            self.residuals[perturbed] = rest
         outs = self.call.outputs(output)
         if not self.specs:
             self.specs = [ArraySpec.of(x) for x in outs]
         # Save the patterns of the output, too: `backward` needs them for its cotangent.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
-        return outs, (*(x for x in values if checks.is_array(x)), *patterns)
+        return outs, (*arrays, *patterns)
 
     def backward(
         self,
@@ -263,9 +263,8 @@ class _Reverse:
     ) -> tuple[Array, ...]:
         """Return the cotangents of the arguments."""
         call, label = self.call, f"{self.call.custom.label}: backward"
-        values, structure = self.residuals[perturbed]
         given = iter(arrays)
-        residuals = trees.unflatten(structure, [next(given) if x is None else x for x in values])
+        residuals = self.residuals[perturbed].tree(given)
         back = with_zeros(cotangents, self.specs, self.symbolic_zeros, arrays)
         backward, *nondiff = users
         found = backward(*nondiff, residuals, call.output(replaced(back, call.patterns_out, list(given))))

@@ -9,7 +9,7 @@ from xpand.extend import Array, DType, checks, describe, device_of, same_structu
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
-from .._transforms import HOLE, Partial, arrays_of, as_array, differentiable
+from .._transforms import Partial, arrays_of, as_array, differentiable, divided
 from .._where import clean_tracebacks
 from ..control_flow._trees import one_library
 from ..vmap._mapping import vmap
@@ -26,7 +26,7 @@ class Arguments:
         """Split the argument `args` of the function `name`."""
         if not isinstance(args, tuple):
             raise TypeError(f"{name}: args must be a tuple of further arguments, got {describe(args)}")
-        self.arrays, self._rest = _divided(args)
+        self.arrays, self._rest = divided(args)
 
     def filled(self, arrays: Sequence[Array]) -> tuple[Any, ...]:
         """Return the arguments with other arrays."""
@@ -51,7 +51,7 @@ class Aux:
             raise TypeError(
                 f"{what} must return a pair (solution, auxiliary data) with has_aux=True, got {describe(found)}"
             )
-        arrays, rest = _divided(found[1])
+        arrays, rest = divided(found[1])
         if not self._rest:  # only once: PyTorch's compiler forbids a change in a second call
             self._rest.append(rest)
         return found[0], arrays
@@ -59,13 +59,6 @@ class Aux:
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Combine arrays with the other objects."""
         return self._rest[0].tree(arrays)
-
-
-def _divided(tree: trees.Tree) -> tuple[Arrays, Partial]:
-    """Split a tree into its arrays and other parts."""
-    leaves, structure = trees.flatten(tree)
-    rest = Partial(structure, [HOLE if checks.is_array(x) else x for x in leaves])
-    return tuple(rest.given(leaves)), rest
 
 
 class Form:

@@ -5,15 +5,8 @@ import platform
 from functools import cache
 from typing import Final
 
-_CGROUPS: Final = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        "/sys/fs/cgroup/memory/memory.stat",
-    ),
-)
-"""Linux's files with the limit, the use, and the cached part of it: control groups of version 2, then 1."""
+_CGROUP: Final = "/sys/fs/cgroup/memory"
+"""The path of Linux's files of the control group (version 2), without their ends."""
 
 
 @cache
@@ -52,12 +45,11 @@ def free_memory() -> int | None:
 
 
 def _limit_and_use() -> tuple[int | None, int | None]:
-    for limit_file, use_file, stat_file in _CGROUPS:
-        limit, used = _read(limit_file).strip(), _read(use_file).strip()
-        if limit.isdigit() and used.isdigit():
-            # Cached files count as used, but are dropped if memory is needed.
-            return int(limit), max(int(used) - (_field(stat_file, "inactive_file") or 0), 0)
-    return None, None
+    limit, used = _read(f"{_CGROUP}.max").strip(), _read(f"{_CGROUP}.current").strip()
+    if not (limit.isdigit() and used.isdigit()):
+        return None, None
+    # Cached files count as used, but are dropped if memory is needed.
+    return int(limit), max(int(used) - (_field(f"{_CGROUP}.stat", "inactive_file") or 0), 0)
 
 
 def _pages(name: str) -> int | None:

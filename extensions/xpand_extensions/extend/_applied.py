@@ -12,6 +12,7 @@ from xpand import array_namespace, is_concrete, trees
 from xpand.extend import Array, checks, describe, is_array, trace_instead
 
 from .._dispatch import Operation, import_if_present, plugin_package
+from .._transforms import Partial, divided
 from ._derivatives import LINEAR, contribution, factor, joint, pullback
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -158,13 +159,6 @@ class Rules:
         return Ruled(self, implementation, autodiff, import_if_present(f"{package}.vmap"))
 
 
-class _Array:
-    """Marks the position of an array among the arguments."""
-
-
-_ARRAY: Final = _Array()
-
-
 class Ruled:
     """An implementation with rules, for a library that has functions with custom derivatives and custom batching."""
 
@@ -206,7 +200,7 @@ class _Call:
         self.ruled, self.rules, self.names, self.positional = ruled, ruled.rules, names, positional
         self.of_array: list[str] = []
         """The name of the argument that each array belongs to."""
-        self.parts: list[tuple[list[Any], trees.Structure]] = []
+        self.parts: list[Partial] = []
         """Each argument without its arrays. If these were stored here, PyTorch would take them for captured arrays."""
         self.make: Callable[..., Any] | None = None
         """The class of a result of several arrays. None: the result is one array."""
@@ -217,21 +211,16 @@ class _Call:
         call = cls(ruled, (*ruled.rules.names[: len(args)], *kwargs), len(args))
         arrays: list[Array] = []
         for name, value in zip(call.names, (*args, *kwargs.values())):
-            leaves, structure = trees.flatten(value)
-            found = [x for x in leaves if is_array(x)]
+            found, rest = divided(value)
             arrays += found
             call.of_array += [name] * len(found)
-            call.parts.append(([_ARRAY if is_array(x) else x for x in leaves], structure))
+            call.parts.append(rest)
         return call, arrays
 
     def fill(self, arrays: Sequence[Any]) -> dict[str, Any]:
         """Return the arguments by name, with other arrays."""
         given = iter(arrays)
-        values = [
-            trees.unflatten(structure, [next(given) if x is _ARRAY else x for x in leaves])
-            for leaves, structure in self.parts
-        ]
-        return dict(zip(self.names, values))
+        return dict(zip(self.names, [part.tree(given) for part in self.parts]))
 
     def of_arrays(self, values: Sequence[Any]) -> dict[str, Any]:
         """Return one value for each array, by the names of the arguments that hold arrays."""

@@ -4,13 +4,13 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 from weakref import ref
 
-from xpand import trees
 from xpand._precision import compiled_for
-from xpand.extend import Array, checks
+from xpand.extend import Array
 
 from .._captures import Opaque
 from .._dispatch import pluggable
 from .._transformed import Transformed
+from .._transforms import divided
 from ._calls import INSTEAD, Compiled
 from ._statics import exact
 
@@ -109,16 +109,12 @@ def program_of(
 
 def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], list[Array], Hashable]:
     """Separate arrays from static values. Return a function of the arrays, the arrays, and the rest as a key."""
-    leaves, structure = trees.flatten(args)
-    is_array = tuple([checks.is_array(x) for x in leaves])
-    arrays = [x for x, array in zip(leaves, is_array) if array]
-    static = [x for x, array in zip(leaves, is_array) if not array]
+    arrays, rest = divided(args)
 
     def of_arrays(*arrays: Any) -> Any:
-        parts = iter(static), iter(arrays)
-        return function(*trees.unflatten(structure, [next(parts[each]) for each in is_array]))
+        return function(*rest.tree(arrays))
 
-    return of_arrays, arrays, (structure, is_array, exact(tuple(static)))
+    return of_arrays, list(arrays), (rest.structure, exact(tuple(rest.constants)))
 
 
 def programs_of(function: Any) -> tuple[Compiled[Any], Hashable] | None:

@@ -11,7 +11,7 @@ from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import HOLE, Flat, Partial, as_array
-from .._transforms_patterns import Container, flatten_without_plans, has_containers, is_container
+from .._transforms_patterns import Container, flatten_without_plans, has_containers, is_container, repeated
 from ..control_flow._trees import paths
 from . import _names as names
 
@@ -75,7 +75,7 @@ def out_of_containers(
         if all(each.ndim == 1 and _is_same(each, same) for each in parts):
             pattern_axis = None
         elif position is not None and not _own(x):
-            parts = [_over(each, x.values.shape[: x.batch_ndim]) for each in parts]
+            parts = [repeated(each, x.values.shape[: x.batch_ndim]) for each in parts]
         arrays += [x.values, *parts]
         found += [position] + [pattern_axis] * len(parts)
     return arrays, found
@@ -98,10 +98,6 @@ def _batch_axis(name: str, axis: int, x: Container, count: int) -> int:
 
 def _is_same(x: Array, same: Sequence[Array]) -> bool:
     return is_concrete(x) or any(x is each for each in same)
-
-
-def _over(x: Array, batch: tuple[int, ...]) -> Array:
-    return array_namespace(x).broadcast_to(x, (*batch, *x.shape)) if batch else x
 
 
 Axes: TypeAlias = int | Sequence[Any] | dict[Any, Any] | None
