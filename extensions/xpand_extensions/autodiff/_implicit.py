@@ -32,11 +32,10 @@ class Calculus(NamedTuple):
 class LinearSystem:
     """A linear system: functions of the arrays of a solution or of a right-hand side, and of further arguments.
 
-    Solvers may return more arrays after those of the solution. `size` holds the number of arrays of the solution, once
-    it is known.
+    A solution has the arrays of a right-hand side. Solvers may return more arrays after them.
     """
 
-    __slots__ = ("calculus", "function", "results", "rows", "size", "solve", "symmetric", "transpose_solve")
+    __slots__ = ("calculus", "function", "results", "rows", "solve", "symmetric", "transpose_solve")
     name: ClassVar[str] = "custom_linear_solve"
     in_first: ClassVar[bool] = True
     """Whether the solution depends on the first arrays, the right-hand side."""
@@ -49,11 +48,10 @@ class LinearSystem:
         transpose_solve: Function | None,
         symmetric: bool,
         rows: Sequence[Any],
-        size: list[int],
     ) -> None:
         """Store the functions; `rows` are specs of the arrays of a right-hand side."""
         self.calculus, self.function, self.solve, self.transpose_solve = calculus, function, solve, transpose_solve
-        self.symmetric, self.rows, self.size = symmetric, rows, size
+        self.symmetric, self.rows = symmetric, rows
         self.results: list[Any] = []
         """The specs of all returned arrays, once they are known."""
 
@@ -65,8 +63,8 @@ class LinearSystem:
         """Return the system of the tangents of a solution, and its further arguments."""
         return self, args
 
-    def transposed(self, columns: Sequence[Any]) -> "LinearSystem":
-        """Return the transposed system; `columns` are specs of the arrays of a solution."""
+    def transposed(self) -> "LinearSystem":
+        """Return the transposed system."""
         if self.symmetric:
             return self
         if self.transpose_solve is None:
@@ -77,17 +75,15 @@ class LinearSystem:
 
         def function(ys: Arrays, *args: Array) -> Arrays:
             given = tuple(map(self.calculus.wrap, args))
-            return self.calculus.transpose(lambda *xs: self.function(xs, *given), columns, True)(*ys)
+            return self.calculus.transpose(lambda *xs: self.function(xs, *given), self.rows, True)(*ys)
 
-        size = [len(self.rows)]
-        return LinearSystem(self.calculus, function, self.transpose_solve, self.solve, False, columns, size)
+        return LinearSystem(self.calculus, function, self.transpose_solve, self.solve, False, self.rows)
 
     def changed(self, change: Change, solve: Function, rows: Sequence[Any]) -> "LinearSystem":
         """Return the system with its functions in another form; `solve` and `rows` already have that form."""
-        columns = self.results[: self.size[0]] if self.results else []
-        function = change(self.function, columns)
-        transpose_solve = self.transpose_solve and change(self.transpose_solve, columns)
-        return LinearSystem(self.calculus, function, solve, transpose_solve, self.symmetric, rows, self.size)
+        function = change(self.function, self.rows)
+        transpose_solve = self.transpose_solve and change(self.transpose_solve, self.rows)
+        return LinearSystem(self.calculus, function, solve, transpose_solve, self.symmetric, rows)
 
     def __repr__(self) -> str:
         return f"{len(self.rows)} arrays"
@@ -96,7 +92,7 @@ class LinearSystem:
 class Root:
     """A root: functions of the arrays of a solution or of an initial guess, and of further arguments."""
 
-    __slots__ = ("calculus", "function", "results", "rows", "size", "solve", "tangent_solve")
+    __slots__ = ("calculus", "function", "results", "rows", "solve", "tangent_solve")
     name: ClassVar[str] = "custom_root"
     in_first: ClassVar[bool] = False
     """Whether the solution depends on the first arrays, the initial guess."""
@@ -111,7 +107,7 @@ class Root:
         solution.
         """
         self.calculus, self.function, self.solve, self.tangent_solve = calculus, function, solve, tangent_solve
-        self.rows, self.size = rows, [len(rows)]
+        self.rows = rows
         self.results: list[Any] = []
         """The specs of all returned arrays, once they are known."""
 
@@ -135,7 +131,7 @@ class Root:
             wrapped = tuple(map(calculus.wrap, given))
             return calculus.transpose(lambda *ys: solve(ys, *wrapped), self.rows, False)(*cotangents)
 
-        return LinearSystem(calculus, function, solve, transpose_solve, False, self.rows, self.size), (*xs, *args)
+        return LinearSystem(calculus, function, solve, transpose_solve, False, self.rows), (*xs, *args)
 
     def changed(self, change: Change, solve: Function, rows: Sequence[Any]) -> "Root":
         """Return the root with its functions in another form; `solve` and `rows` already have that form."""
@@ -146,13 +142,11 @@ class Root:
         return f"{len(self.rows)} arrays"
 
 
-def flat_solver(solve: Callable[..., tuple[Arrays, Arrays]], size: list[int] | None = None) -> Function:
-    """Return a solver with all arrays in one tuple, which stores the number of arrays of the solution in `size`."""
+def flat_solver(solve: Callable[..., tuple[Arrays, Arrays]]) -> Function:
+    """Return a solver with all arrays in one tuple."""
 
     def flat(first: Arrays, *args: Array) -> Arrays:
         found, aux = solve(first, *args)
-        if size is not None and not size:  # only once: PyTorch's compiler forbids a change in a second call
-            size.append(len(found))
         return (*found, *aux)
 
     return flat

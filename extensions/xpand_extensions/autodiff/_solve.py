@@ -1,6 +1,7 @@
 """Linear systems and roots of equations, differentiated implicitly."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -124,16 +125,14 @@ def custom_linear_solve(
     `solve` is never differentiated: its steps need no derivatives, and are not saved.
 
     Args:
-        matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. It is linear in the first argument.
+        matvec: Takes a tree like `b`, and `args`; returns a tree like `b`. It is linear in the first argument.
         b: The right-hand side, a tree of floating-point arrays.
-        solve: Takes a tree like `b`, and `args`; returns the solution, which has as many numbers as `b`.
-        transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system and returns a tree
-            like `b`. The transpose of complex numbers is not conjugated. Without it, only symmetric systems have a
-            reverse mode.
+        solve: Takes a tree like `b`, and `args`; returns the solution, a tree like `b`.
+        transpose_solve: The same for the transposed system. The transpose of complex numbers is not conjugated. Without
+            it, only symmetric systems have a reverse mode.
         args: Further arguments of the functions: trees of arrays, which are differentiated, and of other objects. An
             argument that only `solve` uses, such as a preconditioner, does not affect the derivative.
-        symmetric: Whether the system equals its transpose, so `solve` solves both. Then the solution is a tree like
-            `b`.
+        symmetric: Whether the system equals its transpose, so `solve` solves both.
         has_aux: Whether `solve` and `transpose_solve` return a pair: the solution, and auxiliary data that is not
             differentiated.
 
@@ -166,75 +165,60 @@ def custom_linear_solve(
     checks.function(name, solve, "solve")
     if transpose_solve is not None:
         checks.function(name, transpose_solve, "transpose_solve")
-    system = _LinearSystem(b, args, symmetric, has_aux)
-    arrays = system.b, system.given.arrays
-    native = custom_linear_solve.native(*arrays[0], *arrays[1])
+    system = _Equation(name, "b", b, args, has_aux)
+    native = custom_linear_solve.native(*system.first, *system.given.arrays)
     xs, aux = native(
-        OfArrays(system.matvec, matvec),
-        arrays[0],
-        solve=OfArrays(system.solve, solve),
-        transpose_solve=None if transpose_solve is None else OfArrays(system.transpose_solve, transpose_solve),
-        args=arrays[1],
+        OfArrays(partial(system.function, "matvec"), matvec),
+        system.first,
+        solve=OfArrays(partial(system.solver, "solve"), solve),
+        transpose_solve=transpose_solve and OfArrays(partial(system.solver, "transpose_solve"), transpose_solve),
+        args=system.given.arrays,
         symmetric=symmetric,
         has_aux=True,
     )
-    solution = system.solution(xs)
+    solution = system.form.tree(xs)
     return (solution, system.aux.tree(aux)) if has_aux else solution
 
 
-class _LinearSystem:
-    """A call of `custom_linear_solve`: calls the user's functions of trees with arrays."""
+class _Equation:
+    """A call of `custom_linear_solve` or `custom_root`: calls the user's functions of trees with arrays.
 
-    def __init__(self, b: Any, args: Any, symmetric: bool, has_aux: bool) -> None:
-        self.symmetric = symmetric
-        self.given = Arguments("custom_linear_solve", args)
-        leaves, structure = arrays_of("custom_linear_solve", "b", b, self.given.arrays)
-        differentiable("custom_linear_solve", "b", leaves)
-        self.b = tuple(leaves)
-        one_library("custom_linear_solve", b=self.b, args=self.given.arrays)
-        self.rows = Form(structure, leaves)
-        self.columns: list[Form] = []  # set only once: PyTorch's compiler loses an attribute that is set next to a loop
-        self.aux, self.aux_of_transposed = Aux(has_aux), Aux(has_aux)
+    The solution is a tree like the first argument, a right-hand side or an initial guess.
+    """
 
-    def solution(self, xs: Arrays) -> trees.Tree:
-        """Give arrays the structure of the solution."""
-        return self.columns[0].tree(xs)
+    def __init__(self, name: str, argument: str, first: Any, args: Any, has_aux: bool) -> None:
+        self.name, self.argument = name, argument
+        self.given = Arguments(name, args)
+        leaves, structure = arrays_of(name, argument, first, self.given.arrays)
+        differentiable(name, argument, leaves)
+        self.first = tuple(leaves)
+        one_library(name, **{argument: self.first, "args": self.given.arrays})
+        self.form = Form(structure, leaves)
+        self.aux = Aux(has_aux)
 
-    def matvec(self, users: Users, xs: Arrays, *args: Array) -> Arrays:
-        """Multiply by the matrix."""
-        found = users[0](self.solution(xs), *self.given.filled(args))
-        return self.rows.arrays("custom_linear_solve: matvec must return", "b", found, xs[0])
+    def function(self, what: str, users: Users, xs: Arrays, *args: Array) -> Arrays:
+        """Call a function that returns a tree like the first argument; `what` is its name."""
+        found = users[0](self.form.tree(xs), *self.given.filled(args))
+        return self.form.arrays(f"{self.name}: {what} must return", self.argument, found, xs[0])
 
-    def solve(self, users: Users, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Solve the system. Return the solution and the arrays of the auxiliary data."""
-        returned = users[0](self.rows.tree(b), *self.given.filled(args))
-        found, aux = self.aux.divided("custom_linear_solve: solve", returned)
-        if not self.columns:
-            leaves, structure = trees.flatten(found)
-            xs = tuple(as_array("custom_linear_solve: solve returned", x, b[0]) for x in leaves)
-            differentiable("custom_linear_solve", "the solution", xs)
-            self.check_solution(found, xs, b[0])
-            self.columns.append(Form(structure, xs))
-            return xs, aux
-        return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), aux
+    def solver(self, what: str, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+        """Call a solver. Return the solution and the arrays of the auxiliary data."""
+        returned = users[0](self.form.tree(xs), *self.given.filled(args))
+        found, aux = self.aux.divided(f"{self.name}: {what}", returned)
+        return self.form.arrays(f"{self.name}: {what} must return", self.argument, found, xs[0]), aux
 
-    def check_solution(self, solution: trees.Tree, xs: Arrays, reference: Array) -> None:
-        """Check that a solution fits a square or symmetric system."""
-        if self.symmetric:
-            self.rows.arrays("custom_linear_solve: with symmetric=True, solve must return", "b", solution, reference)
-        size, wanted = sum(prod(x.shape) for x in xs), sum(prod(shape) for shape, _ in self.rows.kinds)
-        if size != wanted:
-            shapes = ", ".join(str(shape) for shape, _ in self.rows.kinds)
-            raise ValueError(
-                f"custom_linear_solve: solve must return as many numbers as b has, {wanted} of the shape {shapes}, "
-                f"since the system is square; got {size}, of the shape {', '.join(str(tuple(x.shape)) for x in xs)}"
-            )
+    def tangent_solve(self, users: tuple[Function | None], jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
+        """Solve the system of the Jacobian, a linear function of arrays."""
+        (tangent_solve,) = users
+        if tangent_solve is None:
+            return _eliminated(jacobian, ys)
 
-    def transpose_solve(self, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Solve the transposed system."""
-        returned = users[0](self.solution(xs), *self.given.filled(args))
-        found, aux = self.aux_of_transposed.divided("custom_linear_solve: transpose_solve", returned)
-        return self.rows.arrays("custom_linear_solve: transpose_solve must return", "b", found, xs[0]), aux
+        def of_trees(tree: trees.Tree) -> trees.Tree:
+            what = "custom_root: the derivative of f takes"
+            return self.form.tree(jacobian(self.form.arrays(what, "initial_guess", tree, ys[0])))
+
+        found = tangent_solve(of_trees, self.form.tree(ys))
+        return self.form.arrays("custom_root: tangent_solve must return", "initial_guess", found, ys[0])
 
 
 @clean_tracebacks
@@ -292,55 +276,19 @@ def custom_root(
     checks.function(name, solve, "solve")
     if tangent_solve is not None:
         checks.function(name, tangent_solve, "tangent_solve")
-    root = _Root(initial_guess, args, has_aux)
-    vmap.native(*root.guess)  # looked up here: PyTorch's compiler forbids a first look-up inside derivatives
-    native = custom_root.native(*root.guess, *root.given.arrays)
+    root = _Equation(name, "initial_guess", initial_guess, args, has_aux)
+    vmap.native(*root.first)  # looked up here: PyTorch's compiler forbids a first look-up inside derivatives
+    native = custom_root.native(*root.first, *root.given.arrays)
     xs, aux = native(
-        OfArrays(root.residual, f),
-        root.guess,
-        solve=OfArrays(root.solve, solve),
+        OfArrays(partial(root.function, "f"), f),
+        root.first,
+        solve=OfArrays(partial(root.solver, "solve"), solve),
         tangent_solve=OfArrays(root.tangent_solve, tangent_solve),
         args=root.given.arrays,
         has_aux=True,
     )
     solution = root.form.tree(xs)
     return (solution, root.aux.tree(aux)) if has_aux else solution
-
-
-class _Root:
-    """A call of `custom_root`: calls the user's functions of trees with arrays."""
-
-    def __init__(self, guess: Any, args: Any, has_aux: bool) -> None:
-        self.given = Arguments("custom_root", args)
-        leaves, structure = arrays_of("custom_root", "initial_guess", guess, self.given.arrays)
-        differentiable("custom_root", "initial_guess", leaves)
-        self.guess = tuple(leaves)
-        one_library("custom_root", initial_guess=self.guess, args=self.given.arrays)
-        self.form = Form(structure, leaves)
-        self.aux = Aux(has_aux)
-
-    def residual(self, users: Users, xs: Arrays, *args: Array) -> Arrays:
-        """Evaluate the equation."""
-        found = users[0](self.form.tree(xs), *self.given.filled(args))
-        return self.form.arrays("custom_root: f must return", "initial_guess", found, xs[0])
-
-    def solve(self, users: Users, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Find the root. Return it and the arrays of the auxiliary data."""
-        found, aux = self.aux.divided("custom_root: solve", users[0](self.form.tree(guess), *self.given.filled(args)))
-        return self.form.arrays("custom_root: solve must return", "initial_guess", found, guess[0]), aux
-
-    def tangent_solve(self, users: tuple[Function | None], jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
-        """Solve the system of the Jacobian, a linear function of arrays."""
-        (tangent_solve,) = users
-        if tangent_solve is None:
-            return _eliminated(jacobian, ys)
-
-        def of_trees(tree: trees.Tree) -> trees.Tree:
-            what = "custom_root: the derivative of f takes"
-            return self.form.tree(jacobian(self.form.arrays(what, "initial_guess", tree, ys[0])))
-
-        found = tangent_solve(of_trees, self.form.tree(ys))
-        return self.form.arrays("custom_root: tangent_solve must return", "initial_guess", found, ys[0])
 
 
 def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:

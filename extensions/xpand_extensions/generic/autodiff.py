@@ -188,10 +188,9 @@ def custom_linear_solve(
     matvec: Function, /, b: Arrays, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(matvec: Function, solve: Function, transpose_solve: Function | None) -> LinearSystem:
-        size: list[int] = []
         back = transpose_solve and flat_solver(transpose_solve)
         calculus = calculus_of(traced_namespace(array_namespace(*b, *args)))
-        return LinearSystem(calculus, matvec, flat_solver(solve, size), back, symmetric, list(map(aval_of, b)), size)
+        return LinearSystem(calculus, matvec, flat_solver(solve), back, symmetric, list(map(aval_of, b)))
 
     return _solved(equation, (matvec, solve, transpose_solve), b, args)
 
@@ -220,7 +219,7 @@ def _solved(
     made = equation(*map(with_own_cells, functions))  # derivatives call the functions again
     has_closures = bool(outer) or not any(map(_is_traced, arrays))  # the search may have missed captured arrays
     outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)
-    return tuple(outs[: made.size[0]]), tuple(outs[made.size[0] :])
+    return tuple(outs[: len(first)]), tuple(outs[len(first) :])
 
 
 def _is_traced(x: Array) -> bool:

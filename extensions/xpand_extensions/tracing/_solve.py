@@ -109,25 +109,25 @@ def _linearized(
     namespace, count = trace.namespace, len(equation.rows)
     outs = _solve(namespace, equation, primals)
     _check(trace, op, outs)
-    xs, given = outs[: equation.size[0]], tuple(map(namespace.wrap, args))
+    xs, given = outs[:count], tuple(map(namespace.wrap, args))
     change = list(map(bare, equation.change(tuple(map(namespace.wrap, xs)), given[:count], given[count:])))
     _check(trace, op, change, own=True)
     rhs = [x._extra if trace.owns(x) else None for x in change]
-    return outs, rhs, *_linear(namespace, *equation.of_tangents(xs, primals[count:]), xs)
+    return outs, rhs, *_linear(namespace, *equation.of_tangents(xs, primals[count:]))
 
 
 def _linear(
-    namespace: Any, system: LinearSystem, given: Sequence[Any], columns: Sequence[Any]
+    namespace: Any, system: LinearSystem, given: Sequence[Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the pullback for cotangents of a solution and the pushforward for tangents of a right-hand side."""
-    types = list(map(aval_of, columns))
+    count = len(system.rows)
 
     def pullback(*cotangents: Any) -> list[Any]:
-        return _solve(namespace, system.transposed(types), [*cotangents, *given])[: len(system.rows)]
+        return _solve(namespace, system.transposed(), [*cotangents, *given])[:count]
 
     def pushforward(*tangents: Any) -> list[Any]:
         b = [zeros(namespace, x) if t is None else t for t, x in zip(tangents, system.rows)]
-        return _solve(namespace, system, [*b, *given])[: len(types)]
+        return _solve(namespace, system, [*b, *given])[:count]
 
     return pullback, pushforward
 
@@ -145,7 +145,7 @@ def implicit_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: di
     outs, nodes, pullback, pushforward = _linearized(trace, op, args, [trace.plain(x) for x in args], equation)
     if all(node is None for node in nodes):
         return tuple(outs)
-    count = equation.size[0]
+    count = len(equation.rows)
     return (*opaque(trace, outs[:count], nodes, pullback, pushforward), *outs[count:])
 
 
@@ -157,11 +157,10 @@ def implicit_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, An
         raise trace.nonlinear(op)
     if not system.results:  # known only after solving; here shapes are enough
         _staged(namespace, system, list(map(aval_of, args)))
-    columns, others = system.results[: system.size[0]], system.results[system.size[0] :]
-    pullback, pushforward = _linear(namespace, system, given, columns)
-    whole = Opaque(columns, [x._extra if trace.owns(x) else None for x in args[:rows]], pullback, pushforward)
-    parts = [trace.array(Part(aval, whole, i)) for i, aval in enumerate(columns)]
-    return (*parts, *(zeros(namespace, aval) for aval in others))
+    pullback, pushforward = _linear(namespace, system, given)
+    whole = Opaque(system.rows, [x._extra if trace.owns(x) else None for x in args[:rows]], pullback, pushforward)
+    parts = [trace.array(Part(aval, whole, i)) for i, aval in enumerate(system.rows)]
+    return (*parts, *(zeros(namespace, aval) for aval in system.results[rows:]))
 
 
 def implicit_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -41,9 +41,8 @@ def custom_linear_solve(
     matvec: Function, /, b: Arrays, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
     def equation(outer: int, matvec: Function, solve: Function, transpose_solve: Any) -> LinearSystem:
-        size: list[int] = []
         back = None if transpose_solve is None else flat_solver(transpose_solve)
-        return LinearSystem(_CALCULUS, matvec, flat_solver(solve, size), back, symmetric, _specs(b), size)
+        return LinearSystem(_CALCULUS, matvec, flat_solver(solve), back, symmetric, _specs(b))
 
     return _solved("custom_linear_solve", equation, (matvec, solve, transpose_solve), b, args)
 
@@ -72,9 +71,8 @@ def _solved(
         args: The further arguments of the functions.
     """
     if torch.compiler.is_dynamo_compiling():
-        made = equation(0, *functions)
-        outs = _compiled(made, (*first, *args))
-        return outs[: made.size[0]], outs[made.size[0] :]
+        outs = _compiled(equation(0, *functions), (*first, *args))
+        return outs[: len(first)], outs[len(first) :]
     outer = captured_by(name, *functions)
     arrays = (*first, *args, *outer)
     found = solved_directly(is_traced_anywhere, functions, first, args, outer)
@@ -86,7 +84,7 @@ def _solved(
     made = equation(len(outer), *later)
     with outer_errors(name):
         outs = _solve(made, *arrays)
-    xs, aux = outs[: made.size[0]], outs[made.size[0] :]
+    xs, aux = outs[: len(first)], outs[len(first) :]
     check_arguments(name, made.function, xs, (*args, *outer))
     return xs, aux
 
@@ -105,20 +103,21 @@ def _run(equation: Equation, *arrays: Array) -> Arrays:
 def _forward(equation: Equation, *arrays: Array) -> tuple[Arrays, Arrays]:
     outs = _solve(equation, *arrays)
     equation.results = _specs(outs)
-    return outs, (*outs[: equation.size[0]], *arrays[len(equation.rows) :])
+    count = len(equation.rows)
+    return outs, (*outs[:count], *arrays[count:])
 
 
 def _push(equation: Equation, residuals: Arrays, tangents: Arrays) -> Arrays:
-    size = equation.size[0]
+    count = len(equation.rows)
     rhs = pushed_forward(*_change(equation, residuals), tangents)[1]
-    system, given = equation.of_tangents(residuals[:size], residuals[size:])
-    return (*_solve(system, *rhs, *given)[:size], *_zeros(equation.results[size:]))
+    system, given = equation.of_tangents(residuals[:count], residuals[count:])
+    return (*_solve(system, *rhs, *given)[:count], *_zeros(equation.results[count:]))
 
 
 def _pull(equation: Equation, residuals: Arrays, cotangents: Arrays) -> Arrays:
-    size, count = equation.size[0], len(equation.rows)
-    system, given = equation.of_tangents(residuals[:size], residuals[size:])
-    back = _solve(system.transposed(_specs(residuals[:size])), *cotangents[:size], *given)[:count]
+    count = len(equation.rows)
+    system, given = equation.of_tangents(residuals[:count], residuals[count:])
+    back = _solve(system.transposed(), *cotangents[:count], *given)[:count]
     return pulled_back(*_change(equation, residuals), back)
 
 
@@ -127,9 +126,9 @@ def _change(equation: Equation, residuals: Arrays) -> tuple[Function, Arrays]:
 
     Its derivative does not depend on the first ones, the right-hand side or the initial guess: these are zeros.
     """
-    size, count = equation.size[0], len(equation.rows)
-    change = lambda *arrays: equation.change(residuals[:size], arrays[:count], arrays[count:])
-    return change, (*_zeros(equation.rows), *residuals[size:])
+    count = len(equation.rows)
+    change = lambda *arrays: equation.change(residuals[:count], arrays[:count], arrays[count:])
+    return change, (*_zeros(equation.rows), *residuals[count:])
 
 
 def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
@@ -138,10 +137,10 @@ def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
         outs = _run(equation, *arrays)
     if not torch.is_grad_enabled():
         return outs
-    size, count = equation.size[0], len(equation.rows)
-    xs = outs[:size]
+    count = len(equation.rows)
+    xs = outs[:count]
     system, given = equation.of_tangents(xs, arrays[count:])
-    return (*_attached(system, xs, equation.change(xs, arrays[:count], arrays[count:]), given), *outs[size:])
+    return (*_attached(system, xs, equation.change(xs, arrays[:count], arrays[count:]), given), *outs[count:])
 
 
 def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Array]) -> Arrays:
@@ -158,7 +157,7 @@ def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Arr
         return tuple(x.clone() for x in arrays[: ends[0]]), arrays[ends[1] :]
 
     def pull(residuals: Arrays, cotangents: Arrays) -> Any:
-        back = _run(system.transposed(_specs(cotangents)), *cotangents, *residuals)[: len(rhs)]
+        back = _run(system.transposed(), *cotangents, *residuals)[: len(rhs)]
         return (*map(torch.zeros_like, cotangents), *back, *map(torch.zeros_like, residuals))
 
     def push(residuals: Arrays, tangents: Arrays) -> Any:
