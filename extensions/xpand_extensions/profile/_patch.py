@@ -8,7 +8,7 @@ when the last profile ends.
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import update_wrapper
+from functools import lru_cache, update_wrapper
 from threading import Lock
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
@@ -43,20 +43,11 @@ _OPERATORS: Final = frozenset(
     f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow", "matmul") for side in ("", "r")
 ) | {"__call__", "__neg__", "__abs__"}
 
-_third_party: dict[str, Any] = {}
-_modules = 0  # the number of modules when third-party namespaces were last searched
-_functions: list[tuple[Any, str, Any, Label]] = []
-_imported = 0  # the number of modules when xpand's functions were last searched
-
 
 def namespaces() -> list[Any]:
     """List the namespaces of imported libraries: xpand's, third-party ones, and those of their traced arrays."""
-    global _modules, _third_party
-    if len(sys.modules) != _modules:
-        _third_party = dict(_find_third_party())
-        _modules = len(sys.modules)
     found = [namespace(name) for name in wrapped_libraries() if name in sys.modules]
-    found += _third_party.values()
+    found += _third_party(len(sys.modules))
     return [*found, *_traced(found)]
 
 
@@ -68,18 +59,18 @@ def _traced(found: list[Any]) -> Iterator[Any]:
             continue  # can't be traced: it lacks functions of the standard
 
 
-def _find_third_party() -> Iterator[tuple[str, Any]]:
+@lru_cache(maxsize=1)
+def _third_party(modules: int) -> list[Any]:
+    """List the namespaces among modules that xpand does not wrap. A new number of modules starts a new search."""
     roots = {*wrapped_libraries(), "xpand", "array_api_compat"}
-    for name, module in list(sys.modules.items()):
+    return [
+        module
+        for name, module in list(sys.modules.items())
         # Private modules are copies inside of a library.
-        private = name.startswith("_") or "._" in name
-        if not private and name.partition(".")[0] not in roots and _is_namespace(module):
-            yield name, module
-
-
-def _is_namespace(module: ModuleType) -> bool:
-    # Use the dictionary: reading an attribute of a module may import another module.
-    return _MARKS.issubset(getattr(module, "__dict__", {}))
+        if not (name.startswith("_") or "._" in name or name.partition(".")[0] in roots)
+        # Use the dictionary: reading an attribute of a module may import another module.
+        and _MARKS.issubset(getattr(module, "__dict__", {}))
+    ]
 
 
 def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
@@ -103,24 +94,26 @@ def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
 
 def own_functions() -> list[tuple[Any, str, Any, Label]]:
     """List the functions of xpand to record: those of all modules, and methods of public classes."""
-    global _imported, _functions
-    if not _functions:
-        import_facades()
-    if len(sys.modules) != _imported:
-        found: dict[tuple[int, str], tuple[Any, str, Any, Label]] = {}
-        labels: dict[int, Label] = {}  # by identity of the function: the first label counts if several modules have it
-        for each in _find_functions():
-            owner, name, value, label = each
-            found.setdefault((id(owner), name), each)
-            if not isinstance(owner, type):
-                labels.setdefault(id(value), label)
-        _functions = [each for each in found.values() if isinstance(each[0], type)]
-        for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
-            for name, value in list(vars(module).items()):
-                if isinstance(value, FunctionType) and id(value) in labels:
-                    _functions.append((module, name, value, labels[id(value)]))
-        _imported = len(sys.modules)
-    return _functions
+    return _own_functions(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _own_functions(modules: int) -> list[tuple[Any, str, Any, Label]]:
+    """Search the functions of xpand. A new number of modules starts a new search."""
+    import_facades()
+    found: dict[tuple[int, str], tuple[Any, str, Any, Label]] = {}
+    labels: dict[int, Label] = {}  # by identity of the function: the first label counts if several modules have it
+    for each in _find_functions():
+        owner, name, value, label = each
+        found.setdefault((id(owner), name), each)
+        if not isinstance(owner, type):
+            labels.setdefault(id(value), label)
+    functions = [each for each in found.values() if isinstance(each[0], type)]
+    for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, FunctionType) and id(value) in labels:
+                functions.append((module, name, value, labels[id(value)]))
+    return functions
 
 
 def label_of(operation: Operation[..., Any]) -> Label | None:
