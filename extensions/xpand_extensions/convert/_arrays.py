@@ -15,7 +15,10 @@ from xpand.extend import Device, LibraryArray as Array, Namespace, checks, descr
 from .. import devices
 from .._dispatch import OPERATIONS, pluggable
 from ..devices._list import library_under
-from . import _sparse as sparse
+from ..sparse._convert import is_sparse
+from ..sparse._libraries import module_of
+from ..sparse._native import from_native, to_native
+from ._dtypes import copy_needed
 
 Path: TypeAlias = Callable[[Any, Device, bool | None], Any]
 """Takes an array, a device and `copy`."""
@@ -156,7 +159,7 @@ def _target(to: Namespace | str) -> Namespace:
 
 
 def _is_leaf(x: Any) -> bool:
-    return checks.is_array(x) or sparse.is_sparse(x) or _is_foreign(x)
+    return checks.is_array(x) or is_sparse(x) or _is_foreign(x)
 
 
 def _is_foreign(x: Any) -> bool:
@@ -165,11 +168,30 @@ def _is_foreign(x: Any) -> bool:
 
 
 def _leaf(x: Any, to: Namespace | str, xp: Namespace, device: Device, copy: bool | None) -> Any:
-    if sparse.is_sparse(x):
-        return sparse.converted(x, xp, copy, lambda part: _leaf(part, to, xp, device, copy))
+    if is_sparse(x):
+        return _of_parts(x, xp, copy, lambda part: _leaf(part, to, xp, device, copy))
     if not _is_leaf(x):
         return x
     return path_of(x, to, xp)(x, device, copy)
+
+
+def _of_parts(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
+    """Convert the parts of a sparse array, and combine them in the same format.
+
+    Plans that a library computed from the pattern are dropped.
+    """
+    a = from_native(x)
+    here = array_namespace(a.values) is xp
+    if a is not x:
+        if here and not copy:
+            return x
+        if copy is False:
+            raise copy_needed("the library's own sparse arrays are always copied")
+    values, pattern = convert(a.values), tuple(convert(part) for part in a.pattern)
+    if here and values is a.values and all(new is old for new, old in zip(pattern, a.pattern)):
+        return x
+    made = a._of(values, pattern, a._static())
+    return made if a is x else to_native(made)
 
 
 def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
@@ -183,7 +205,7 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
         return partial(_from_foreign, xp)
     source = array_namespace(x)
     found = partial(_within, xp) if source is xp else _to(xp)
-    if sparse.has_sparse(type(x)):
+    if module_of(type(x)) is not None:  # instances may be sparse
         found = partial(_unless_sparse, found, to, xp)
     # Third-party arrays, and JAX's gradients of integers (NumPy arrays), are not cached: their type does not determine
     # the library.
@@ -226,7 +248,7 @@ def _within(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
 
 
 def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
-    return _leaf(x, to, xp, device, copy) if sparse.is_sparse(x) else dense(x, device, copy)
+    return _leaf(x, to, xp, device, copy) if is_sparse(x) else dense(x, device, copy)
 
 
 def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:

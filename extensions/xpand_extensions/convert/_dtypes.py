@@ -50,9 +50,9 @@ def integer_of(name: str) -> str:
     return f"uint{8 * (width_of(name) or 0)}"
 
 
-def copy_needed(why: str, function: str = "convert") -> ValueError:
+def copy_needed(why: str) -> ValueError:
     """Return the error for memory that can't be shared, although `copy` is False."""
-    return ValueError(f"{function}: copy=False, but {why}; omit `copy` to allow a copy")
+    return ValueError(f"convert: copy=False, but {why}; omit `copy` to allow a copy")
 
 
 def no_values(x: Any) -> TypeError:
