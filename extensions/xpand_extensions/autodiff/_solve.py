@@ -18,50 +18,6 @@ from ..vmap._mapping import vmap
 Arrays: TypeAlias = tuple[Array, ...]
 
 
-class Arguments:
-    """The further arguments of a call: arrays, and other objects that are passed to functions unchanged."""
-
-    __slots__ = ("_rest", "arrays")
-
-    def __init__(self, name: str, args: Any) -> None:
-        """Split the argument `args` of the function `name`."""
-        if not isinstance(args, tuple):
-            raise TypeError(f"{name}: args must be a tuple of further arguments, got {describe(args)}")
-        self.arrays, self._rest = divided(args)
-
-    def filled(self, arrays: Sequence[Array]) -> tuple[Any, ...]:
-        """Return the arguments with other arrays."""
-        args: tuple[Any, ...] = self._rest.tree(arrays)
-        return args
-
-
-class Aux:
-    """The auxiliary data that a solver may return with the solution: its arrays and its other parts."""
-
-    __slots__ = ("_has_aux", "_rest")
-
-    def __init__(self, has_aux: bool) -> None:
-        self._has_aux = has_aux
-        self._rest: list[Partial] = []
-
-    def divided(self, what: str, found: Any) -> tuple[trees.Tree, Arrays]:
-        """Return the solution and the arrays of the auxiliary data. Store its other parts."""
-        if not self._has_aux:
-            return found, ()
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise TypeError(
-                f"{what} must return a pair (solution, auxiliary data) with has_aux=True, got {describe(found)}"
-            )
-        arrays, rest = divided(found[1])
-        if not self._rest:  # only once: PyTorch's compiler forbids a change in a second call
-            self._rest.append(rest)
-        return found[0], arrays
-
-    def tree(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Combine arrays with the other objects."""
-        return self._rest[0].tree(arrays)
-
-
 class Form:
     """The required form of a tree of arrays: its structure, and the shapes and data types of its leaves."""
 
@@ -166,18 +122,17 @@ def custom_linear_solve(
     if transpose_solve is not None:
         checks.function(name, transpose_solve, "transpose_solve")
     system = _Equation(name, "b", b, args, has_aux)
-    native = custom_linear_solve.native(*system.first, *system.given.arrays)
+    native = custom_linear_solve.native(*system.first, *system.args)
     xs, aux = native(
         OfArrays(partial(system.function, "matvec"), matvec),
         system.first,
         solve=OfArrays(partial(system.solver, "solve"), solve),
         transpose_solve=transpose_solve and OfArrays(partial(system.solver, "transpose_solve"), transpose_solve),
-        args=system.given.arrays,
+        args=system.args,
         symmetric=symmetric,
         has_aux=True,
     )
-    solution = system.form.tree(xs)
-    return (solution, system.aux.tree(aux)) if has_aux else solution
+    return system.result(xs, aux)
 
 
 class _Equation:
@@ -187,25 +142,42 @@ class _Equation:
     """
 
     def __init__(self, name: str, argument: str, first: Any, args: Any, has_aux: bool) -> None:
-        self.name, self.argument = name, argument
-        self.given = Arguments(name, args)
-        leaves, structure = arrays_of(name, argument, first, self.given.arrays)
+        self.name, self.argument, self.has_aux = name, argument, has_aux
+        if not isinstance(args, tuple):
+            raise TypeError(f"{name}: args must be a tuple of further arguments, got {describe(args)}")
+        self.args, self.other_args = divided(args)
+        leaves, structure = arrays_of(name, argument, first, self.args)
         differentiable(name, argument, leaves)
         self.first = tuple(leaves)
-        one_library(name, **{argument: self.first, "args": self.given.arrays})
+        one_library(name, **{argument: self.first, "args": self.args})
         self.form = Form(structure, leaves)
-        self.aux = Aux(has_aux)
+        self.other_aux: list[Partial] = []
+        """The auxiliary data of the solver without its arrays, once it is known."""
 
     def function(self, what: str, users: Users, xs: Arrays, *args: Array) -> Arrays:
         """Call a function that returns a tree like the first argument; `what` is its name."""
-        found = users[0](self.form.tree(xs), *self.given.filled(args))
+        found = users[0](self.form.tree(xs), *self.other_args.tree(args))
         return self.form.arrays(f"{self.name}: {what} must return", self.argument, found, xs[0])
 
     def solver(self, what: str, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Call a solver. Return the solution and the arrays of the auxiliary data."""
-        returned = users[0](self.form.tree(xs), *self.given.filled(args))
-        found, aux = self.aux.divided(f"{self.name}: {what}", returned)
+        found, aux = users[0](self.form.tree(xs), *self.other_args.tree(args)), ()
+        if self.has_aux:
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise TypeError(
+                    f"{self.name}: {what} must return a pair (solution, auxiliary data) with has_aux=True, got "
+                    f"{describe(found)}"
+                )
+            aux, rest = divided(found[1])
+            if not self.other_aux:  # only once: PyTorch's compiler forbids a change in a second call
+                self.other_aux.append(rest)
+            found = found[0]
         return self.form.arrays(f"{self.name}: {what} must return", self.argument, found, xs[0]), aux
+
+    def result(self, xs: Arrays, aux: Arrays) -> Any:
+        """Return the solution, and the auxiliary data if there is any."""
+        solution = self.form.tree(xs)
+        return (solution, self.other_aux[0].tree(aux)) if self.has_aux else solution
 
     def tangent_solve(self, users: tuple[Function | None], jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
         """Solve the system of the Jacobian, a linear function of arrays."""
@@ -278,17 +250,16 @@ def custom_root(
         checks.function(name, tangent_solve, "tangent_solve")
     root = _Equation(name, "initial_guess", initial_guess, args, has_aux)
     vmap.native(*root.first)  # looked up here: PyTorch's compiler forbids a first look-up inside derivatives
-    native = custom_root.native(*root.first, *root.given.arrays)
+    native = custom_root.native(*root.first, *root.args)
     xs, aux = native(
         OfArrays(partial(root.function, "f"), f),
         root.first,
         solve=OfArrays(partial(root.solver, "solve"), solve),
         tangent_solve=OfArrays(root.tangent_solve, tangent_solve),
-        args=root.given.arrays,
+        args=root.args,
         has_aux=True,
     )
-    solution = root.form.tree(xs)
-    return (solution, root.aux.tree(aux)) if has_aux else solution
+    return root.result(xs, aux)
 
 
 def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
