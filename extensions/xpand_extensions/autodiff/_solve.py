@@ -161,7 +161,8 @@ class _Equation:
 
     def solver(self, what: str, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Call a solver. Return the solution and the arrays of the auxiliary data."""
-        found, aux = users[0](self.form.tree(xs), *self.other_args.tree(args)), ()
+        found = users[0](self.form.tree(xs), *self.other_args.tree(args))
+        aux: Arrays = ()
         if self.has_aux:
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(
