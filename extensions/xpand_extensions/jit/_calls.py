@@ -17,6 +17,7 @@ from xpand import choose_namespace, trees
 from xpand.extend import Array, checks, describe
 
 from .._captures import Opaque
+from .._dispatch import OPERATIONS, forwards_to
 from .._transforms import as_array
 from .._where import stacklevel
 from ._statics import POSITIONAL, name_of, parameters_of
@@ -123,14 +124,9 @@ def jit_with(make: Make, named: Callable[[str], Make], names: Callable[[], Mappi
         names: Returns the names of the compilers. The value of each is what is missing for it, or "".
     """
 
+    @forwards_to(OPERATIONS[f"{__package__}.jit"].facade)
     def jit(
-        function: Callable[..., Any],
-        /,
-        *,
-        static_argnums: int | Sequence[int] | None = None,
-        static_argnames: str | Iterable[str] | None = None,
-        donate_argnums: int | Sequence[int] = (),
-        compiler: str | None = None,
+        function: Callable[..., Any], /, *, donate_argnums: Any = (), compiler: str | None = None
     ) -> Callable[..., Any]:
         return (make if compiler is None else named(compiler))(function, donate_argnums)
 
@@ -179,13 +175,8 @@ def unknown_compiler(compiler: str, known: Iterable[str]) -> ValueError:
 def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> Callable[..., Any]:
     """Make a library's implementation of `make_graph` from `trace`, which takes a function and its arguments."""
 
-    def traced(
-        function: Callable[..., Any],
-        /,
-        *,
-        static_argnums: int | Sequence[int] | None = None,
-        static_argnames: str | Iterable[str] | None = None,
-    ) -> Callable[..., Any]:
+    @forwards_to(OPERATIONS[f"{__package__}.make_graph"].facade)
+    def traced(function: Callable[..., Any], /) -> Callable[..., Any]:
         return lambda *leaves: make(function, leaves)
 
     return traced
@@ -194,14 +185,8 @@ def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> C
 def lower_with(make: Lower, named: Callable[[str], Lower]) -> Callable[..., Any]:
     """Make a library's implementation of `lower` from functions like those of `jit_with`."""
 
-    def lower(
-        function: Callable[..., Any],
-        /,
-        *,
-        static_argnums: int | Sequence[int] | None = None,
-        static_argnames: str | Iterable[str] | None = None,
-        compiler: str | None = None,
-    ) -> Callable[..., Any]:
+    @forwards_to(OPERATIONS[f"{__package__}.lower"].facade)
+    def lower(function: Callable[..., Any], /, *, compiler: str | None = None) -> Callable[..., Any]:
         made = make if compiler is None else named(compiler)
         return lambda *leaves: made(function, leaves)
 
