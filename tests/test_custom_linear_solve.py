@@ -471,7 +471,7 @@ def test_bad_input(eager: Library) -> None:
             TypeError,
         ),
         ({"solve": lambda b, a: "text"}, "solve must return a tree of arrays like b; it holds str", TypeError),
-        ({"solve": lambda b, a: b[:2]}, r"solve must return a tree like b, of the shape \(3,\), got \(2,\)", ValueError),
+        ({"solve": lambda b, a: b[:2]}, r"solve must return a tree like b, of the shape .* got \(2,\)", ValueError),
     ],
 )
 def test_wrong_functions(eager: Library, functions: Any, message: str, kind: Any) -> None:
