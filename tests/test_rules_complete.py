@@ -35,7 +35,6 @@ FACADES = {name: FacadeOp(operation, NAMESPACE) for name, operation in _FACADES.
 ALL: dict[str, Op] = {**STANDARD, **FACADES}
 OF_TRANSFORMATIONS = {
     "checkpoint",
-    "checkpoint_name",
     "collective",
     "cond",
     "custom_jvp",
@@ -46,7 +45,6 @@ OF_TRANSFORMATIONS = {
     "gradient_if",
     "io_callback",
     "pure_callback",
-    "saved_value",
     "scan",
     "safe_values",
     "while_loop",

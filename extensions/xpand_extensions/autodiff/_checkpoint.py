@@ -13,7 +13,7 @@ from .._transformed import transformation
 from .._transforms import arrays_and_numbers, as_array, unflatten
 from ._arguments import argnums_of, positions_of
 from ._products import Function
-from .checkpoint_policies import AnyPolicy
+from .checkpoint_policies import AnyPolicy, Policy
 
 
 @transformation
@@ -33,8 +33,8 @@ def checkpoint(
         prevent_cse: Whether to prevent a compiler from merging the two computations. Only JAX needs this, but not in
             the body of a `scan`.
         policy: Which values to save besides the arguments: one of `checkpoint_policies`, or a function like these.
-            None: no other values. A policy changes memory and time, but not values. PyTorch recomputes all values,
-            unless the policy is `everything_saveable`.
+            None: no other values. A policy changes memory and time, but not values. Libraries other than JAX recompute
+            all values, unless the policy is `everything_saveable`.
         static_argnums: The positions of arguments of any type that only the function's Python code uses. Python numbers
             among the other arguments are weakly typed.
 
@@ -58,7 +58,7 @@ def checkpoint(
     tensor(1.)
     """
     checks.function("checkpoint", function)
-    if policy is not None and not callable(policy):
+    if not (policy is None or isinstance(policy, Policy) or callable(policy)):
         raise TypeError(
             f"checkpoint: policy must be one of `checkpoint_policies`, a function of an operation, or None, got "
             f"{describe(policy)}"

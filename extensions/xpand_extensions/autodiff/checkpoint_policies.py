@@ -1,9 +1,8 @@
 """Policies of `checkpoint`: which intermediate values to save for reverse mode instead of recomputing them.
 
-A policy is a function `policy(op, *avals, **params)` that returns whether the results of an operation may be saved.
-`op.name` is the name of JAX's primitive, or of the function of the standard. Each of `avals` has `shape` and `dtype`.
-These policies mean the same on every library, except on PyTorch: it recomputes all values, unless the policy is
-`everything_saveable`. A policy never changes values, only memory and time.
+Only JAX saves single values. Other libraries recompute all values, unless the policy is `everything_saveable`. A policy
+never changes values, only memory and time. A function `policy(op, *avals, **params)` of JAX's primitives is a policy, too:
+it returns whether the results of an operation may be saved.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,47 +28,28 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-AnyPolicy: TypeAlias = Callable[..., bool]
-
-_DOTS: Final = frozenset({"einsum", "matmul", "tensordot", "vecdot"})
-_NAME: Final = "checkpoint_name"
-
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: on JAX its policy of that name, elsewhere a function of operations."""
+    """JAX's policy of the same name."""
 
     name: str
-    saves: Callable[..., bool]
     args: tuple[Any, ...] = ()
-
-    def __call__(self, op: Any, *avals: Any, **params: Any) -> bool:
-        """Return whether the results of an operation may be saved."""
-        return self.saves(op, *avals, **params)
 
     def __repr__(self) -> str:
         return f"checkpoint_policies.{self.name}" + (f"{self.args}" if self.args else "")
 
 
-def _is_dot(op: Any, *avals: Any, **params: Any) -> bool:
-    return op.name.rpartition(".")[2] in _DOTS
+AnyPolicy: TypeAlias = Policy | Callable[..., bool]
 
-
-def _is_dot_without_batches(op: Any, *avals: Any, **params: Any) -> bool:
-    if not _is_dot(op):
-        return False
-    limits = {"matmul": 2, "vecdot": 1}
-    return sum(len(x.shape) > limits.get(op.name, len(x.shape)) for x in avals) < 2
-
-
-everything_saveable: Final = Policy("everything_saveable", lambda op, *avals, **params: True)
+everything_saveable: Final = Policy("everything_saveable")
 """Save all values, as without `checkpoint`."""
-nothing_saveable: Final = Policy("nothing_saveable", lambda op, *avals, **params: False)
+nothing_saveable: Final = Policy("nothing_saveable")
 """Recompute all values, as without a policy."""
-dots_saveable: Final = Policy("dots_saveable", _is_dot)
+dots_saveable: Final = Policy("dots_saveable")
 """Save the results of products of matrices: `matmul`, `tensordot`, `vecdot`, `einsum`."""
 checkpoint_dots: Final = dots_saveable
-dots_with_no_batch_dims_saveable: Final = Policy("dots_with_no_batch_dims_saveable", _is_dot_without_batches)
+dots_with_no_batch_dims_saveable: Final = Policy("dots_with_no_batch_dims_saveable")
 """Save the results of products without batch axes, mostly products with weights."""
 checkpoint_dots_with_no_batch_dims: Final = dots_with_no_batch_dims_saveable
 
@@ -80,41 +60,28 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     >>> save_only_these_names("a", "b")
     checkpoint_policies.save_only_these_names('a', 'b')
     """
-    names = _names("save_only_these_names", names_which_can_be_saved)
-    return Policy("save_only_these_names", lambda op, *_, **params: op.name == _NAME and params["name"] in names, names)
+    return Policy("save_only_these_names", _names("save_only_these_names", names_which_can_be_saved))
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """Save only values that `checkpoint_name` has named, except those with one of these names."""
-    names = _names("save_any_names_but_these", names_not_to_save)
-    return Policy(
-        "save_any_names_but_these", lambda op, *_, **params: op.name == _NAME and params["name"] not in names, names
-    )
+    return Policy("save_any_names_but_these", _names("save_any_names_but_these", names_not_to_save))
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """Save all values except those that `checkpoint_name` has given one of these names.
 
-    As on JAX, the value before naming counts as another value: name values only where they are computed.
+    The value before naming counts as another value: name values only where they are computed.
     """
-    names = _names("save_anything_except_these_names", names_not_to_save)
-    return Policy(
-        "save_anything_except_these_names",
-        lambda op, *_, **params: op.name != _NAME or params["name"] not in names,
-        names,
-    )
+    return Policy("save_anything_except_these_names", _names("save_anything_except_these_names", names_not_to_save))
 
 
 def save_from_both_policies(policy_1: AnyPolicy, policy_2: AnyPolicy, /) -> Policy:
     """Save the values that either policy saves."""
     for policy in (policy_1, policy_2):
-        if not callable(policy):
+        if not (isinstance(policy, Policy) or callable(policy)):
             raise TypeError(f"save_from_both_policies: takes two policies, got {describe(policy)}")
-    return Policy(
-        "save_from_both_policies",
-        lambda op, *avals, **params: policy_1(op, *avals, **params) or policy_2(op, *avals, **params),
-        (policy_1, policy_2),
-    )
+    return Policy("save_from_both_policies", (policy_1, policy_2))
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,7 +100,7 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy
 
     Only for JAX, whose memories have names such as "device" and "pinned_host".
     """
-    return Offload("offload_dot_with_no_batch_dims", _is_dot_without_batches, (offload_src, offload_dst))
+    return Offload("offload_dot_with_no_batch_dims", (offload_src, offload_dst))
 
 
 def save_and_offload_only_these_names(
@@ -149,11 +116,7 @@ def save_and_offload_only_these_names(
     """
     saved = _names("save_and_offload_only_these_names", names_which_can_be_saved)
     moved = _names("save_and_offload_only_these_names", names_which_can_be_offloaded)
-    return Offload(
-        "save_and_offload_only_these_names",
-        lambda op, *_, **params: op.name == _NAME and params["name"] in (*saved, *moved),
-        (saved, moved, offload_src, offload_dst),
-    )
+    return Offload("save_and_offload_only_these_names", (saved, moved, offload_src, offload_dst))
 
 
 def _names(function: str, names: Sequence[str]) -> tuple[str, ...]:

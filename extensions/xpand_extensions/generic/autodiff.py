@@ -12,7 +12,7 @@ from .._captures import captured, solved_directly, with_own_cells
 from .._dispatch import forwards_to
 from .._transforms import ArraySpec
 from ..autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver
-from ..autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable, nothing_saveable
+from ..autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
 from ..tracing import TracedArray, traced_namespace
 from ..tracing._bodies import Body, closed
 from ..tracing._core import Aval, aval_of, bare, bind
@@ -130,20 +130,12 @@ def checkpoint(
 ) -> Callable[..., Any]:
     if policy is everything_saveable:
         return function
-    check_no_offload(policy)
-    policy = None if policy is nothing_saveable else policy
-    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays, policy)
+    check_no_offload(policy)  # all other policies recompute all values
+    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
 
 
 def checkpoint_name(x: Array, /, name: str) -> Array:
-    if not isinstance(x, TracedArray):
-        return x
-    namespace = array_namespace(x)
-    return namespace.wrap(bind(namespace.operation("checkpoint_name", _named), (x,), {"name": name}))
-
-
-def _named(x: Array, name: str) -> Array:
-    return x
+    return x  # no policy uses names
 
 
 class _Custom:

@@ -15,7 +15,6 @@ from ._graph import Equation, Graph, Variable
 VIEWS: Final = frozenset(
     {
         "broadcast_to",
-        "checkpoint_name",
         "expand_dims",
         "flip",
         "getitem",

@@ -8,7 +8,6 @@ from xpand.extend import LibraryArray as Array
 
 from .._captures import with_own_cells
 from .._dtypes import plain_sum
-from ..autodiff.checkpoint_policies import AnyPolicy
 from ._batching import Batching, batched_all, spread_out
 from ._bodies import Body, closed, replaced
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
@@ -16,7 +15,6 @@ from ._fit import plus
 from ._flow import chosen, pulled_back
 from ._forward import Forward, jvp
 from ._reverse import Linearize, opaque
-from ._saving import saving_of
 from ._staging import Staging, avals_of
 from ._tape import Sum, Tape
 
@@ -344,30 +342,23 @@ def custom_vmap_linearize(trace: Linearize, op: Op, args: Sequence[Any], params:
 # Checkpointed functions
 
 
-def checkpointed(
-    namespace: Any, function: Callable[..., Arrays], args: Sequence[Any], policy: AnyPolicy | None = None
-) -> Arrays:
-    """Call a function. Reverse mode saves only its arguments and the values that a policy selects."""
+def checkpointed(namespace: Any, function: Callable[..., Arrays], args: Sequence[Any]) -> Arrays:
+    """Call a function. Reverse mode saves only its arguments."""
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return tuple(function(*args))
     body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])
-    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *map(snapshot, args)], policy)))
+    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *map(snapshot, args)])))
 
 
-def _again(namespace: Any, body: Body, args: Sequence[Any], policy: AnyPolicy | None = None) -> list[Any]:
-    op = namespace.operation("checkpoint", _run_body)
-    return list(map(bare, bind(op, args, {"body": body} if policy is None else {"body": body, "policy": policy})))
+def _again(namespace: Any, body: Body, args: Sequence[Any]) -> list[Any]:
+    return list(map(bare, bind(namespace.operation("checkpoint", _run_body), args, {"body": body})))
 
 
-def _run_body(*args: Array, body: Body, policy: AnyPolicy | None = None) -> Arrays:
+def _run_body(*args: Array, body: Body) -> Arrays:
     return body.program(*args)
 
 
-def checkpoint_name_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    return trace.namespace.array(trace, bare(bind(op, _plain(trace, args), params)))
-
-
-def checkpoint_depends(on: Sequence[bool], *, body: Body, policy: AnyPolicy | None = None) -> tuple[bool, ...]:
+def checkpoint_depends(on: Sequence[bool], *, body: Body) -> tuple[bool, ...]:
     return body.depends(tuple(on))
 
 
@@ -376,7 +367,7 @@ def checkpoint_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     primals, tangents = trace.split(args)
     has = tuple(t is not None for t in tangents)
     along = [*primals, *(t for t in tangents if t is not None)]
-    found = _again(trace.namespace, body.pushed(has), along, params.get("policy"))
+    found = _again(trace.namespace, body.pushed(has), along)
     floats = body.floats("outputs")
     derivatives = iter(found[len(floats) :])
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
@@ -390,16 +381,12 @@ def _pulled(
     namespace: Any, primals: list[Any], wanted: tuple[bool, ...], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
     """Return the results, and a pullback that recomputes them."""
-    body, policy = params["body"], params.get("policy")
-    floats = body.floats("outputs")
-    forward = body.with_rules(wanted) if policy is None else saving_of(body, wanted, policy).forward
-    found = _again(namespace, forward, primals)
-    outs, saved = found[: len(floats)], found[len(floats) :]
+    body = params["body"]
+    outs = _again(namespace, body.with_rules(wanted), primals)
 
     def back(*cotangents: Any) -> list[Any]:
-        cts = chosen(cotangents, floats)
-        pulled = body.pulled(wanted) if policy is None else saving_of(body, wanted, policy).backward
-        found = iter(_again(namespace, pulled, [*primals, *saved, *cts]))
+        cts = chosen(cotangents, body.floats("outputs"))
+        found = iter(_again(namespace, body.pulled(wanted), [*primals, *cts]))
         return [next(found) if each else None for each in wanted]
 
     return outs, back
@@ -408,7 +395,7 @@ def _pulled(
 def checkpoint_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     body = params["body"]
     mapped, which = body.mapped(tuple(map(trace.owns, args)), trace.size)
-    found = _again(trace.namespace, mapped, _plain(trace, args), params.get("policy"))
+    found = _again(trace.namespace, mapped, _plain(trace, args))
     return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip(found, which))
 
 
@@ -417,5 +404,5 @@ def checkpoint_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, 
     return tuple(map(trace.namespace.wrap, found))
 
 
-def checkpoint_shapes(namespace: Any, *avals: Any, body: Body, policy: AnyPolicy | None = None) -> Any:
+def checkpoint_shapes(namespace: Any, *avals: Any, body: Body) -> Any:
     return tuple(body.results(avals))

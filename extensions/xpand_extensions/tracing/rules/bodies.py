@@ -138,7 +138,6 @@ OVERRIDES: Final[dict[str, Any]] = {
         for name in _CUSTOM
     },
     **{name: _late("_solve", "implicit", *_INTERPRETED, "stage") for name in _SOLVERS},
-    "checkpoint_name": {"batch": late("_custom", "checkpoint_name_batch")},
     "gradient_if": {"batch": late("_while", "gradient_if_batch")},
     "collective": {"batch": late("_batching", "collective_batch")},
 }
@@ -152,9 +151,7 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
     "safe_values": late("_while", "safe_values"),
 }
 DERIVATIVES: Final[dict[str, Any]] = {
-    "checkpoint_name": (1,),
     "gradient_if": (contribution(late("_while", "gradient_if_along")), None),
-    "saved_value": (1, None),
     "collective": (LINEAR, None),
     "io_callback": joint(_no_derivative_of_effects),
     "pure_callback": joint(_no_derivative),
@@ -168,19 +165,16 @@ SHAPES: Final[dict[str, Any]] = {
     **{name: late(module, f"{prefix}_shapes") for name, (module, prefix) in _OF_BODIES.items()},
     **dict.fromkeys(_CUSTOM, late("_custom", "custom_shapes")),
     **dict.fromkeys(_SOLVERS, late("_solve", "implicit_shapes")),
-    "checkpoint_name": lambda namespace, x, name: x,
     "gradient_if": lambda namespace, x, active: x,
     "safe_values": lambda namespace, active, *arrays: arrays,
-    "saved_value": lambda namespace, computed, saved: saved,
     "collective": _shape,
     "io_callback": _shapes,
     "pure_callback": _shapes,
 }
 REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(SHAPES, "the axes are those of the functions inside"),
-    **dict.fromkeys(("checkpoint_name", "gradient_if"), "the result is the argument"),
+    "gradient_if": "the result is the argument",
     "safe_values": "the results are the arguments",
-    "saved_value": "the result is the second argument",
     "collective": "it exchanges whole lanes",
     **dict.fromkeys(("io_callback", "pure_callback"), "a function of the host says the shapes of its results"),
 }
