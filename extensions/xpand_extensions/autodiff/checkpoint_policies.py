@@ -1,8 +1,8 @@
 """Policies of `checkpoint`: which intermediate values to save for reverse mode instead of recomputing them.
 
 Only JAX saves single values. Other libraries recompute all values, unless the policy is `everything_saveable`. A policy
-never changes values, only memory and time. A function `policy(op, *avals, **params)` of JAX's primitives is a policy, too:
-it returns whether the results of an operation may be saved.
+never changes values, only memory and time. A policy may also be a function `policy(op, *avals, **params)` of JAX's
+primitives, which returns whether the results of an operation may be saved.
 """
 
 from collections.abc import Callable, Sequence

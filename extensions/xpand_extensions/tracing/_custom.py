@@ -8,12 +8,12 @@ from xpand.extend import LibraryArray as Array
 
 from .._captures import with_own_cells
 from .._dtypes import plain_sum
-from ._batching import Batching, batched_all, spread_out
-from ._bodies import Body, closed, replaced
+from ._batching import Batching, batched_all
+from ._bodies import Body, closed
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
 from ._fit import plus
 from ._flow import chosen, pulled_back
-from ._forward import Forward, jvp
+from ._forward import Forward
 from ._reverse import Linearize, opaque
 from ._staging import Staging, avals_of
 from ._tape import Sum, Tape
@@ -289,47 +289,12 @@ def custom_vmap_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict
 
 
 def custom_vmap_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    namespace, run, batches = trace.namespace, params["run"], params["batches"]
-    primals, tangents = trace.split(args)
-    count, chosen = len(primals), [i for i, t in enumerate(tangents) if t is not None]
-
-    def pushed(function: Callable[..., Arrays], arrays: Sequence[Any]) -> tuple[Arrays, Arrays]:
-        of_chosen = lambda *given: (function(*replaced(arrays[:count], chosen, given)), ())
-        outs, derivatives, _ = jvp(namespace, of_chosen, [arrays[i] for i in chosen], arrays[count:])
-        return outs, derivatives
-
-    def run_both(*arrays: Any) -> Arrays:
-        outs, derivatives = pushed(run, arrays)
-        return (*outs, *derivatives)
-
-    def both_of_batch(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Arrays, tuple[bool, ...]]:
-        # A tangent has the axis if and only if its primal has it.
-        either = list(mapped[:count])
-        for i, each in zip(chosen, mapped[count:]):
-            either[i] = either[i] or each
-        wanted = [*either, *(either[i] for i in chosen)]
-        given = [
-            x if has or not wants else spread_out(namespace, x, size) for x, has, wants in zip(arrays, mapped, wanted)
-        ]
-        which: tuple[bool, ...] = ()
-
-        def outputs(*xs: Any) -> Arrays:
-            nonlocal which
-            outs: Arrays
-            outs, which = batches(size, tuple(either), *xs)
-            return outs
-
-        outs, derivatives = pushed(outputs, given)
-        return (*outs, *derivatives), (*which, *which)
-
-    given = [*primals, *(tangents[i] for i in chosen)]
-    found = tuple(map(bare, called(namespace, op.name, run_both, given, {"batches": both_of_batch})))
-    if any(map(trace.owns, found)):
-        raise UnsupportedError(
-            "custom_vmap: the function captures an array that is differentiated; pass it as an argument"
+    if any(isinstance(x, TracedArray) and isinstance(x._trace, Batching) for x in trace.split(args)[0]):
+        raise TypeError(
+            "custom_vmap: a function with a rule for batches has no derivative inside the map, in reverse or forward "
+            "mode; differentiate the mapped function, `jvp(vmap(f), …)`, or put `custom_jvp` around it"
         )
-    outs, derivatives = found[: len(found) // 2], found[len(found) // 2 :]
-    return tuple(trace.pair(x, t if namespace.is_floating(x.dtype) else None) for x, t in zip(outs, derivatives))
+    return tuple(map(bare, params["run"](*map(trace.namespace.wrap, args))))
 
 
 def custom_vmap_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
