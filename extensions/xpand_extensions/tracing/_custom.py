@@ -11,12 +11,11 @@ from .._dtypes import plain_sum
 from ._batching import Batching, batched_all
 from ._bodies import Body, closed
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
-from ._fit import plus
 from ._flow import chosen, pulled_back
 from ._forward import Forward
 from ._reverse import Linearize, opaque
 from ._staging import Staging, avals_of
-from ._tape import Sum, Tape
+from ._tape import Tape
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -48,11 +47,9 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
     body, constants = closed(
         trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
     )
-    above = _above(trace, constants)
-    if isinstance(above, Batching):
-        return _mapped(above, op, args, params)
+    above = _map_around(trace, op, constants)
     if above is not None:
-        return _inlined(op, args, params)
+        return _mapped(above, op, args, params)
     count = len(constants)
     run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
     # `forward` may be called later, when the graph is differentiated. The graph doesn't change until then.
@@ -85,58 +82,29 @@ def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
-def _above(trace: Trace, results: Sequence[Any]) -> Trace | None:
-    """Find, from the results of a function, the highest interpreter above `trace` whose arrays it captures.
+def _map_around(trace: Trace, op: Op, results: Sequence[Any]) -> Batching | None:
+    """Return the map above `trace` whose arrays a function captures, given its results; return None without one.
 
-    The tape counts as part of its interpreter.
+    Raises:
+        UnsupportedError: The function captures an array that is differentiated with its arguments, or above them.
     """
     tape = getattr(trace, "tape", None)
     traces = [x._trace for x in results if isinstance(x, TracedArray) and x._trace is not tape]
-    return max((each for each in traces if each.level > trace.level), key=lambda each: each.level, default=None)
-
-
-def _below(trace: Trace, x: Any) -> Any:
-    """Return the value of an array below all interpreters above `trace`."""
-    while _above(trace, (x,)) is not None:
-        if isinstance(x._trace, Batching):
-            raise UnsupportedError(
-                "a function with a rule captures an array that is differentiated inside `vmap`, and has arguments that "
-                "are differentiated outside of it; pass the captured array as an argument"
-            )
-        x = x._value
-    return bare(x)
+    highest = max(traces, key=lambda each: each.level, default=None)
+    is_differentiated = isinstance(trace, (Forward, Linearize))
+    if highest is None or highest.level < trace.level + (not is_differentiated):
+        return None
+    if isinstance(highest, Batching):
+        return highest
+    raise UnsupportedError(
+        f"{op.name}: the function captures an array that is differentiated, for which the rule has no derivative; pass "
+        "the captured array as an argument"
+    )
 
 
 def _mapped(above: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Call a function that captures arrays of a batch. Its arguments are the same for all lanes."""
     return above.process(op, [above.namespace.array(above, above.lifted(x)) for x in args], params)
-
-
-def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
-    """Call a function directly, not as an operation, if it captures arrays differentiated at a higher level."""
-
-    def refused(primals: Arrays, tangents: Arrays) -> Any:
-        raise UnsupportedError(
-            f"{op.name}: the function captures an array that is differentiated inside another transformation, and is "
-            "differentiated outside of it; pass the captured array as an argument"
-        )
-
-    # An outer derivative would need the rule, which is lost.
-    given = called(op.namespace, "custom_jvp", lambda *x: x, args, {"rule": refused})
-    return tuple(map(bare, params["run"](*given)))
-
-
-def _differentiated(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
-    """Differentiate a function in its captured arrays, which its rule doesn't cover. `found` has its values."""
-    outs = params["run"](*map(trace.namespace.wrap, args))
-    return tuple(_with_value(trace, x, value) for x, value in zip(outs, found))
-
-
-def _with_value(trace: Trace, x: Any, value: Any) -> Any:
-    """Replace the value of an array below all levels above `trace`."""
-    if _above(trace, (x,)) is None:
-        return value
-    return trace.namespace.array(x._trace, _with_value(trace, x._value, value), x._extra)
 
 
 # A rule for forward mode
@@ -147,16 +115,12 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     primals, tangents = trace.split(args)
     given = tuple(None if t is None else namespace.wrap(t) for t in tangents)
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), given)
-    above = _above(trace, (*outs, *derivatives))
-    if isinstance(above, Batching):
+    above = _map_around(trace, op, (*outs, *derivatives))
+    if above is not None:
         return above.process(op, args, params)
-    found = []
-    for x, t in zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)]):
-        t = trace.plain(t) if namespace.is_floating(x.dtype) else None
-        if trace.owns(x) and x._extra is not None:  # derivative in captured arrays, not covered by the rule
-            t = bare(plus(namespace.wrap(t), namespace.wrap(x._extra)))
-        found.append(trace.pair(trace.plain(x), t))
-    return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
+    return tuple(
+        trace.pair(bare(x), bare(t) if namespace.is_floating(x.dtype) else None) for x, t in zip(outs, derivatives)
+    )
 
 
 def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -164,21 +128,10 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     given = tuple(None if node is None else trace.tape.array(node) for node in nodes)
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), given)
-    above = _above(trace, (*outs, *derivatives))
-    if isinstance(above, Batching):
+    above = _map_around(trace, op, (*outs, *derivatives))
+    if above is not None:
         return above.process(op, args, params)
-    pairs = zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)])
-    found = [_with_closure(trace, x, trace.value(trace.plain(x), t)) for x, t in pairs]
-    return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
-
-
-def _with_closure(trace: Linearize, x: Any, found: Any) -> Any:
-    """Add the derivative in captured arrays, from `x`, to that of the rule."""
-    if not trace.owns(x):
-        return found
-    if not trace.owns(found):
-        return x
-    return trace.array(trace, found._value, Sum(tuple(x.shape), x.dtype, [(found._extra, 1), (x._extra, 1)]))
+    return tuple(trace.value(bare(x), t) for x, t in zip(outs, derivatives))
 
 
 def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -215,9 +168,9 @@ def _batched_call(
 ) -> Any:
     run = lambda *arrays: batched_all(trace.namespace, params["run"], arrays, axes, trace.size, trace)
     found = called(trace.namespace, op.name, run, _plain(trace, args), rules)
-    above = _above(trace, found)
+    above = _map_around(trace, op, found)
     if above is not None:
-        return _mapped(above, op, args, params) if isinstance(above, Batching) else _inlined(op, args, params)
+        return _mapped(above, op, args, params)
     return tuple(trace.namespace.array(trace, bare(x)) for x in found)
 
 
@@ -236,19 +189,15 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     perturbed = tuple(node is not None for node in nodes)
     outs, residuals = params["forward"](perturbed, *map(namespace.wrap, primals))
-    above = _above(trace, (*outs, *residuals))
-    if isinstance(above, Batching):
-        return above.process(op, args, params)
+    above = _map_around(trace, op, (*outs, *residuals))
     if above is not None:
-        return _inlined(op, args, params)
-    values = [namespace.wrap(trace.plain(x)) for x in residuals]
+        return above.process(op, args, params)
 
     def back(*cotangents: Any) -> Any:
         given = tuple(None if x is None else namespace.wrap(x) for x in cotangents)
-        return backward(perturbed, tuple(values), given)
+        return backward(perturbed, tuple(map(namespace.wrap, residuals)), given)
 
-    found = opaque(trace, [trace.plain(x) for x in outs], nodes, back, None, symbolic_zeros=True)
-    return tuple(_with_closure(trace, x, y) for x, y in zip(outs, found))
+    return opaque(trace, [bare(x) for x in outs], nodes, back, None, symbolic_zeros=True)
 
 
 def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
