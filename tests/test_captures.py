@@ -143,7 +143,8 @@ def test_captured_arrays_are_differentiated(holding: str, calling: str, transfor
     if holding == "jit" and transform == "backward":
         pytest.skip("jit takes no tensors in closures that require gradients, and warns")
     f = lambda x: CALLING[calling](HOLDING[holding](x * 1.5 + 0.2), x)
-    plain = lambda x: CALLING[calling](HOLDING["closure"](x * 1.5 + 0.2), x)
+    caller = (lambda f, x: f(x)) if calling == "custom_vjp" else CALLING[calling]  # on NumPy, captures of a rule raise
+    plain = lambda x: caller(HOLDING["closure"](x * 1.5 + 0.2), x)
     expected = TRANSFORMED["grad" if transform == "backward" else transform](plain)(np.asarray(X))
     found = TRANSFORMED[transform](f)(torch.asarray(X, dtype=torch.float64))
     np.testing.assert_allclose(float(found), expected, rtol=1e-9)

@@ -11,9 +11,9 @@ import pytest
 import xpand
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
-from xpand_extensions.extend._derivatives import LINEAR, First, contribution, factor, joint
+from xpand_extensions.extend._derivatives import LINEAR, Each, First, contribution, factor, joint
 from xpand_extensions.tracing import rules, traced_namespace
-from xpand_extensions.tracing._core import Each, Op
+from xpand_extensions.tracing._core import Op
 from xpand_extensions.tracing._creation import CREATION
 from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
@@ -144,7 +144,7 @@ def _entries(name: str, table: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(table, dict):
         yield from table.items()
     elif isinstance(table, Each):
-        yield 0, table.rule
+        yield 0, table.entry
     elif isinstance(table, First):
         yield from enumerate(table.entries)
     elif isinstance(table, tuple):

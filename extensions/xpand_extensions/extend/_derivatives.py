@@ -103,3 +103,18 @@ class First:
 
     def __getitem__(self, i: int) -> Any:
         return self.entries[i] if i < len(self.entries) else None
+
+
+class Each:
+    """The same entry for all arrays of an operation."""
+
+    __slots__ = ("entry",)
+
+    def __init__(self, entry: Any) -> None:
+        self.entry = entry
+
+    def __iter__(self) -> Iterator[Any]:
+        return repeat(self.entry)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.entry

@@ -92,7 +92,7 @@ class Affine(Trace):
         if op.name in _PARTS:
             return self.part(op, args[0])
         mine = [i for i, x in enumerate(args) if self.owns(x)]
-        entries = op.entries(len(args), params)
+        entries = op.entries(params)
         if (
             entries is None
             or isinstance(entries, joint)
@@ -207,7 +207,7 @@ class _Call:
         found = coordinates_of(self.trace.xp, lambda x: self.linear(i, x), shape)
         if found is not None or self.op.result is not None:
             return found
-        rules = self.op.transposes(len(self.given), self.params)
+        rules = self.op.transposes(self.params)
         if rules is None or rules[i] is None:
             return None
         back = coordinates_of(self.trace.xp, lambda ct: [self.pulled(rules[i], i, ct)], self.shapes[0])

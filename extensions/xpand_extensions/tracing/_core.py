@@ -240,13 +240,13 @@ class Op:
         if simple:
             self.factors = tuple(e if isinstance(e, int) else e.of for e in entries)
 
-    def entries(self, count: int, params: dict[str, Any]) -> Any:
+    def entries(self, params: dict[str, Any]) -> Any:
         """Return the rules for the derivative in each array, one rule for all arrays, or None without a rule."""
-        return self.derivative if self.derivative is None else _per_array(self.derivative, count)
+        return self.derivative
 
-    def transposes(self, count: int, params: dict[str, Any]) -> Any:
+    def transposes(self, params: dict[str, Any]) -> Any:
         """Return the transpose of the operation, for each array in which it is linear."""
-        return None if self.transpose is None else _per_array(self.transpose, count)
+        return self.transpose
 
     def named(self, values: Sequence[Any], params: dict[str, Any]) -> Any:
         """Return values, one for each array, in the form for the rules: in the order of the arrays."""
@@ -284,19 +284,6 @@ class Op:
 def _op_of(namespace: Any, name: str, function: Callable[..., Any] | None = None) -> Op:
     found: Op = namespace.operations[name] if function is None else namespace.operation(name, function)
     return found
-
-
-class Each:
-    """The same rule for all arrays of an operation."""
-
-    __slots__ = ("rule",)
-
-    def __init__(self, rule: Any) -> None:
-        self.rule = rule
-
-
-def _per_array(rules: Any, count: int) -> Any:
-    return (rules.rule,) * count if isinstance(rules, Each) else rules
 
 
 def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

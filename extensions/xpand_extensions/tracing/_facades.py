@@ -162,7 +162,7 @@ class FacadeOp(Op):
         """Apply the operation to the library's own arrays."""
         return template.call(self.implementation, arrays)
 
-    def entries(self, count: int, params: dict[str, Any]) -> Any:
+    def entries(self, params: dict[str, Any]) -> Any:
         template, found = params["template"], self.derivative
         if callable(found):  # it depends on static arguments
             found = found(template.fill([None] * len(template.names)))
@@ -172,7 +172,7 @@ class FacadeOp(Op):
             raise self.own.several()
         return tuple(found.get(name) for name in template.names)
 
-    def transposes(self, count: int, params: dict[str, Any]) -> Any:
+    def transposes(self, params: dict[str, Any]) -> Any:
         if self.transpose is None:
             return None
         return tuple(self.transpose.get(name) for name in params["template"].names)

@@ -68,7 +68,7 @@ class Forward(Trace):
         primals, tangents = self.split(args)
         if op.factors is not None and namespace_for(self.namespace, *primals, *tangents) is self.namespace.base:
             return self.by_factors(op.factors, op.function(*primals, **params), primals, tangents)
-        entries = op.entries(len(args), params)
+        entries = op.entries(params)
         if entries is None:
             if op.constant is not None or all(t is None for t in tangents):
                 return bind(op, primals, params)

@@ -97,7 +97,7 @@ class Linearize(Trace):
         if override is not None:
             return override(self, op, args, params)
         nodes, primals = self.taken_apart(args)
-        entries = op.entries(len(args), params)
+        entries = op.entries(params)
         if entries is None:
             if op.constant is not None or all(node is None for node in nodes):
                 return bind(op, primals, params)

@@ -19,8 +19,7 @@ ufuncs:
 | `key:...[k],data:...->...[k]` | arguments with the names of a facade's parameters |
 
 Axes outside of brackets may be moved, renamed and split: the operation on a part returns this part of the result, or
-for a summed axis one term of the sum. `Axes.combine` names other ways to combine parts, such as "max". An operation
-with the parameter `keepdims` keeps the axes that it reduces, with size 1.
+the reduction of this part. An operation with the parameter `keepdims` keeps the axes that it reduces, with size 1.
 """
 
 import re

@@ -79,7 +79,7 @@ class Applied(Node):
         if found is not None:
             yield self.positions[0], found
             return
-        rules = self.op.transposes(len(self.args), self.params)
+        rules = self.op.transposes(self.params)
         if rules is None:
             raise self.op.no_rule("its transpose")
         flat = ct if isinstance(ct, (list, tuple)) else (ct,)
@@ -188,7 +188,7 @@ class Tape(Trace):
             return override(self, op, args, params)
         positions = {i: x._extra for i, x in enumerate(args) if self.owns(x)}
         given = [x._value if i in positions else snapshot(bare(x)) for i, x in enumerate(args)]
-        entries = op.entries(len(args), params)
+        entries = op.entries(params)
         if entries is None or isinstance(entries, joint):
             if op.decomposition is None:
                 raise self.nonlinear(op)

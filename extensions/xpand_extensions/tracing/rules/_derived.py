@@ -67,13 +67,12 @@ Function = Callable[..., Any]
 class Axes:
     """The axes of an operation: its signature, and facts that a signature can't express."""
 
-    __slots__ = ("call", "check", "combine", "dtype", "flat", "positions", "same_shape", "signature", "sizes")
+    __slots__ = ("call", "check", "dtype", "flat", "positions", "same_shape", "signature", "sizes")
 
     def __init__(
         self,
         signature: str | Callable[..., str],
         *,
-        combine: str = "sum",
         sizes: Function | None = None,
         dtype: Function | None = None,
         positions: Function | None = None,
@@ -87,7 +86,6 @@ class Axes:
         Args:
             signature: The signature, see `tracing._signature`, or a function that returns it: `rule(ndims, **params)`,
                 with the numbers of axes of the arguments (for facades, by name) and the static parameters.
-            combine: How to combine the results for parts of a reduced axis.
             sizes: The sizes of new axes, by letter: `rule(lengths, **params)`. `lengths` has the lengths of the other
                 axes by letter, or as a tuple by parameter.
             dtype: The data type of the result, or a tuple of those of several results: `rule(namespace, avals,
@@ -101,7 +99,7 @@ class Axes:
             same_shape: Whether the function doesn't broadcast, so arrays without the batch axis are repeated along it.
         """
         self.signature = signature if callable(signature) else parse(signature)
-        self.combine, self.sizes, self.dtype, self.positions, self.check = combine, sizes, dtype, positions, check
+        self.sizes, self.dtype, self.positions, self.check = sizes, dtype, positions, check
         self.call, self.flat, self.same_shape = call, flat, same_shape
 
     @property

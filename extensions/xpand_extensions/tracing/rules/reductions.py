@@ -154,9 +154,6 @@ CONSTANT: Final[dict[str, str]] = {
 }
 
 
-_COMBINED: Final = {"all": "all", "any": "any", "count_nonzero": "sum", "mean": "mean", "prod": "prod", "sum": "sum"}
-
-
 def nonempty(name: str) -> Function:
     """Make the check that a reduction has at least one element."""
 
@@ -178,8 +175,8 @@ def _line(name: str) -> Axes:
 
 
 AXES: Final[dict[str, Axes]] = {
-    **{name: Axes("...(axis)->...", combine=combine) for name, combine in _COMBINED.items()},
-    **{name: Axes("...(axis)->...", combine=name, check=nonempty(name)) for name in ("max", "min")},
+    **dict.fromkeys(("all", "any", "count_nonzero", "mean", "prod", "sum"), Axes("...(axis)->...")),
+    **{name: Axes("...(axis)->...", check=nonempty(name)) for name in ("max", "min")},
     **dict.fromkeys(("std", "var"), Axes("...[(axis)]->...")),
     **{name: Axes("...[(axis)]->...", flat=True, check=nonempty(name)) for name in ("argmax", "argmin")},
     **{name: _line(name) for name in ("cumulative_prod", "cumulative_sum")},

@@ -9,8 +9,8 @@ from xpand import is_concrete
 from xpand.extend import device_of
 
 from ..._bounds import index_dtype
-from ...extend._derivatives import LINEAR
-from .._core import Aval, Each, TracedArray
+from ...extend._derivatives import LINEAR, Each
+from .._core import Aval, TracedArray
 from .._fit import broadcast
 from ._derived import Axes, axes_of, axis_of, flattened, lengthened, promoted, same, sizes_of
 

@@ -217,5 +217,5 @@ _ELEMENTWISE: Final = (*_OF_X, "betainc", "betaln", "gammainc", "gammaincc", "po
 AXES: Final[dict[str, Axes]] = {
     **{f"special.{name}": Axes("*...->...") for name in _ELEMENTWISE},
     **{f"special.{name}": Axes("...[(axis=-1)]->...[(axis)]") for name in ("log_softmax", "softmax")},
-    "special.logsumexp": Axes("x:...(axis),b:...->...", combine="logaddexp"),
+    "special.logsumexp": Axes("x:...(axis),b:...->..."),
 }

@@ -18,7 +18,6 @@ from .products import zeros_of
 from .scatter import native
 
 _REDUCTIONS: Final = ("window_max", "window_mean", "window_min", "window_prod", "window_sum")
-_SCATTERS: Final = ("window_scatter_max", "window_scatter_min")
 
 
 def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) -> Any:
@@ -180,35 +179,7 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 }
 
 
-# Batches and shapes
-
-
-def _batched_scatter(name: str) -> Callable[..., Any]:
-    facade = getattr(windows, name)
-
-    def rule(
-        xp: Any, mapped: Any, x: Any, source: Any, initial: Any, window_shape: Any, axis: Any, **options: Any
-    ) -> Any:
-        if mapped["x"] or mapped["source"]:
-            lanes = x.shape[0] if mapped["x"] else source.shape[0]
-            x = x if mapped["x"] else xp.broadcast_to(x, (lanes, *x.shape))
-            source = source if mapped["source"] else xp.broadcast_to(source, (lanes, *source.shape))
-            axis = tuple([k + 1 for k in axis])
-        total = native(facade, x, source, 0, window_shape, axis=axis, **options)
-        if mapped["initial"] is True:  # a number needs no batch axis
-            ndim = total.ndim if mapped["x"] or mapped["source"] else total.ndim + 1
-            initial = xp.reshape(initial, (-1, *(1,) * (ndim - 1)))
-        return xp.add(total, xp.astype(initial, total.dtype) if hasattr(initial, "dtype") else initial)
-
-    return rule
-
-
-BATCHING: Final[dict[str, Any]] = {**{f"windows.{name}": _batched_scatter(name) for name in _SCATTERS}}
-
-
-REASONS: Final[dict[str, str]] = dict.fromkeys(
-    BATCHING, "the result has the axes of x, but is made of windows of source"
-)
+# Shapes
 
 
 def _windows(
