@@ -357,6 +357,8 @@ def test_a_strict_library_stays_strict(transform: Transform, name: str) -> None:
 REFUSED: dict[str, Callable[[Any], Any]] = {
     "sum, where": lambda x: x.sum(where=x > 0.0),
     "max, initial": lambda x: x.max(initial=3.0),
+    "sum, initial": lambda x: x.sum(initial=True),
+    "cumsum, keepdims": lambda x: x.cumsum(keepdims=True),
     "mean, out": lambda x: x.mean(out=np.zeros(())),
     "reshape, order": lambda x: x.reshape(3, 1, order="F"),
     "astype, casting": lambda x: x.astype(np.int64, casting="safe"),

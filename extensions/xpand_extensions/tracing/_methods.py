@@ -13,7 +13,7 @@ Method = Callable[..., Any]
 def _refuse(method: str, **given: Any) -> None:
     """Raise for options that the standard doesn't have, unless they have their default values."""
     for name, value in given.items():
-        if value is not None and value is not True:
+        if value is not (True if name in ("where", "subok") else None):
             raise TypeError(
                 f"x.{method}: traced arrays take no {name}=, got {value!r}; use the functions of "
                 "`xp = xpand.array_namespace(x)`"
@@ -28,12 +28,12 @@ def _in_order(method: str, order: Any) -> None:
         )
 
 
-def _number(xp: Any, x: Any) -> Any:
+def _number(xp: Any, x: Any, dtype: Any = None) -> Any:
     """Convert booleans to integers, which NumPy does for sums."""
     return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
 
 
-def _floating(xp: Any, x: Any, dtype: Any) -> Any:
+def _floating(xp: Any, x: Any, dtype: Any = None) -> Any:
     """Convert to a data type. By default, convert booleans and integers to float64."""
     if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
         dtype = xp.float64
@@ -48,64 +48,39 @@ def _array(xp: Any, values: Any, like: Any) -> Any:
     return values if hasattr(values, "dtype") else xp.asarray(values, device=like.device)
 
 
-def _reduction(name: str) -> Method:
-    def method(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False, **others: Any) -> Any:
-        _refuse(name, out=out, **others)
+def _along(
+    name: str, *options: str, converted: Callable[..., Any] | None = None, is_cumulative: bool = False
+) -> Method:
+    """Make the method of a function along axes.
+
+    Args:
+        name: The function of the standard.
+        options: The options of NumPy's method that it takes besides the axis.
+        converted: Converts the array first: `converted(xp, x, dtype)`.
+        is_cumulative: Whether the method flattens the array by default.
+    """
+
+    def method(x: Any, axis: Any = None, **given: Any) -> Any:
+        known = {key: given.pop(key) for key in options if key in given}
+        _refuse(name.replace("cumulative_", "cum"), **given)
         xp = x._namespace
-        function = name
-        if name in ("max", "min") and xp.isdtype(x.dtype, "bool"):  # the standard doesn't order complex numbers
-            function = "any" if name == "max" else "all"
-        return getattr(xp, function)(x, axis=axis, keepdims=keepdims)
-
-    return method
-
-
-def _sum(name: str) -> Method:
-    def method(
-        x: Any, axis: Any = None, *, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any
-    ) -> Any:
-        _refuse(name, out=out, **others)
-        xp = x._namespace
-        return getattr(xp, name)(_number(xp, x), axis=axis, dtype=dtype, keepdims=keepdims)
-
-    return method
-
-
-def _mean(
-    x: Any, axis: Any = None, *, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any
-) -> Any:
-    _refuse("mean", out=out, **others)
-    xp = x._namespace
-    return xp.mean(_floating(xp, x, dtype), axis=axis, keepdims=keepdims)
-
-
-def _spread(name: str) -> Method:
-    def method(
-        x: Any,
-        axis: Any = None,
-        *,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        **others: Any,
-    ) -> Any:
-        _refuse(name, out=out, **others)
-        xp = x._namespace
-        return getattr(xp, name)(_floating(xp, x, dtype), axis=axis, correction=float(ddof), keepdims=keepdims)
-
-    return method
-
-
-def _cumulative(name: str) -> Method:
-    def method(x: Any, axis: int | None = None, *, dtype: Any = None, out: Any = None, **others: Any) -> Any:
-        _refuse(name.replace("cumulative_", "cum"), out=out, **others)
-        xp = x._namespace
-        if axis is None:
+        if "ddof" in known:
+            known["correction"] = float(known.pop("ddof"))
+        if converted is not None:
+            x = converted(xp, x, known.get("dtype"))
+        if converted is _floating:
+            known.pop("dtype", None)
+        if is_cumulative and axis is None:
             x, axis = _flat(xp, x), 0
-        return getattr(xp, name)(_number(xp, x), axis=axis, dtype=dtype)
+        return getattr(xp, name)(x, axis=axis, **known)
 
     return method
+
+
+def _extreme(name: str, of_booleans: str) -> Method:
+    """Make the method of a maximum or minimum, which the standard doesn't have for booleans."""
+    of = {True: _along(of_booleans, "keepdims"), False: _along(name, "keepdims")}
+    return lambda x, axis=None, **given: of[x._namespace.isdtype(x.dtype, "bool")](x, axis, **given)
 
 
 def _argsort(x: Any, axis: int | None = -1, *, kind: Any = None, order: Any = None, stable: bool | None = None) -> Any:
@@ -233,22 +208,24 @@ def _transpose(x: Any, *axes: Any) -> Any:
 
 
 METHODS: Final[dict[str, Method]] = {
-    **{name: _reduction(name) for name in ("all", "any", "argmax", "argmin", "max", "min")},
-    **{name: _sum(name) for name in ("prod", "sum")},
-    **{name: _spread(name) for name in ("std", "var")},
+    **{name: _along(name, "keepdims") for name in ("all", "any", "argmax", "argmin")},
+    **{name: _along(name, "dtype", "keepdims", converted=_number) for name in ("prod", "sum")},
+    **{name: _along(name, "ddof", "dtype", "keepdims", converted=_floating) for name in ("std", "var")},
     "argsort": _argsort,
     "astype": _astype,
     "clip": _clip,
     "conj": _conj,
     "conjugate": _conj,
     "copy": lambda x, order="C": x._namespace.asarray(x, copy=True),
-    "cumprod": _cumulative("cumulative_prod"),
-    "cumsum": _cumulative("cumulative_sum"),
+    "cumprod": _along("cumulative_prod", "dtype", converted=_number, is_cumulative=True),
+    "cumsum": _along("cumulative_sum", "dtype", converted=_number, is_cumulative=True),
     "diagonal": _diagonal,
     "dot": _dot,
     "fill": _fill,
     "flatten": _ravel,
-    "mean": _mean,
+    "max": _extreme("max", "any"),
+    "mean": _along("mean", "dtype", "keepdims", converted=_floating),
+    "min": _extreme("min", "all"),
     "nonzero": lambda x: x._namespace.nonzero(x),
     "ravel": _ravel,
     "repeat": _repeat,
