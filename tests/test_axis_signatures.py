@@ -77,16 +77,10 @@ def test_where_axes_come_from() -> None:
     assert not any(each.whole for each in (*layout.results[0], *layout.reduced))
 
 
-# Each operation has a signature, or says why not
+# Each operation has a signature or rules written by hand, or is decomposed
 
 
-def test_rules_written_by_hand_have_reasons() -> None:
-    by_hand = rules._table("SHAPES").keys() | rules._table("BATCHING").keys()
-    assert rules.REASONS.keys() == by_hand
-    assert all(rules.REASONS.values())
-
-
-def test_operations_without_signature_or_reason_are_decomposed() -> None:
+def test_operations_without_signature_or_rule_are_decomposed() -> None:
     """Such are done in terms of others, which have signatures, or the interpreters trace them."""
     facades = [
         FacadeOp(each, NAMESPACE)
@@ -95,8 +89,9 @@ def test_operations_without_signature_or_reason_are_decomposed() -> None:
         and each.qualified_name not in {*INLINED, "scatter.at"}  # traced as their generic implementations are
         and not _is_transformation(each)
     ]
+    by_hand = rules._table("SHAPES").keys() | rules._table("BATCHING").keys()
     ops = [*NAMESPACE.operations.values(), *facades]
-    without = [op for op in ops if op.name not in rules.AXES and op.name not in rules.REASONS]
+    without = [op for op in ops if op.name not in rules.AXES and op.name not in by_hand]
     assert [op.name for op in without if op.decomposition is None and not op.overrides] == []
 
 

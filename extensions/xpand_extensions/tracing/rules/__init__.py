@@ -43,8 +43,6 @@ BATCHING: Final[dict[str, Any]] = {
 """The operation on all batch elements: `rule(xp, mapped, *args, **params)`."""
 SHAPES: Final[dict[str, Any]] = {**{name: shape_rule(name, axes) for name, axes in AXES.items()}, **_table("SHAPES")}
 """The shape and data type of the result: `rule(namespace, *avals, **params)`."""
-REASONS: Final[dict[str, str]] = _table("REASONS")
-"""The reason why an operation has a handwritten rule for batches or shapes."""
 DECOMPOSITIONS: Final = _table("DECOMPOSITIONS")
 """The operation in terms of others: `rule(xp, *args, **params)`."""
 CONSTANT: Final = _table("CONSTANT")

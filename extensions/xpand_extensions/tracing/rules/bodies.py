@@ -171,13 +171,6 @@ SHAPES: Final[dict[str, Any]] = {
     "io_callback": _shapes,
     "pure_callback": _shapes,
 }
-REASONS: Final[dict[str, str]] = {
-    **dict.fromkeys(SHAPES, "the axes are those of the functions inside"),
-    "gradient_if": "the result is the argument",
-    "safe_values": "the results are the arguments",
-    "collective": "it exchanges whole lanes",
-    **dict.fromkeys(("io_callback", "pure_callback"), "a function of the host says the shapes of its results"),
-}
 
 TRANSPOSES: Final[dict[str, Any]] = {"collective": (_transposed, None)}
 

@@ -274,10 +274,3 @@ SHAPES: Final[dict[str, Any]] = {
     "convolution.conv_transpose": _transposed_shape,
     **dict.fromkeys(["convolution.convolve", "convolution.correlate"], _signal_shape),
 }
-
-REASONS: Final[dict[str, str]] = {
-    **dict.fromkeys(["convolution.conv", "convolution.conv_transpose"], "the lanes become channels or groups"),
-    **dict.fromkeys(
-        ["convolution.convolve", "convolution.correlate"], "both arrays have sizes of their own along axes"
-    ),
-}

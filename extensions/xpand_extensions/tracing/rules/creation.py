@@ -77,5 +77,3 @@ SHAPES: Final[dict[str, Any]] = {
 }
 
 CONSTANT: Final[dict[str, str]] = dict.fromkeys(SHAPES, "it takes no array")
-
-REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "it takes no array")

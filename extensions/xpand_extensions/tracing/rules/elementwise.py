@@ -259,8 +259,7 @@ AXES: Final[dict[str, Axes]] = {
     ),
 }
 
+# Whether there is a last axis of parts depends on both data types.
 BATCHING: Final[dict[str, Any]] = {"bits.bitcast": lambda xp, mapped, x, dtype: bits.bitcast(x, dtype)}
 
 SHAPES: Final[dict[str, Any]] = {"bits.bitcast": _bitcast}
-
-REASONS: Final[dict[str, str]] = {"bits.bitcast": "whether there is a last axis of parts depends on both data types"}

@@ -323,5 +323,3 @@ OVERRIDES: Final[dict[str, Any]] = {
     "repeat": {"stage": _staged_repeat},
     "setitem": {"batch": _batch_of_setitem},
 }
-
-REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "indices say which axes are read or written")

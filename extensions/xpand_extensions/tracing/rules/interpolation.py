@@ -46,5 +46,3 @@ def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str,
 BATCHING: Final[dict[str, Any]] = {"interpolation.grid_sample": _batched_grid, "interpolation.interp": _batched_interp}
 
 OVERRIDES: Final[dict[str, Any]] = {"interpolation.interp": {"batch": _batch_of_interp}}
-
-REASONS: Final[dict[str, str]] = dict.fromkeys(BATCHING, "the lanes become further points or channels")

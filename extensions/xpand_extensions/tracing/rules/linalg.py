@@ -303,11 +303,6 @@ BATCHING: Final[dict[str, Any]] = {
     "linalg.triangular_solve": _lanes,
 }
 
-REASONS: Final[dict[str, str]] = {
-    "linalg.solve": "right-hand sides of one matrix are columns of another: one factorization",
-    "linalg.triangular_solve": "right-hand sides of one matrix are columns of another: one solution",
-}
-
 
 def _dtype_of_norm(namespace: Any, avals: Any, params: Any) -> Any:
     return dtype_of_result(namespace, "linalg.vector_norm", tuple(avals), {})

@@ -59,9 +59,7 @@ def _batch_of_pad(trace: Any, op: Any, args: Sequence[Any], params: dict[str, An
     return trace.by_rule(op, args, params) if same else op.decompose(args, params)
 
 
+# Parameters have an entry for each axis.
 BATCHING: Final[dict[str, Any]] = {"padding.pad": _batched_pad}
 
 OVERRIDES: Final[dict[str, Any]] = {"padding.pad": {"batch": _batch_of_pad}}
-
-
-REASONS: Final[dict[str, str]] = {"padding.pad": "parameters have an entry for each axis"}

@@ -150,16 +150,12 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "vecdot": (_vecdot_first, lambda xp, ct, x1, x2, axis=-1: xp.expand_dims(ct, axis=axis) * conjugate(xp, x1)),
 }
 
+# `outer` takes vectors only, no stacks of them. In `matmul`, vectors of a batch become the rows of one matrix: one
+# product instead of many. `tensordot` names axes by number for each array, and two batches need a product with a batch.
 BATCHING: Final[dict[str, Any]] = {
     "linalg.outer": lambda xp, mapped, x1, x2: x1[..., :, None] * x2[..., None, :],
     "matmul": _matmul_lanes,
     "tensordot": _tensordot_lanes,
-}
-
-REASONS: Final[dict[str, str]] = {
-    "linalg.outer": "the function takes vectors only, no stacks of them",
-    "matmul": "vectors of a batch are the rows of one matrix: one product instead of many",
-    "tensordot": "axes are named by number for each array; two batches need a product with a batch",
 }
 
 

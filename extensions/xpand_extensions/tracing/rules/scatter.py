@@ -222,16 +222,12 @@ def _batched_segments(name: str) -> Callable[..., Any]:
     return rule
 
 
+# The segments of all lanes become segments of one array, and the rows of all lanes become rows of one table.
 BATCHING: Final[dict[str, Any]] = {
     **{f"scatter.{name}": _batched_segments(name) for name in _SEGMENTS},
     **{name: _batched(name) for name in _NAMES},
 }
 
-
-REASONS: Final[dict[str, str]] = {
-    **{f"scatter.{name}": "the segments of all lanes become segments of one array" for name in _SEGMENTS},
-    **dict.fromkeys(_NAMES, "the rows of all lanes become rows of one table"),
-}
 
 AXES: Final[dict[str, Axes]] = {
     f"scatter.{name}": Axes(

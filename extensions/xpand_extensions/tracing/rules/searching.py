@@ -158,6 +158,7 @@ CONSTANT: Final[dict[str, str]] = {
     "histograms.digitize": "its results are indices",
 }
 
+# The second array of these functions has any shape, or the size of the result depends on values.
 BATCHING: Final[dict[str, Any]] = {
     "isin": _is_in,
     "searchsorted": _searched,
@@ -184,13 +185,6 @@ SHAPES: Final[dict[str, Any]] = {
     **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},
 }
 
-
-REASONS: Final[dict[str, str]] = {
-    "isin": "the second array has any number of axes, all of which are searched",
-    "searchsorted": "the second array has any shape",
-    **dict.fromkeys(_SIZED_BY_VALUES, "the size of the result depends on values"),
-    "sorting.searchsorted": "the values are of any shape where the sorted array is one row",
-}
 
 AXES: Final[dict[str, Axes]] = {
     **dict.fromkeys(("argsort", "sort"), Axes("...[(axis=-1)]->...[(axis)]")),

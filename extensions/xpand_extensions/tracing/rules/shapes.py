@@ -171,6 +171,7 @@ def _batched_moveaxis(xp: Any, mapped: Any, x: Any, source: Any, destination: An
     return xp.moveaxis(x, of, to)
 
 
+# Parameters of these functions number all axes, are a whole shape, or name an axis twice.
 BATCHING: Final[dict[str, Any]] = {
     "broadcast_to": _batched_broadcast_to,
     "moveaxis": _batched_moveaxis,
@@ -217,14 +218,6 @@ SHAPES: Final[dict[str, Any]] = {
     "broadcast_to": _broadcast_shape,
     "reshape": _reshaped,
     "roll": _rolled_shape,
-}
-
-REASONS: Final[dict[str, str]] = {
-    "broadcast_to": "the parameter is the whole shape",
-    "moveaxis": "the axes are moved by number, so the batch axis takes part",
-    "permute_dims": "the axes are moved by number, so the batch axis takes part",
-    "reshape": "axes are merged and split",
-    "roll": "an axis may be named twice",
 }
 
 

@@ -37,12 +37,12 @@ TRANSPOSES: Final[dict[str, Any]] = {
 
 DERIVATIVES: Final[dict[str, Any]] = {name: dict.fromkeys(rules, LINEAR) for name, rules in TRANSPOSES.items()}
 
+# The matrices of a batch become blocks of one matrix.
 BATCHING: Final[dict[str, Any]] = {
     **{f"sparse.{name}": rule for name, rule in BATCHES.items()},
     "sparse.coo_todense": _dense_batched,
 }
 
-REASONS: Final[dict[str, str]] = dict.fromkeys(BATCHING, "the matrices of a batch become blocks of one matrix")
 
 CONSTANT: Final[dict[str, str]] = {"sparse.csr_rows": "a function of integers"}
 
