@@ -1,10 +1,9 @@
 """Transformations for libraries that have none, by tracing the standard itself.
 
-`traced_namespace(xp)` is the standard over the arrays of a library, whose functions interpreters trace: forward mode,
-linearisation, batching, staging. See `_core` for how they stack, and `rules` for what each makes of an operation.
+`traced_namespace(xp)` is the standard over the arrays of a library. Interpreters trace its functions: forward mode,
+linearization, batching, staging. `_core` explains their levels, and `rules` has their rules for each operation.
 """
 
-from . import _check as _check, _translate as _translate
 from ._core import (
     LeakedArrayError as LeakedArrayError,
     NonlinearError as NonlinearError,

@@ -12,14 +12,13 @@ from xpand import trees
 from ._core import Aval, TracedArray, aval_of
 from ._facades import FacadeOp
 from ._functions import FUNCTIONS, Signature, parsed
-from ._graph import Equation, Graph, GraphError, Names, Variable, described, graphs_within, of_graphs, written_type
+from ._graph import Equation, Graph, GraphError, Names, Variable, described, graphs_within, written_type
 from ._staging import avals_of, avals_of_result
 
 _SIGNATURES: Final[dict[str, Signature]] = {name: parsed(signature) for name, signature in FUNCTIONS.items()}
 _NUMBERS: Final = (bool, int, float, complex)
 
 
-@of_graphs
 def check(graph: Graph) -> None:
     """Check a graph, and the graphs of its loops and branches.
 

@@ -5,18 +5,17 @@ A graph is typed: every variable has a shape and a data type. It can be printed,
 (`run`). Running a graph applies its operations one by one, so interpreters can trace it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from types import FunctionType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from xpand import array_namespace, library_name
 from xpand.extend import DType, LibraryArray as Array, device_of
 
 from .._drawing import Drawing, Node, drawn
 from ._core import Aval, Op, TracedArray, bare, bind
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Variable:
@@ -65,14 +64,6 @@ class Equation:
 
 _SHAPES: Final = {"input": "box", "constant": "note", "operation": "ellipse", "output": "box"}
 """The shapes of nodes in Graphviz."""
-
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
-
-
-def of_graphs(function: F) -> F:
-    """Register a function of another module that a method of graphs calls."""
-    _FUNCTIONS[function.__name__] = function
-    return function
 
 
 class GraphError(ValueError):
@@ -149,7 +140,8 @@ class Graph:
             or getattr(found, "base", None) is self.namespace.base
         ):
             return self
-        translated: Graph = _FUNCTIONS["translated"](self, found, device_of(bare(arrays[0])))
+        module = import_module("._translate", __package__)  # it imports this module
+        translated: Graph = module.translated(self, found, device_of(bare(arrays[0])))
         return translated
 
     def variables(self) -> Iterator[Variable]:
@@ -168,7 +160,7 @@ class Graph:
         Raises:
             GraphError: The graph isn't well-formed.
         """
-        _FUNCTIONS["check"](self)
+        import_module("._check", __package__).check(self)  # it imports this module
 
     def __str__(self) -> str:
         return self.text({})

@@ -13,7 +13,7 @@ from ._core import Aval, Op
 from ._creation import CREATION
 from ._facades import FacadeOp, Template
 from ._functions import BINARY, FUNCTIONS, UNARY
-from ._graph import Equation, Graph, Variable, of_graphs
+from ._graph import Equation, Graph, Variable
 from ._keys import backwards, forwards
 from ._namespace import traced_namespace
 
@@ -29,7 +29,6 @@ _OF_USERS: Final = frozenset({"equation", "run"})
 """Parameters with functions of one library: functions with custom rules, and functions of solvers."""
 
 
-@of_graphs
 def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
     """Return the graph on a device, with operations, data types and constants of the library of a namespace.
 
