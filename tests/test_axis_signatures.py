@@ -41,6 +41,7 @@ RNG = np.random.default_rng(7)
 )
 def test_signatures_are_written_as_they_are_read(text: str) -> None:
     assert str(parse(text)) == text
+    assert parse(text.replace("->", " -> ").replace(",", ", ")) == parse(text)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from inspect import Parameter
 from operator import attrgetter
 from typing import Any, Final
 
@@ -60,7 +59,7 @@ def _declared(
     """Make the function with the standard's signature. It passes keyword-only arguments by name, others by position."""
     parameters = signature.parameters.values()
     by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    given = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    given = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     call = ", ".join([*given, *(f"{each}={each}" for each in by_name)])
     last = name.rpartition(".")[2]
     scope: dict[str, Any] = {"function": function}
@@ -178,27 +177,23 @@ def _on_dtypes(name: str) -> Callable[[Any], Callable[..., Any]]:
     def make(namespace: Any) -> Callable[..., Any]:
         found = getattr(namespace.base, name)
 
-        def of_dtypes(*args: Any) -> Any:
-            return found(*(x.dtype if _is_traced(x) else x for x in args))
-
-        return _declared(name, _ON_DTYPES[name], of_dtypes, found.__doc__)
+        functions: dict[str, Callable[..., Any]] = {
+            "can_cast": lambda from_, to, /: found(_dtype(from_), to),
+            "result_type": lambda *arrays_and_dtypes: found(*map(_dtype, arrays_and_dtypes)),
+        }
+        of_dtypes = functions.get(name, lambda type, /: found(_dtype(type)))
+        of_dtypes.__name__, of_dtypes.__doc__ = name, found.__doc__
+        return of_dtypes
 
     return make
 
 
+def _dtype(x: Any) -> Any:
+    return x.dtype if _is_traced(x) else x
+
+
 def _is_traced(x: Any) -> bool:
     return isinstance(x, TracedArray)
-
-
-_ON_DTYPES: Final = {
-    name: inspect.Signature([Parameter(parameter, kind) for parameter in parameters])
-    for name, kind, parameters in (
-        ("can_cast", Parameter.POSITIONAL_ONLY, ("from_", "to")),
-        ("finfo", Parameter.POSITIONAL_ONLY, ("type",)),
-        ("iinfo", Parameter.POSITIONAL_ONLY, ("type",)),
-        ("result_type", Parameter.VAR_POSITIONAL, ("arrays_and_dtypes",)),
-    )
-}
 
 
 def _as_it_is(name: str) -> Callable[[Any], Callable[..., Any]]:
@@ -214,6 +209,6 @@ CREATION: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "asarray": _asarray,
     "astype": _astype,
     "from_dlpack": _from_dlpack,
-    **{name: _on_dtypes(name) for name in _ON_DTYPES},
+    **{name: _on_dtypes(name) for name in ("can_cast", "finfo", "iinfo", "result_type")},
     **{name: _as_it_is(name) for name in ("broadcast_shapes", "isdtype")},
 }

@@ -98,9 +98,11 @@ class Signature(NamedTuple):
 
     arguments: tuple[Array, ...]
     results: tuple[Array, ...]
+    text: str
+    """The signature as it was written, without spaces."""
 
     def __str__(self) -> str:
-        return "->".join(",".join(map(_written, arrays)) for arrays in self)
+        return self.text
 
     @property
     def is_elementwise(self) -> bool:
@@ -229,7 +231,8 @@ def parse(text: str) -> Signature:
     >>> [axis.sources for axis in layout.reduced]
     [((0, 1), (1, 0))]
     """
-    sides = text.replace(" ", "").split("->")
+    written = text.replace(" ", "")
+    sides = written.split("->")
     if len(sides) != 2:
         raise _error(text, "it must have one '->'")
     arguments, results = (tuple([_array(text, part) for part in side.split(",")]) for side in sides)
@@ -253,7 +256,7 @@ def parse(text: str) -> Signature:
         for axis in result.axes:
             if axis.kind == "named" and axis.default is not None and ("named", axis.name) in given:
                 raise _error(text, "the default of a parameter belongs to the argument")
-    return Signature(arguments, results)
+    return Signature(arguments, results, written)
 
 
 def shape_of(array: Array) -> str:
@@ -291,18 +294,3 @@ def _array(text: str, part: str) -> Array:
 
 def _error(text: str, what: str) -> ValueError:
     return ValueError(f"axis signature {text!r}: {what}")
-
-
-def _written(array: Array) -> str:
-    parts = ["*" if array.repeated else "", f"{array.name}:" if array.name else "", "..." if array.broadcasts else ""]
-    whole = False
-    for axis in array.axes:
-        if axis.whole != whole:
-            parts.append("[" if axis.whole else "]")
-            whole = axis.whole
-        default = "" if axis.default is None else f"={axis.default}"
-        size = "" if axis.size is None else f":{axis.size}"
-        parts.append(
-            {"letter": axis.name, "sized": f"{{{axis.name}}}", "named": f"({axis.name}{default}{size})"}[axis.kind]
-        )
-    return "".join([*parts, "]" if whole else ""])
