@@ -1,7 +1,8 @@
 """Batching: arrays with a leading axis that is hidden from the function.
 
 The rule of an operation is `rule(xp, mapped, *args, **params)`. `mapped` has a flag for each argument: whether it has
-the axis. The rule returns the result, or a tuple of results, with the axis first.
+the axis. The rule returns the result, or a tuple of results, with the axis first. It returns None to decompose the
+operation.
 
 Linear collectives along a named axis.
 
@@ -70,6 +71,8 @@ class Batching(Trace):
         given = [x._value if is_mapped else bare(x) for x, is_mapped in zip(args, mapped)]
         xp = namespace_for(self.namespace, *given)
         out = op.apply(rule, (xp, op.named(mapped, params)), given, params)
+        if out is None:
+            return op.decompose(args, params)
         if op.result is None:
             return self.namespace.array(self, bare(out))
         return rebuilt(op, out, [self.namespace.array(self, bare(x)) for x in out])

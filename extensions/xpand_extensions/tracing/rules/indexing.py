@@ -189,7 +189,9 @@ def _batch_first(xp: Any, x: Any, position: int) -> Any:
     return xp.moveaxis(x, position, 0) if position else x
 
 
-def _batched_setitem(xp: Any, mapped: Any, x: Any, value: Any, *, key: tuple[Any, ...]) -> Any:
+def _batched_setitem(xp: Any, mapped: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+    if arrays:
+        return None  # set elements at index arrays by `scatter.at`
     lanes = (x if mapped[0] else value).shape[0]
     shape = tuple(x.shape[1:]) if mapped[0] else tuple(x.shape)
     if not mapped[0]:
@@ -313,13 +315,7 @@ def _accumulated_getitem(node: Any, namespace: Any, ct: Any) -> Placed | None:
     return Placed(base, x, (*index, ...), ct) if len(index) == len(key) else None
 
 
-def _batch_of_setitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Set elements at index arrays by `scatter.at`."""
-    return op.decompose(args, params) if len(args) > 2 else trace.by_rule(op, args, params)
-
-
 OVERRIDES: Final[dict[str, Any]] = {
     "getitem": {"accumulate": _accumulated_getitem, "stage": _staged_getitem},
     "repeat": {"stage": _staged_repeat},
-    "setitem": {"batch": _batch_of_setitem},
 }

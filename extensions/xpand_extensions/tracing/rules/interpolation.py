@@ -3,7 +3,6 @@
 Derivatives are those of the generic implementation. Separate rules took as long when measured.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand_extensions import interpolation
@@ -32,17 +31,10 @@ def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolati
 
 
 def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **options: Any) -> Any:
+    if [name for name, is_mapped in mapped.items() if is_mapped is True] not in (["x"], ["values"]):
+        return None  # the function vectorizes only over positions or over values
     found = native(interpolation.interp, x, points, values, **options)
     return xp.moveaxis(found, values.ndim - 1, 0) if mapped["x"] else found
 
 
-def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Interpolate all lanes together if they share the points and the positions, or the points and the values."""
-    mapped = {name for name, x in zip(params["template"].names, args) if trace.owns(x)}
-    is_vectorized = mapped == {"x"} or mapped == {"values"}
-    return trace.by_rule(op, args, params) if is_vectorized else op.decompose(args, params)
-
-
 BATCHING: Final[dict[str, Any]] = {"interpolation.grid_sample": _batched_grid, "interpolation.interp": _batched_interp}
-
-OVERRIDES: Final[dict[str, Any]] = {"interpolation.interp": {"batch": _batch_of_interp}}

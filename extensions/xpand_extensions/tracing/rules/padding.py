@@ -1,6 +1,5 @@
 """Rules of padding, which is linear in the array and in the padding values."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import trees
@@ -37,6 +36,8 @@ DERIVATIVES: Final[dict[str, Any]] = {
 def _batched_pad(
     xp: Any, mapped: Any, x: Any, pad_width: Any, constant_values: Any, end_values: Any, interior: Any, **options: Any
 ) -> Any:
+    if any(each is True for name in ("constant_values", "end_values") for each in trees.leaves(mapped[name])):
+        return None  # lanes have different padding values
     return pad.native(x)(
         x,
         ((0, 0), *pad_width),
@@ -52,14 +53,5 @@ def _with_batch(values: Any) -> Any:
     return ((0, 0), *values) if isinstance(values, tuple) else values
 
 
-def _batch_of_pad(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Pad all lanes together if their padding values are the same."""
-    names = params["template"].names
-    same = all(name == "x" or not trace.owns(value) for name, value in zip(names, args))
-    return trace.by_rule(op, args, params) if same else op.decompose(args, params)
-
-
 # Parameters have an entry for each axis.
 BATCHING: Final[dict[str, Any]] = {"padding.pad": _batched_pad}
-
-OVERRIDES: Final[dict[str, Any]] = {"padding.pad": {"batch": _batch_of_pad}}
