@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 import xpand
+from tests.cases import library_of_name
 from tests.libraries import LIBRARIES, Library, without_inductor
 from tests.test_derivatives import total
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp
@@ -516,6 +517,23 @@ def test_derivatives_of_bounded_loops(library: Library) -> None:
         expected = transformed(unrolled, lambda f: jax.vmap(f, axis_name="i"), jax.grad, jax.jvp)(JAX.asarray(STARTS))
         found = transformed(bounded, named, grad, jvp)(library.asarray(STARTS))
         library.assert_equal(found, np.asarray(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("id", ["numpy", "strict"])
+def test_lanes_without_steps_take_part_in_collectives(id: str) -> None:
+    """A collective of captured arrays has a derivative also for a lane whose loop takes no step."""
+    library = library_of_name(id)
+    loop = lambda x, w: while_loop(lambda c: c < 3.0, lambda c: c * 1.1 + psum(w * w, "i") * c, x, max_iter=6)
+    x, w = np.asarray([0.5, 5.0, 1.0]), np.asarray([0.3, 0.2, 0.4])
+    for transformed in (
+        named(grad(loop, (0, 1))),
+        jit(named(grad(loop, (0, 1)))),
+        grad(lambda x, w: total(named(loop)(x, w)), (0, 1)),
+    ):
+        of_x, of_w = transformed(library.asarray(x), library.asarray(w))
+        library.assert_equal(of_x, np.asarray([1.39**6, 1.0, 1.39**4]), rtol=1e-12)
+        steps = np.asarray([6.0 * 0.5 * 1.39**5, 0.0, 4.0 * 1.39**3])
+        library.assert_equal(of_w, 2.0 * w * np.sum(steps), rtol=1e-12)
 
 
 def test_compiled_loops_within_several_maps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def while_loop(
     test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
     body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals, is_choice=True)
     parts = body.parted(len(of_body), _is_collective) if _has_collectives(body) else None
-    if parts is not None:  # collectives have the axis, also if no step is taken
+    if parts is not None:  # lanes without a step take part in collectives, so their derivatives are not zero
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
     # Make values that each step passes on unchanged constants of the loop. So `vmap` does not map them.
     inputs = body.graph.inputs[len(of_body) :]
