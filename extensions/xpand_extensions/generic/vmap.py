@@ -9,7 +9,7 @@ from xpand.extend import Array, checks
 from .._dispatch import forwards_to
 from ..devices import to_device
 from ..tracing import traced_namespace
-from ..tracing._batching import batched, collective
+from ..tracing._batching import batched, collective, spread_out
 from ..tracing._custom import called
 from ..vmap import _names as names, vmap as vmap_of_trees
 from ..vmap._collectives import gathered
@@ -42,8 +42,9 @@ def vmap(
             count = len(own)
             return (*own, *same)
 
-        outs, mapped = batched(traced_namespace(xp), flat, arrays, in_axes, size, axis_name)
-        own = tuple(x if is_mapped else _spread(x, size) for x, is_mapped in zip(outs[:count], mapped))
+        namespace = traced_namespace(xp)
+        outs, mapped = batched(namespace, flat, arrays, in_axes, size, axis_name)
+        own = tuple(x if is_mapped else spread_out(namespace, x, size) for x, is_mapped in zip(outs[:count], mapped))
         if out_axes == 0:
             return own[0] if alone else own
         if any(mapped[count:]):
@@ -71,11 +72,6 @@ class _CustomVmap:
 
 def custom_vmap(function: Callable[..., Any], /) -> _CustomVmap:
     return _CustomVmap(function)
-
-
-def _spread(x: Array, size: int) -> Array:
-    xp = array_namespace(x)  # unmapped arguments may belong to an outer transformation
-    return xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
 
 
 @forwards_to(pmap_of_trees)

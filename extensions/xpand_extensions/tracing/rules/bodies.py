@@ -4,8 +4,8 @@ The rules are functions of modules of `tracing` that import the tables, so they 
 """
 
 import importlib
-from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from xpand import UnsupportedError, array_namespace
 from xpand.extend import device_of
@@ -59,27 +59,22 @@ def _shapes(namespace: Any, *avals: Any, declared: Any, **params: Any) -> Any:
     return tuple(Aval(tuple(x.shape), x.dtype, device) for x in declared)
 
 
-def _no_derivative(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> NoReturn:
-    raise UnsupportedError(
-        "pure_callback: a function of the host has no derivative; give it one with `custom_jvp` or `custom_vjp`, or "
-        "take its arguments out of differentiation with `stop_gradient`"
-    )
+def _no_derivative(name: str) -> joint:
+    def rule(xp: Any, tangents: Any, out: Any, *args: Any, declared: Any, **params: Any) -> Any:
+        if not declared:
+            return ()  # nothing is returned, so there is no derivative
+        raise UnsupportedError(
+            f"{name}: a function of the host has no derivative; take its arguments out of differentiation with "
+            "`stop_gradient`, or give the function around it one with `custom_jvp` or `custom_vjp`"
+        )
+
+    return joint(rule)
 
 
-def _no_derivative_of_effects(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> Any:
-    if not params["declared"]:
-        return ()  # nothing is returned, so there is no derivative
-    raise UnsupportedError(
-        "io_callback: a function of the host has no derivative; take its arguments out of differentiation with "
-        "`stop_gradient`, or give the function around it one with `custom_jvp` or `custom_vjp`"
-    )
-
-
-class _Declared:
-    """A shape and a data type, with a new first axis."""
-
-    def __init__(self, size: int, each: Any) -> None:
-        self.shape, self.dtype = (size, *each.shape), each.dtype
+def _wider(mapped: tuple[bool, ...], args: Sequence[Any], declared: Any) -> tuple[int, tuple[Any, ...]]:
+    """Return the number of lanes, and the declared results with a new first axis."""
+    size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
+    return size, tuple([type(each)((size, *each.shape), each.dtype) for each in declared])
 
 
 def _batched(
@@ -87,8 +82,7 @@ def _batched(
 ) -> Any:
     from .._host import pure_callback
 
-    size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
-    wider = tuple(_Declared(size, each) for each in declared)
+    size, wider = _wider(mapped, args, declared)
     if vmap_method == "sequential":
         called = _one_by_one(function, mapped, wider, size)
     else:
@@ -100,7 +94,7 @@ def _batched(
 
 
 def _one_by_one(
-    function: Callable[..., Any], mapped: tuple[bool, ...], wider: tuple[_Declared, ...], size: int
+    function: Callable[..., Any], mapped: tuple[bool, ...], wider: tuple[Any, ...], size: int
 ) -> Callable[..., Any]:
     """Make a function that calls another for each lane, in order."""
     from ...jit._graph import dtype_of
@@ -121,8 +115,7 @@ def _batched_effects(
 ) -> Any:
     from .._host import io_callback
 
-    size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
-    wider = tuple(_Declared(size, each) for each in declared)
+    size, wider = _wider(mapped, args, declared)
     return io_callback(_one_by_one(function, mapped, wider, size), wider, args, lazily)
 
 
@@ -153,8 +146,8 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 DERIVATIVES: Final[dict[str, Any]] = {
     "gradient_if": (contribution(late("_while", "gradient_if_along")), None),
     "collective": (LINEAR, None),
-    "io_callback": joint(_no_derivative_of_effects),
-    "pure_callback": joint(_no_derivative),
+    "io_callback": _no_derivative("io_callback"),
+    "pure_callback": _no_derivative("pure_callback"),
 }
 RESULTS: Final[dict[str, Any]] = {
     **dict.fromkeys((*_OF_BODIES, *_CUSTOM, *_SOLVERS, "safe_values"), tuple),

@@ -4,6 +4,7 @@ Derivatives use matrix products and solutions of systems. Both are linear in the
 them.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from xpand import is_concrete
@@ -213,30 +214,6 @@ def _transposed(
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
-def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
-    of_a, of_b = mapped["a"], mapped["b"]
-    ndim_a, ndim_b = a.ndim - of_a, b.ndim - of_b
-    is_vector = ndim_b == 1
-    if is_vector:
-        if not of_b:
-            return linalg.triangular_solve(a, b, left_side=left_side, **options)
-        b = b[..., None] if left_side else b[..., None, :]
-    if not of_a and ndim_a == 2 and ndim_b <= 2:
-        # All lanes have the same matrix, so their right-hand sides become columns.
-        rows = xp.matrix_transpose(b) if left_side else b
-        side = xp.reshape(rows, (-1, rows.shape[-1]))
-        side = linalg.triangular_solve(
-            a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options
-        )
-        rows = xp.reshape(xp.matrix_transpose(side) if left_side else side, tuple(rows.shape))
-        found = xp.matrix_transpose(rows) if left_side else rows
-    else:
-        ndim = max(ndim_a, ndim_b)
-        a, b = lengthened(xp, a, of_a, ndim), lengthened(xp, b, of_b, ndim)
-        found = linalg.triangular_solve(a, b, left_side=left_side, **options)
-    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
-
-
 def _axes_of_solution(ndims: Any, left_side: bool = True, **options: Any) -> str:
     if ndims["b"] < 2:
         return "a:...[nn],b:[n]->...[n]"
@@ -282,25 +259,37 @@ RESULTS: Final[dict[str, Any]] = {"linalg.slogdet": SlogdetResult}
 CONSTANT: Final[dict[str, str]] = {"linalg.matrix_rank": "its result is a number of directions"}
 
 
-def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
-    (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
-    if not is_mapped2 and ndim2 == 1:
-        return xp.linalg.solve(x1, x2)
-    if not is_mapped1 and ndim1 == 2 and ndim2 <= 2:
-        # All lanes have the same matrix, so their right-hand sides become columns.
-        columns = xp.moveaxis(x2, 0, -1)
-        found = xp.linalg.solve(x1, xp.reshape(columns, (columns.shape[0], -1)))
-        return xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
-    is_vector = ndim2 == 1
-    x2 = x2[..., None] if is_vector else x2
-    ndim = max(ndim1, ndim2)
-    found = xp.linalg.solve(lengthened(xp, x1, is_mapped1, ndim), lengthened(xp, x2, is_mapped2, ndim))
+def _lanes_of_systems(
+    xp: Any, solve: Callable[[Any, Any], Any], mapped: tuple[bool, bool], matrices: Any, sides: Any
+) -> Any:
+    """Solve the systems of all lanes. `solve` takes stacks of matrices, and of matrices of right-hand sides."""
+    (own_matrix, own_side), ndims = mapped, (matrices.ndim - mapped[0], sides.ndim - mapped[1])
+    is_vector = ndims[1] == 1
+    if is_vector:
+        sides = sides[..., None]
+    if is_vector and not own_side:
+        return solve(matrices, sides)[..., 0]
+    if not own_matrix and ndims[0] == 2 and ndims[1] <= 2:
+        # All lanes have the same matrix, so their right-hand sides become columns: one factorization.
+        columns = xp.moveaxis(sides, 0, -1)
+        found = solve(matrices, xp.reshape(columns, (columns.shape[0], -1)))
+        found = xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
+    else:
+        ndim = max(*ndims, 2)
+        found = solve(lengthened(xp, matrices, own_matrix, ndim), lengthened(xp, sides, own_side, ndim))
     return found[..., 0] if is_vector else found
 
 
+def _triangular_lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    turned = (lambda x: x) if left_side else xp.matrix_transpose
+    solve = lambda a, b: turned(linalg.triangular_solve(a, turned(b), left_side=left_side, **options))
+    found = _lanes_of_systems(xp, solve, (mapped["a"], mapped["b"]), a, turned(b) if b.ndim - mapped["b"] > 1 else b)
+    return turned(found) if b.ndim - mapped["b"] > 1 else found
+
+
 BATCHING: Final[dict[str, Any]] = {
-    "linalg.solve": _solve_lanes,
-    "linalg.triangular_solve": _lanes,
+    "linalg.solve": lambda xp, mapped, x1, x2: _lanes_of_systems(xp, xp.linalg.solve, mapped, x1, x2),
+    "linalg.triangular_solve": _triangular_lanes,
 }
 
 
