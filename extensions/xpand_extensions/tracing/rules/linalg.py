@@ -264,19 +264,14 @@ def _lanes_of_systems(
 ) -> Any:
     """Solve the systems of all lanes. `solve` takes stacks of matrices, and of matrices of right-hand sides."""
     (own_matrix, own_side), ndims = mapped, (matrices.ndim - mapped[0], sides.ndim - mapped[1])
-    is_vector = ndims[1] == 1
-    if is_vector:
-        sides = sides[..., None]
-    if is_vector and not own_side:
-        return solve(matrices, sides)[..., 0]
     if not own_matrix and ndims[0] == 2 and ndims[1] <= 2:
         # All lanes have the same matrix, so their right-hand sides become columns: one factorization.
         columns = xp.moveaxis(sides, 0, -1)
         found = solve(matrices, xp.reshape(columns, (columns.shape[0], -1)))
-        found = xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
-    else:
-        ndim = max(*ndims, 2)
-        found = solve(lengthened(xp, matrices, own_matrix, ndim), lengthened(xp, sides, own_side, ndim))
+        return xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
+    is_vector, ndim = ndims[1] == 1, max(ndims)
+    sides = sides[..., None] if is_vector else sides
+    found = solve(lengthened(xp, matrices, own_matrix, ndim), lengthened(xp, sides, own_side, ndim))
     return found[..., 0] if is_vector else found
 
 
