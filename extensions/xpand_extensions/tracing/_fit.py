@@ -52,14 +52,6 @@ def cast(xp: Any, namespace: Any, x: Array, dtype: DType) -> Array:
     return x if x.dtype == dtype else xp.astype(x, dtype)
 
 
-def total(namespace: Any, terms: list[Array]) -> Array:
-    """Add arrays of the same shape and data type."""
-    found = terms[0]
-    for term in terms[1:]:
-        found = plus(found, term)
-    return found
-
-
 def alike(namespace: Any, args: list[Any]) -> list[Any]:
     """Wrap the library's own arrays if one array is traced, since some libraries don't defer operators to it."""
     if not any(isinstance(x, TracedArray) for x in args):

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from functools import reduce
 from typing import Any, Final
 
 from xpand.extend import Array
 
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
-from ._fit import alike, cast, namespace_for, product, spread, total, zeros
+from ._fit import alike, cast, namespace_for, plus, product, spread, zeros
 
 DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken", default=0)
 """The number of derivatives taken so far. If it grows while a function is traced, the function takes derivatives."""
@@ -133,7 +134,7 @@ class Forward(Trace):
                 term = _term(namespace, op, entry, i, t, primals, out, params)
                 if term is not None:
                     terms.append(spread(namespace, bare(term), shape, out.dtype))
-        return total(namespace, terms) if terms else None
+        return reduce(plus, terms) if terms else None
 
     def several(
         self, op: Op, entries: Any, tangents: list[Any], primals: list[Any], out: Any, params: dict[str, Any]
