@@ -157,7 +157,7 @@ def test_bounds_of_every_library(eager_library: Library) -> None:
     eager_library.assert_equal(result.converged, [True, True])
 
 
-@pytest.mark.parametrize("method", ["bfgs", "nelder-mead", "adam", "scipy-bfgs"])
+@pytest.mark.parametrize("method", ["bfgs", "nelder-mead", "adam"])
 def test_trajectories(method: str) -> None:
     steps = (0, 3, 1, 100_000) if method != "adam" else (0, 3, 1, 50)
     result = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=steps, throw=False)

@@ -218,6 +218,11 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: minimize(total, ONE, method="bfgz"), ValueError, "did you mean 'bfgs'"),
     (lambda: minimize(total, ONE, method="bfgs", bounds=(0.0, 1.0)), ValueError, "'bfgs' takes no bounds.*l-bfgs-b"),
     (lambda: minimize(total, ONE, method="scipy-cg", bounds=(0.0, 1.0)), ValueError, "takes no bounds"),
+    (
+        lambda: minimize(total, ONE, method="scipy-cg", max_steps=(1, 2)),
+        ValueError,
+        "must be one number for the method",
+    ),
     (lambda: minimize(total, ONE, bounds=(2.0, 1.0)), ValueError, "bounds must not cross"),
     (lambda: minimize(total, ONE, bounds=(np.zeros(3), None)), ValueError, r"must broadcast to the shape \(2,\)"),
     (lambda: minimize(total, ONE, bounds=0.0), TypeError, "bounds must be a pair"),

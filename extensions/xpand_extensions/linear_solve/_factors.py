@@ -101,7 +101,7 @@ def factor_sparse(
         format: The format of the container: "coo", "csr" or "csc".
         size: The number of rows and columns.
         kind: "general"; "symmetric", with pivots from the diagonal if possible; "lower" or "upper" for a triangle, the
-            other triangle is not read; "unit lower" or "unit upper" for a triangle with ones on the diagonal.
+            other triangle is not read.
 
     Returns:
         Condition numbers and statuses, without factors.

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from xpand import array_namespace, is_concrete, is_cupy_array, namespace, to_device, trees
+from xpand import array_namespace, is_concrete, namespace
 from xpand.extend import Array, checks
 
 from .._optional import import_optional
 from .._solver_status import Status
+from ..devices._move import on_host
 from ..progress import current
 from ._algorithms._box import Box
 from ._arguments import Limits
@@ -66,9 +67,14 @@ class _StopError(Exception):
 
 def minimize_on_host(
     functions: Functions, method: str, start: Array, box: Box, limits: Limits, callback: Callable[[Record], Any] | None
-) -> tuple[Record, Record | None]:
+) -> Record:
     """Minimize with a method of SciPy, one problem after the other."""
     name = method.removeprefix("scipy-")
+    if limits.checkpoints is not None:
+        raise ValueError(
+            f"minimize: max_steps must be one number for the method {method!r}, got {limits.checkpoints}; take a "
+            "method without 'scipy-' for a trajectory, or a callback"
+        )
     first = box.project(start)
     value = functions.value(first)
     if not (is_concrete(first) and is_concrete(value)):
@@ -88,25 +94,17 @@ class _Host:
         self.host = namespace("numpy")
         self.like = start
         self.batch, self.n = tuple(start.shape[:-1]), start.shape[-1]
-        self.points = self.host.reshape(self.on_host(start), (-1, self.n)).astype("float64")
+        self.points = self.host.reshape(on_host(start), (-1, self.n)).astype("float64")
         count = self.points.shape[0]
         self.number = 0
         self.counts = self.host.zeros((count, 3), dtype="int32")
         self.status = self.host.full(count, RUNNING, dtype="int32")
         self.optimality = self.host.full(count, float("nan"), dtype="float64")
-        self.recordings: list[tuple[int, Any]] = []
         self.report = current("minimize")
         self.last: tuple[Any, tuple[Array, Array, Array]] | None = None
         """The last point at which the function and the gradient were evaluated, with their values."""
         self.values: list[list[tuple[float, float]]] = [[] for _ in range(count)]
         """For each problem, the value of the function and the optimality after each step."""
-
-    def on_host(self, x: Array) -> Any:
-        """Copy an array to the host."""
-        if is_cupy_array(x):
-            return to_device(x, "cpu")
-        xp = array_namespace(x)
-        return self.host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
     def from_host(self, x: Any, dtype: Any = None) -> Array:
         """Convert an array with the data of all problems to the library and device of the caller."""
@@ -123,10 +121,10 @@ class _Host:
 
     def one(self, x: Array) -> Any:
         """Return the current problem's part of an array."""
-        found = self.on_host(x)
+        found = on_host(x)
         return self.host.reshape(found, (-1, *found.shape[len(self.batch) :]))[self.number].astype("float64")
 
-    def run(self) -> tuple[Record, Record | None]:
+    def run(self) -> Record:
         """Minimize each problem."""
         minimize = import_optional("scipy.optimize", f"minimize by the method 'scipy-{self.name}'").minimize
         aborted = False
@@ -143,7 +141,6 @@ class _Host:
                 continue
             relative = self.limits.rtol * float(optimality) if self.method.derivatives else 0.0
             tolerance = max(self.limits.atol, relative)
-            self.record_step()
             self.record_values(fun, optimality)
             succeeded = False
             try:
@@ -156,7 +153,7 @@ class _Host:
             except _StopError:
                 aborted = True
             self.end(tolerance, succeeded, aborted)
-        return self.record()._replace(history=self.history()), self.trajectory()
+        return self.record()._replace(history=self.history())
 
     def end(self, tolerance: float, succeeded: bool, aborted: bool) -> None:
         """Determine the status of the current problem from recomputed values."""
@@ -177,7 +174,6 @@ class _Host:
         else:
             status = Status.MAX_STEPS if used else Status.STAGNATED
         self.status[self.number] = status
-        self.record_step()
 
     def arguments(self, tolerance: float) -> dict[str, Any]:
         """Return the arguments of SciPy's function for the method."""
@@ -244,7 +240,6 @@ class _Host:
         """Record a step of SciPy's method."""
         self.points[self.number] = x
         self.counts[self.number, 0] += 1
-        self.record_step()
         if self.report is not None or self.limits.record:
             fun, _, optimality = self.measured(x)
             self.record_values(fun, optimality)
@@ -252,11 +247,6 @@ class _Host:
                 self.report(int(self.counts[self.number, 0]), float(fun))
         if self.callback is not None and self.callback(self.record()):
             raise _StopError
-
-    def record_step(self) -> None:
-        """Record the state for the trajectory."""
-        if self.limits.checkpoints is not None:
-            self.recordings.append((self.number, self.snapshot()))
 
     def record_values(self, fun: Any, optimality: Any) -> None:
         """Record values for the history."""
@@ -272,32 +262,12 @@ class _Host:
                 values[number, : len(rows)] = rows
         return History(self.from_host(values[..., 0]), self.from_host(values[..., 1]))
 
-    def snapshot(self) -> tuple[Any, ...]:
-        """Copy the current results of all problems."""
-        status = self.host.where(self.status == RUNNING, int(Status.MAX_STEPS), self.status)
-        return self.points.copy(), self.optimality.copy(), self.counts.copy(), status
-
     def record(self) -> Record:
-        """Make the record of the current results."""
-        return self.recorded(*self.snapshot())
-
-    def recorded(self, points: Any, optimality: Any, counts: Any, status: Any) -> Record:
-        """Convert a snapshot to the library and device of the caller."""
+        """Make the record of the current results, in the library and on the device of the caller."""
         dtype = array_namespace(self.like).int32
-        iterations, functions, gradients, code = (self.from_host(each, dtype) for each in (*counts.T, status))
-        return Record(self.from_host(points), self.from_host(optimality), iterations, functions, gradients, code)
-
-    def trajectory(self) -> Record | None:
-        """Make the records of the trajectory."""
-        if self.limits.checkpoints is None:
-            return None
-        records = []
-        for steps in self.limits.checkpoints:
-            whole = [part.copy() for part in self.snapshot()]
-            for number, parts in self.recordings:
-                if parts[2][number, 0] <= steps:
-                    for target, part in zip(whole, parts):
-                        target[number] = part[number]
-            records.append(self.recorded(*whole))
-        found: Record = trees.stack(records)
-        return found
+        status = self.host.where(self.status == RUNNING, int(Status.MAX_STEPS), self.status)
+        iterations, functions, gradients, code = (
+            self.from_host(each, dtype) for each in (*self.counts.T.copy(), status)
+        )
+        points, optimality = self.from_host(self.points.copy()), self.from_host(self.optimality.copy())
+        return Record(points, optimality, iterations, functions, gradients, code)

@@ -109,7 +109,8 @@ def minimize(
         rtol: The tolerance relative to the first gradient; the larger of both tolerances counts. Not for methods
             without gradients. None: `eps**0.75`, 1.8e-12 in float64.
         max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
-            steps. None: 1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
+            steps; not for methods of SciPy. None: 1,000; 10,000 for "gradient-descent" and "adam", 400 for each
+            variable for "nelder-mead".
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
             concrete arrays.
         throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
@@ -196,7 +197,7 @@ def minimize(
         if chosen in SCIPY_METHODS:
             value = lambda x: objective.value(x, args)
             functions = Functions(value, objective.evaluator(args), objective.product(args))
-            last, recorded = minimize_on_host(functions, chosen, start, box, limits, notify)
+            last, recorded = minimize_on_host(functions, chosen, start, box, limits, notify), None
         else:
             last, recorded = _run_own(objective, chosen, chosen_options, start, args, box, limits, notify)
         return with_crossed_failed(box, last), None if recorded is None else with_crossed_failed(box, recorded)

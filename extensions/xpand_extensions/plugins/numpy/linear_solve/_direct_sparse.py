@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, Final
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array, diags_array, tril, triu
+from scipy.sparse import coo_array, csc_array, csr_array, tril, triu
 
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
@@ -51,8 +51,8 @@ class _Factors:
         from scipy.sparse.linalg import splu  # dense systems do without this import, 15 ms
 
         a = _columns(self.parts, format, size)
-        if kind.endswith(("lower", "upper")):
-            a = _triangle(a, kind)
+        if kind in ("lower", "upper"):
+            a = (tril if kind == "lower" else triu)(a, format="csc")
         if not np.isfinite(a.data).all():
             return np.nan, Status.NON_FINITE
         if size == 0:
@@ -83,15 +83,6 @@ def _columns(parts: tuple[Array, ...], format: str, size: int) -> Any:
     if format == "csr":
         return a.tocsc()
     return a if a.has_canonical_format else a.copy()  # SuperLU sorts it in place
-
-
-def _triangle(a: Any, kind: str) -> Any:
-    is_lower, is_unit = kind.endswith("lower"), kind.startswith("unit")
-    cut = tril if is_lower else triu
-    part = cut(a, k=(-1 if is_lower else 1) if is_unit else 0, format="csc")
-    if is_unit:
-        part = part + diags_array(np.ones(a.shape[0], a.dtype))
-    return part.tocsc()
 
 
 def factor_sparse(
