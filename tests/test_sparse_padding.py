@@ -81,13 +81,15 @@ def test_padding_in_patterns_that_are_not_known() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
-def test_empty_arrays_with_room_for_entries(library: Library, format: str) -> None:
+def test_empty_arrays(library: Library, format: str) -> None:
     for shape, batch in product([(0, 3), (3, 0), (0, 0)], [(), (2,), (0,)] if library.id != "jax" else [(2,)]):
         x = library.asarray(np.zeros((*batch, *shape)))
-        a = sparse.from_dense(x, format, nse=2, batch_ndim=len(batch))
+        a = sparse.from_dense(x, format, nse=0, batch_ndim=len(batch))
         assert a.shape == (*batch, *shape)
-        assert a.nse == 2
+        assert a.nse == 0
         library.assert_equal(a.todense(), np.zeros((*batch, *shape)))
+        with pytest.raises(ValueError, match="from_dense: nse=2 must be 0, since x of shape .* has no elements"):
+            sparse.from_dense(x, format, nse=2, batch_ndim=len(batch))
 
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)

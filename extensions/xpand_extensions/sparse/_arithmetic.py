@@ -1,18 +1,17 @@
 """Arithmetic of sparse arrays with each other, with dense arrays and with numbers."""
 
-from math import prod
 from typing import Any, Final
 
 from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks, describe
 
 from .. import arithmetic as operands
-from .._bounds import index_dtype
 from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
 from ._operands import (
     at_positions,
     by_coordinates,
+    chosen,
     coo_of,
     over_entries,
     promoted,
@@ -21,7 +20,7 @@ from ._operands import (
     with_like_patterns,
     with_promises,
 )
-from ._pattern import along, are_concrete, eagerly, flat, full, merge, merged_values, pattern_work, positions
+from ._pattern import along, are_concrete, full, lookup, merge, merged_values, pattern_work
 from ._structure import sort, sum_duplicates
 
 _SCALARS: Final = operands.SCALARS
@@ -235,40 +234,15 @@ def _intersection(a: COO, b: COO) -> COO:
 
     If patterns are unknown, or differ among batch elements, the result has the positions of `a`.
     """
-    if are_concrete(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
-        return _common_entries(a, b)
     a, b = with_like_patterns(a, b)
-    xp, half = namespace_of(a), a.sparse_ndim
+    xp = namespace_of(a)
     if not b.nse:
-        return a._replace(xp.zeros_like(a.values))
-
-    def work(*given: Array) -> tuple[Array, Array]:
-        names = array_namespace(*given)
-        left, right = (flat(names, each, a._sparse_shape) for each in (given[:half], given[half:]))
-        locations = positions(names, right, left)
-        met = names.take_along_axis(right, locations, axis=-1)
-        return locations, (met == left) & (left < full(left, prod(a._sparse_shape)))
-
-    locations, met = pattern_work(work, *a.coords, *b.coords)
-    met = over_entries(a, met)
+        return chosen(a, lambda *coords: coords[0] < full(coords[0], 0))
+    locations, met = lookup(b.coords, a.coords, a._sparse_shape)
+    there = over_entries(a, met)
     # Mask both: the derivative of an unused product must not be infinity times zero.
     left, right = a.values, along(b.values, locations, b.batch_ndim)
-    return a._replace(xp.where(met, left, full(left, 0)) * xp.where(met, right, full(right, 0)))
-
-
-def _common_entries(a: COO, b: COO) -> COO:
-    half = a.sparse_ndim
-
-    def work(*given: Array) -> tuple[Array, Array, tuple[Array, ...]]:
-        xp = array_namespace(*given)
-        left, right = (flat(xp, each, a._sparse_shape) for each in (given[:half], given[half:]))
-        if not right.shape[0] or not left.shape[0]:
-            none = xp.zeros((0,), dtype=index_dtype(xp), device=checks.device_of(left))
-            return none, none, tuple(x[:0] for x in given[:half])
-        locations = positions(xp, right, left)
-        (matching,) = xp.nonzero((xp.take(right, locations) == left) & (left < full(left, prod(a._sparse_shape))))
-        return matching, xp.take(locations, matching), tuple(xp.take(x, matching) for x in given[:half])
-
-    first, second, coords = eagerly(work, *a.coords, *b.coords)
-    values = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
-    return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
+    product = a._replace(xp.where(there, left, full(left, 0)) * xp.where(there, right, full(right, 0)))
+    if met.ndim > 1 or not are_concrete(met):
+        return product
+    return chosen(product, lambda *coords: array_namespace(*coords).asarray(met))

@@ -293,7 +293,8 @@ def from_dense(
 
     Raises:
         TypeError: `x` is not an array, or lazy or traced without `nse`.
-        ValueError: An unknown format, axes that don't fit, or more positions than `nse`.
+        ValueError: An unknown format, axes that don't fit, more positions than `nse`, or `nse` above 0 for an array
+            without elements.
 
     >>> import numpy as np
     >>> from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
@@ -318,14 +319,8 @@ def from_dense(
         others = (*range(batch), *range(x.ndim - dense, x.ndim))
         is_nonzero = xp.any(is_nonzero, axis=others)
     sizes = tuple(x.shape[batch : x.ndim - dense])
-    if nse is not None and 0 in sizes:  # no position exists: all entries are padding
-        coords = indexing.nonzero(is_nonzero, size=nse)
-        coords = tuple([xp.full_like(each, size) for each, size in zip(coords, sizes)])
-        shape = (*x.shape[:batch], nse, *x.shape[x.ndim - dense :])
-        values = xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
-        if format == "csc":
-            return matrix_transpose(tocsr(COO._of(values, coords[::-1], (sizes[::-1], True, False, 0))))
-        return convert(COO._of(values, coords, (sizes, True, False, dense)), format)
+    if nse and 0 in sizes:
+        raise ValueError(f"from_dense: nse={nse} must be 0, since x of shape {tuple(x.shape)} has no elements")
     coords = indexing.nonzero(is_nonzero, size=nse) if nse is not None else xp.nonzero(is_nonzero)
     values = _picked(xp, x, coords, batch)
     if nse is not None:

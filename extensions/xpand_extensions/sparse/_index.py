@@ -1,6 +1,5 @@
 """Indexing of sparse arrays: rows, columns, elements and other parts."""
 
-from math import prod
 from typing import Any
 
 from xpand import array_namespace
@@ -10,7 +9,7 @@ from .._bounds import index_dtype, out_of_bounds
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, matrix_transpose, tocoo
 from ._operands import chosen, coo_of, over_entries
-from ._pattern import along, are_concrete, eagerly, flat, full, joined, pattern_work, positions, summed
+from ._pattern import along, are_concrete, eagerly, full, joined, lookup, pattern_work, summed
 from ._structure import sort, sum_duplicates
 
 _FULL = slice(None)
@@ -286,18 +285,7 @@ def _elements(a: Sparse, items: list[Any]) -> Array:
     if not coo.nse:
         return xp.zeros((*a.shape[: a.batch_ndim], *shape, *dense), dtype=a.dtype, device=checks.device_of(like))
 
-    def work(*given: Array) -> tuple[Array, Array]:
-        names, coords = array_namespace(*given), given[: coo.sparse_ndim]
-        queries = tuple(
-            names.broadcast_to(names.astype(x, coords[0].dtype), (*coords[0].shape[:-1], x.shape[0]))
-            for x in given[coo.sparse_ndim :]
-        )
-        stored, query = (flat(names, each, coo._sparse_shape) for each in (coords, queries))
-        locations = positions(names, stored, query)
-        is_used = query < full(query, prod(coo._sparse_shape))
-        return locations, (names.take_along_axis(stored, locations, axis=-1) == query) & is_used
-
-    locations, met = pattern_work(work, *coo.coords, *wanted)
+    locations, met = lookup(coo.coords, tuple(wanted), coo._sparse_shape)
     values = along(coo.values, locations, coo.batch_ndim)
     values = xp.where(over_entries(coo, met), values, full(values, 0))
     return xp.reshape(values, (*values.shape[: a.batch_ndim], *shape, *dense))

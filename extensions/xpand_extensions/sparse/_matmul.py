@@ -1,6 +1,5 @@
 """Products of containers with dense arrays and with each other."""
 
-from math import prod
 from typing import Any
 
 from xpand import array_namespace
@@ -10,9 +9,8 @@ from .._bounds import index_dtype
 from . import _checks as checks
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import any_sparse, convert, matrix_transpose, tocoo
-from ._join import stack
 from ._operands import coo_of, shared_format
-from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, pattern_work, summed, used
+from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, summed, used
 from ._products import coo_matmul, coo_product, csr_matmul, csr_rmatmul
 
 
@@ -24,14 +22,13 @@ def matmul(a: Any, b: Any, /) -> Any:
         b: An array of shape (n,) or (…, n, k), or a container of shape (*batch, n, k).
 
     Returns:
-        If one is an array, an array, as `xp.matmul` returns. For two containers, whose patterns must be known, a sorted
-        and unique container of their format, or COO if the formats differ. If lanes have different patterns, so has the
-        product, with padding.
+        If one is an array, an array, as `xp.matmul` returns. For two containers, whose patterns must be known and the
+        same for all lanes, a sorted and unique container of their format, or COO if the formats differ.
 
     Raises:
         TypeError: Neither is sparse, data types that don't promote, or two containers with an unknown pattern: lazy
             ones, and arguments of functions under jit or the vmap of JAX and PyTorch.
-        ValueError: Shapes that don't fit.
+        ValueError: Shapes that don't fit, or two containers, one with a pattern for each lane.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -73,7 +70,7 @@ def _sparse_product(a: Sparse, b: Sparse) -> Any:
 
     Raises:
         TypeError: A pattern isn't known, or data types that don't promote.
-        ValueError: Shapes that don't fit.
+        ValueError: Shapes that don't fit, or a pattern for each lane.
     """
     for name, x in (("a", a), ("b", b)):
         checks.matrix("matmul", name, x)
@@ -83,59 +80,24 @@ def _sparse_product(a: Sparse, b: Sparse) -> Any:
         _arguments.dtype("matmul", name, xp, x.values, _arguments.NUMERIC)
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"matmul: a of shape {a.shape} and b of shape {b.shape} do not fit together")
-    batch = _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
+    _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
     if not are_concrete(*a.pattern, *b.pattern):
         raise TypeError(
             "matmul: the number of entries of the product of two sparse matrices isn't known under jit and JAX's and "
             "PyTorch's vmap where containers are arguments, nor for lazy arrays; close over the containers and make "
             "their values arguments, use `xpand_extensions.vmap`, or multiply with `sparse.todense(b)`"
         )
+    for name, pattern in (("a", a.pattern), ("b", b.pattern)):
+        if pattern[0].ndim > 1:
+            raise ValueError(
+                f"matmul: {name} has a pattern for each matrix of the batch, and so would the product; multiply the "
+                "matrices one by one and join the products with `sparse.stack`, or multiply with `sparse.todense(b)`"
+            )
     x, y = _arguments.promote("matmul", xp, a=a.values, b=b.values)
     a, b = a._replace(x), b._replace(y)
-    if a.pattern[0].ndim > 1 or b.pattern[0].ndim > 1:
-        return _one_by_one(a, b, batch)
     if shared_format((a, b)) == "csc":
         return matrix_transpose(convert(_by_rows(tocoo(matrix_transpose(b)), tocoo(matrix_transpose(a))), "csr"))
     return convert(_by_rows(tocoo(a), tocoo(b)), shared_format((a, b)))
-
-
-def _one_by_one(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
-    """Multiply lanes with different patterns. The products have different patterns too, padded to one size."""
-    if 0 in batch:
-        return _sparse_product(_of_nothing(a), _of_nothing(b))
-    found = stack([_sparse_product(x, y) for x, y in zip(_apart(a, batch), _apart(b, batch))])
-    xp = namespace_of(found)
-
-    def work(*given: Array) -> tuple[Array, ...]:
-        names = array_namespace(*given)
-        return tuple([x if x.ndim == 1 else names.reshape(x, (*batch, x.shape[-1])) for x in given])
-
-    pattern = pattern_work(work, *found.pattern)
-    return found._replace(xp.reshape(found.values, (*batch, found.nse)), pattern)
-
-
-def _apart(a: Sparse, batch: tuple[int, ...]) -> list[Sparse]:
-    """Return the batch elements, broadcast to a larger one."""
-    count = prod(batch)
-
-    def rows(x: Array) -> list[Array]:
-        names = array_namespace(x)
-        flat = names.reshape(names.broadcast_to(x, (*batch, x.shape[-1])), (count, x.shape[-1]))
-        return [flat[i, :] for i in range(count)]
-
-    patterns = eagerly(lambda *given: tuple([rows(x) for x in given]), *a.pattern)
-    return [type(a)._of(values, tuple(pattern), a._static()) for values, *pattern in zip(rows(a.values), *patterns)]
-
-
-def _of_nothing(a: Sparse) -> Sparse:
-    """Return a container without entries, of one pattern, for an empty batch."""
-
-    def work(*given: Array) -> tuple[Array, ...]:
-        xp = array_namespace(*given)
-        sizes = [0 if isinstance(a, COO) or i == 0 else x.shape[-1] for i, x in enumerate(given)]
-        return tuple([xp.zeros(n, dtype=x.dtype, device=_arguments.device_of(x)) for n, x in zip(sizes, given)])
-
-    return type(a)._of(a.values[..., :0], pattern_work(work, *a.pattern), a._static())
 
 
 def _by_rows(a: COO, b: COO) -> COO:

@@ -250,6 +250,27 @@ def joined(left: Array, right: Array) -> tuple[Array, Array]:
     return first, xp.take(positions, xp.take(starts, first) + ranks)
 
 
+def lookup(stored: Coords, queries: Coords, sizes: Sequence[int]) -> tuple[Array, Array]:
+    """Find positions among sorted entries without duplicates, at least one.
+
+    Returns:
+        The index of the entry at each position, and whether there is one. Queries of padding find nothing.
+    """
+    half = len(sizes)
+
+    def work(*given: Array) -> tuple[Array, Array]:
+        xp = array_namespace(*given)
+        entries, lanes = given[:half], tuple(given[0].shape[:-1])
+        wanted = [xp.astype(x, entry.dtype) for x, entry in zip(given[half:], entries)]
+        wanted = [xp.broadcast_to(x, (*lanes, x.shape[-1])) for x in wanted]
+        numbers, query = flat(xp, entries, sizes), flat(xp, tuple(wanted), sizes)
+        found = positions(xp, numbers, query)
+        is_used = query < full(query, prod(sizes))
+        return found, (xp.take_along_axis(numbers, found, axis=-1) == query) & is_used
+
+    return pattern_work(work, *stored, *queries)
+
+
 def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
     """Return the position of each number among sorted numbers; the last position if it is greater than all."""
     if numbers.ndim > 1:
