@@ -17,19 +17,18 @@ from ._factorization import Factorization
 from ._operators import times
 from ._preconditioners import on_device
 
-_SHORT = 4
-"""Rows with at most this number of entries are never split."""
+_MOST_PADDING = 8
+"""The maximum number of padded entries for each entry and each row. Triangles with more are solved on the host."""
 
 
 class Schedule(NamedTuple):
     """Steps with equal numbers of slots. A slot solves for one unknown; the unknowns of a step are independent.
 
-    All slots have the same number of entries. Long rows are split into pieces, whose sums become further unknowns, so
-    that a few long rows don't enlarge all slots.
+    All slots have as many entries as the longest row.
     """
 
     source: LibraryArray
-    """The index of each entry's value, (steps, slots, entries); index `count` stands for 0, `count + 1` for -1."""
+    """The index of each entry's value, (steps, slots, entries); index `count` stands for 0."""
     columns: LibraryArray
     """The slot of the unknown that each entry multiplies, numbered through all steps."""
     rows: LibraryArray
@@ -38,8 +37,10 @@ class Schedule(NamedTuple):
     """The slot of each row."""
 
 
-def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: bool) -> Schedule:
+def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: bool) -> Schedule | None:
     """Order the unknowns of a triangle by their dependencies; ignore the diagonal and the other triangle.
+
+    Return None if a few rows are much longer than the others, since the slots would have too much padding.
 
     Args:
         rows: The rows of the entries, on the host.
@@ -54,47 +55,27 @@ def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: boo
     rows, columns = xp.astype(rows[in_triangle], xp.int64), xp.astype(columns[in_triangle], xp.int64)
     if not lower:  # counted from the last row
         rows, columns = size - 1 - rows, size - 1 - columns
-    longest = max(_SHORT, 2 * -(-rows.shape[0] // size))
-    # The unknowns are the rows, followed by the pieces. `owner` and `stage` determine when each can be computed.
-    owner, stage = xp.arange(size, dtype=xp.int64), xp.zeros(size, dtype=xp.int64)
-    while True:
-        by_row = xp.argsort(rows, stable=True)
-        rows, columns, source = rows[by_row], columns[by_row], source[by_row]
-        position, lengths = _positions(xp, rows, owner.shape[0])
-        is_long = xp.take(lengths, rows) > longest
-        if not bool(xp.any(is_long)):
-            break
-        # Number the pieces by row and position in the row.
-        key = rows[is_long] * (count + 1) + position[is_long] // longest
-        pieces, number = xp.unique_inverse(key)
-        whole = pieces // (count + 1)
-        first = owner.shape[0]
-        more = xp.arange(first, first + pieces.shape[0], dtype=xp.int64)
-        rows[is_long] = xp.reshape(number, (-1,)) + first
-        rows, columns = xp.concat([rows, whole]), xp.concat([columns, more])
-        source = xp.concat([source, xp.full_like(whole, count + 1)])
-        owner = xp.concat([owner, xp.take(owner, whole)])
-        # A row comes after its pieces, also after those of earlier passes.
-        before = xp.take(stage, whole)
-        stage[whole] = before + 1
-        stage = xp.concat([stage, before])
-    level = _levels(xp, rows, columns, owner, stage)
-    slots, steps, width = _slots(xp, level)
+    by_row = xp.argsort(rows, stable=True)
+    rows, columns, source = rows[by_row], columns[by_row], source[by_row]
+    position, _ = _positions(xp, rows, size)
     entries = max(int(xp.max(position)) + 1 if position.shape[0] else 0, 1)
+    if entries * size > _MOST_PADDING * (rows.shape[0] + size):
+        return None
+    level = _levels(rows, columns, size)
+    slots, steps, width = _slots(xp, xp.asarray(level, dtype=xp.int64))
     at = xp.take(slots, rows) * entries + position
     full = xp.full((steps * width * entries,), count, dtype=xp.int64)
     full[at] = source
     others = xp.zeros((steps * width * entries,), dtype=xp.int64)
     others[at] = xp.take(slots, columns)
     numbers = xp.full((steps * width,), size, dtype=xp.int64)
-    own = slots[:size]
-    numbers[own] = xp.arange(size, dtype=xp.int64) if lower else xp.arange(size - 1, -1, -1, dtype=xp.int64)
+    numbers[slots] = xp.arange(size, dtype=xp.int64) if lower else xp.arange(size - 1, -1, -1, dtype=xp.int64)
     shape = (steps, width, entries)
     return Schedule(
         xp.reshape(full, shape),
         xp.reshape(others, shape),
         xp.reshape(numbers, shape[:2]),
-        own if lower else xp.flip(own),
+        slots if lower else xp.flip(slots),
     )
 
 
@@ -104,18 +85,14 @@ def _positions(xp: Namespace, rows: LibraryArray, count: int) -> tuple[LibraryAr
     return xp.arange(rows.shape[0], dtype=xp.int64) - xp.take(starts, rows), starts[1:] - starts[:-1]
 
 
-def _levels(
-    xp: Namespace, rows: LibraryArray, columns: LibraryArray, owner: LibraryArray, stage: LibraryArray
-) -> LibraryArray:
-    """Return the number of levels before each unknown."""
-    most = (int(xp.max(stage)) if stage.shape[0] else 0) + 1
-    order = xp.argsort(xp.take(owner, rows) * most + xp.take(stage, rows), stable=True)
-    level = [0] * owner.shape[0]
+def _levels(rows: LibraryArray, columns: LibraryArray, size: int) -> list[int]:
+    """Return the number of levels before each unknown; the entries are sorted by row."""
+    level = [0] * size
     # Levels depend on each other, so the loop is sequential, and lists are faster than arrays.
-    for row, column in zip(rows[order].tolist(), columns[order].tolist()):
+    for row, column in zip(rows.tolist(), columns.tolist()):
         if level[column] >= level[row]:
             level[row] = level[column] + 1
-    return xp.asarray(level, dtype=xp.int64)
+    return level
 
 
 def _slots(xp: Namespace, level: LibraryArray) -> tuple[LibraryArray, int, int]:
@@ -198,8 +175,11 @@ def applies(part: COO) -> bool:
     return part.coords[0].ndim == 1 and are_concrete(*part.coords) and _is_off_host(part.values)
 
 
-def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
-    """Order the unknowns of a triangular matrix, and determine its status as `factor_triangular` does."""
+def by_levels(part: COO, *, lower: bool) -> LevelFactorization | None:
+    """Order the unknowns of a triangular matrix, and determine its status as `factor_triangular` does.
+
+    Return None if a few of its rows or columns are much longer than the others.
+    """
     # Only of the values: a pattern that passes through JAX's jit would become abstract.
     constant = part.with_values(autodiff.stop_gradient(part.values))
     values, size = constant.values, part.shape[-1]
@@ -211,30 +191,33 @@ def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
     fine = (finite & regular)[..., None]
     values, diagonal = xp.where(fine, values, xp.zeros_like(values)), xp.where(fine, diagonal, xp.ones_like(diagonal))
     safe = abs(constant.with_values(values))
-    ends = xp.asarray([0.0, -1.0], dtype=values.dtype, device=device)
-    values = xp.concat([values, xp.broadcast_to(ends, (*values.shape[:-1], 2))], axis=-1)
     one = xp.ones((*diagonal.shape[:-1], 1), dtype=values.dtype, device=device)
-    diagonal = xp.concat([diagonal, one], axis=-1)
+    values, diagonal = xp.concat([values, xp.zeros_like(one)], axis=-1), xp.concat([diagonal, one], axis=-1)
     forward, backward = [
         _steps(values, diagonal, constant.coords if each else constant.coords[::-1], size, lower=lower == each)
         for each in (True, False)
     ]
+    if forward is None or backward is None:
+        return None
     sums = times(safe, xp.ones((*values.shape[:-1], size), dtype=xp.abs(diagonal).dtype, device=device))
     solve, transposed = partial(_columns_solved, forward), partial(_columns_solved, backward)
     condition = estimate(xp, sums, values.dtype, solve, transposed)
     return LevelFactorization(part, (forward, backward), *verdict(xp, condition, finite, regular, Status.SINGULAR))
 
 
-def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int, *, lower: bool) -> _Steps:
+def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int, *, lower: bool) -> _Steps | None:
     """Order the unknowns on the host, and permute the values on their device."""
     xp = array_namespace(values)
 
     def ordered(*coords: Array) -> Any:
         rows, columns = map(on_host, coords)
         found = schedule(rows, columns, max(size, 1), lower=lower)
-        return on_device(array_namespace(*coords), coords[0], tuple(found))
+        return None if found is None else on_device(array_namespace(*coords), coords[0], tuple(found))
 
-    source, columns, rows, slots = eagerly(ordered, *coords)
+    found = eagerly(ordered, *coords)
+    if found is None:
+        return None
+    source, columns, rows, slots = found
     taken = xp.reshape(xp.take(values, xp.reshape(source, (-1,)), axis=-1), (*values.shape[:-1], *source.shape))
     below = xp.reshape(xp.take(diagonal, xp.reshape(rows, (-1,)), axis=-1), (*values.shape[:-1], *rows.shape))
     return _Steps(taken, columns, below, rows, slots)

@@ -53,8 +53,9 @@ def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factor
     """Make the factorization of one triangle of checked matrices."""
     if isinstance(A, Sparse):
         part = _sparse_triangle(tocoo(A), lower, unit_diagonal)
-        if levels.applies(part):
-            return levels.by_levels(part, lower=lower)
+        on_device = levels.by_levels(part, lower=lower) if levels.applies(part) else None
+        if on_device is not None:
+            return on_device
         return (LowerSparseFactorization if lower else UpperSparseFactorization).of(part)
     triangle = _triangle(A, lower, unit_diagonal)
     found = factors.factor_triangular(autodiff.stop_gradient(triangle), lower=lower)
@@ -98,7 +99,8 @@ def solve_triangular(
 
     If some matrices of a stack may be singular, use `factorize(A, method="lower")`, which reports those and solves with
     the others. Sparse triangles in the host's memory are solved by SuperLU. On another device they are solved there,
-    level by level: unknowns that don't depend on each other are solved together.
+    level by level: unknowns that don't depend on each other are solved together. If a few rows or columns have most of
+    the entries, the host solves them.
 
     Source: `scipy.linalg.solve_triangular`, `scipy.sparse.linalg.spsolve_triangular`; PhiML's `solve_triangular`.
 
