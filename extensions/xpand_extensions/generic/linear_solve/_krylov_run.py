@@ -13,13 +13,11 @@ from xpand_extensions import control_flow, progress
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._results import norm, recorded
 
-from ._krylov_bicg import BICG, BICGSTAB
-from ._krylov_cg import CG, CG_ADAPTIVE
+from ._krylov_bicg import BICG, BICGSTAB, CGS, QMR
 from ._krylov_gmres import GCROT, GMRES
 from ._krylov_least_squares import LSMR, LSQR
-from ._krylov_minres import MINRES
 from ._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE, RESTART, Method, Step, flags
-from ._krylov_squared import CGS, QMR
+from ._krylov_symmetric import CG, CG_ADAPTIVE, MINRES
 
 METHODS: Final[Mapping[str, Method]] = {
     "cg": CG,
@@ -219,10 +217,8 @@ class Loop:
     def look(self, carry: Carry) -> Carry:
         """Compute the true residual of systems that need a check, and end or restart them."""
         xp, flag = self.xp, carry.flag
-        x = self.method.solution(self.system, carry.state, self.order)
-        residual = self.b - self.system.product(x)
-        met, size, measure = self.verify(residual, carry.state)
         flagged = (flag != CONTINUE) & (carry.status == _RUNNING)
+        found, met, size, measure = self.checked(carry, flagged)
         status, share = carry.status, xp.zeros_like(measure)
         for reason, verdict in _VERDICTS.items():
             status = xp.where(flagged & (flag == reason), flags(flagged, 0) + int(verdict), status)
@@ -231,15 +227,7 @@ class Loop:
         again = flagged & ~met & (measure <= share * carry.measure) & xp.isfinite(size)
         status = xp.where(again, flags(again, 0) + _RUNNING, status)
         status = xp.where(flagged & met, flags(again, 0) + int(Status.CONVERGED), status)
-        better = flagged & (met | (measure <= carry.measure))
-        carry = carry._replace(
-            calls=carry.calls + flags(flagged, 1 if self.method.size is None else 2),
-            status=status,
-            flag=xp.where(again, flags(again, CONTINUE), flag),
-            x=self.select(better, x, carry.x),
-            residual=self.select(better, residual, carry.residual),
-            measure=xp.where(better, measure, carry.measure),
-        )
+        carry = found._replace(status=status, flag=xp.where(again, flags(again, CONTINUE), flag))
         if is_concrete(again) and not bool(xp.any(again)):
             return carry
         initial = self.method.start(self.system, carry.x, carry.residual, self.order)
@@ -247,25 +235,33 @@ class Loop:
             return carry._replace(state=initial)
         return carry._replace(state=self.merged_tree(again, initial, carry.state))
 
+    def checked(self, carry: Carry, chosen: Array) -> tuple[Carry, Array, Array, Array]:
+        """Replace the solutions of some systems by the method's if these are better.
+
+        Return also what `verify` returns for the method's solutions.
+        """
+        x = self.method.solution(self.system, carry.state, self.order)
+        residual = self.b - self.system.product(x)
+        met, size, measure = self.verify(residual, carry.state)
+        better = chosen & (met | (measure <= carry.measure))
+        after = carry._replace(
+            calls=carry.calls + flags(chosen, 1 if self.method.size is None else 2),
+            x=self.select(better, x, carry.x),
+            residual=self.select(better, residual, carry.residual),
+            measure=self.xp.where(better, measure, carry.measure),
+        )
+        return after, met, size, measure
+
     def finish(self, carry: Carry) -> tuple[Array, Array, Array, Array, Array]:
         """Return the results so far. Unfinished systems return their current state."""
         xp = self.xp
         running = carry.status == _RUNNING
         if is_concrete(running) and not bool(xp.any(running)):
             return carry.x, carry.residual, carry.steps, carry.calls, carry.status
-        x = self.method.solution(self.system, carry.state, self.order)
-        residual = self.b - self.system.product(x)
-        met, _, measure = self.verify(residual, carry.state)
-        better = running & (met | (measure <= carry.measure))
+        found, met, _, _ = self.checked(carry, running)
         zero = flags(running, 0)
         ended = xp.where(met, zero + int(Status.CONVERGED), zero + int(Status.MAX_STEPS))
-        return (
-            self.select(better, x, carry.x),
-            self.select(better, residual, carry.residual),
-            carry.steps,
-            carry.calls + flags(running, 1 if self.method.size is None else 2),
-            xp.where(running, ended, carry.status),
-        )
+        return found.x, found.residual, carry.steps, found.calls, xp.where(running, ended, carry.status)
 
     def history(self, carry: Carry) -> Array:
         """Return the norm of the residual after each step, NaN after the last."""

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from xpand.extend import Array
-from xpand_extensions.generic.linear_solve._krylov_cg import CG
 from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, Step, flags, ratio
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop
+from xpand_extensions.generic.linear_solve._krylov_symmetric import CG
 from xpand_extensions.linear_solve._operators import Matrix
 
 from ..sparse._layouts import Diagonals

@@ -11,9 +11,9 @@ from scipy.linalg import blas
 
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linear_solve._krylov_bicg import BICGSTAB
-from xpand_extensions.generic.linear_solve._krylov_cg import CG
 from xpand_extensions.generic.linear_solve._krylov_gmres import GMRES, Gmres
 from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, CONTINUE, RESTART, Method
+from xpand_extensions.generic.linear_solve._krylov_symmetric import CG
 
 ROUTINES: Final = {
     np.dtype(np.float32): (blas.saxpy, blas.sdot, blas.sscal),
