@@ -50,12 +50,13 @@ Shape = tuple[int, ...]
 class Sparse(Operators, Container):
     """The base class of containers of every format."""
 
-    __slots__ = ("_is_sorted", "_is_unique", "_plan", "_sparse_shape", "_values")
+    __slots__ = ("_is_sorted", "_is_unique", "_pattern", "_plan", "_sparse_shape", "_values")
 
     format: ClassVar[str]
     """The name of the format: "coo", "csr", "csc"."""
 
     _values: Array
+    _pattern: tuple[Array, ...]
     _sparse_shape: Shape
     _is_sorted: bool
     _is_unique: bool
@@ -71,8 +72,8 @@ class Sparse(Operators, Container):
 
     @property
     def pattern(self) -> tuple[Array, ...]:
-        """The integer arrays with the positions of the values."""
-        raise NotImplementedError
+        """The integer arrays with the positions of the values: `coords`, or `indices` and `indptr`."""
+        return self._pattern
 
     @property
     def shape(self) -> Shape:
@@ -168,7 +169,11 @@ class Sparse(Operators, Container):
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
         """Make a container without checks: in transformations, the parts may be any objects."""
-        raise NotImplementedError
+        make_known(values)
+        made = object.__new__(cls)
+        made._values, made._pattern, made._plan = values, tuple(pattern), plan
+        made._sparse_shape, made._is_sorted, made._is_unique = static[:3]
+        return made
 
     def __repr__(self) -> str:
         """Describe the container by its shape and its parts."""
@@ -214,10 +219,9 @@ class COO(Sparse):
            [2., 0., 0.]])
     """
 
-    __slots__ = ("_coords", "_dense_ndim")
+    __slots__ = ("_dense_ndim",)
 
     format = "coo"
-    _coords: tuple[Array, ...]
     _dense_ndim: int
 
     def __init__(
@@ -235,18 +239,13 @@ class COO(Sparse):
         self._sparse_shape = checks.coo(values, coords, shape, dense_ndim, is_sorted, is_unique, check)
         make_known(values)
         self._values, *found = checks.in_namespace_of_pattern(values, *coords)
-        self._coords, self._dense_ndim = tuple(found), dense_ndim
+        self._pattern, self._dense_ndim = tuple(found), dense_ndim
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
 
     @property
     def coords(self) -> tuple[Array, ...]:
         """The coordinates of the entries: one array for each sparse axis."""
-        return self._coords
-
-    @property
-    def pattern(self) -> tuple[Array, ...]:
-        """The coordinates."""
-        return self._coords
+        return self._pattern
 
     @property
     def dense_ndim(self) -> int:
@@ -258,22 +257,18 @@ class COO(Sparse):
 
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
-        make_known(values)
-        made = object.__new__(cls)
-        made._sparse_shape, made._is_sorted, made._is_unique, made._dense_ndim = static
-        made._values, made._coords, made._plan = values, tuple(pattern), plan
+        made = super()._of(values, pattern, static, plan)
+        made._dense_ndim = static[3]
         return made
 
 
 class _Compressed(Sparse):
     """A sparse matrix with entries grouped by rows or by columns."""
 
-    __slots__ = ("_indices", "_indptr", "_product_plan")
+    __slots__ = ("_product_plan",)
 
     _product_plan: list[Any]
     """The plan computed by the first product (or None), in a list that all containers with this pattern share."""
-    _indices: Array
-    _indptr: Array
     _major: ClassVar[int]
     """The axis that is compressed, counted from the end."""
 
@@ -291,32 +286,25 @@ class _Compressed(Sparse):
         """Check the parts, and store them."""
         self._sparse_shape = checks.compressed(self, values, indices, indptr, shape, is_sorted, is_unique, check)
         make_known(values)
-        self._values, self._indices, self._indptr = checks.in_namespace_of_pattern(values, indices, indptr)
+        self._values, *found = checks.in_namespace_of_pattern(values, indices, indptr)
+        self._pattern = tuple(found)
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
         self._product_plan = []
 
     @property
     def indices(self) -> Array:
         """The column of each entry (CSR), or its row (CSC): of shape (nse,) or (*batch, nse)."""
-        return self._indices
+        return self._pattern[0]
 
     @property
     def indptr(self) -> Array:
         """The start of each row (CSR) or column (CSC) in the entries, and the end of the last."""
-        return self._indptr
-
-    @property
-    def pattern(self) -> tuple[Array, ...]:
-        """`indices` and `indptr`."""
-        return self._indices, self._indptr
+        return self._pattern[1]
 
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
-        make_known(values)
-        made = object.__new__(cls)
-        made._sparse_shape, made._is_sorted, made._is_unique = static
-        made._indices, made._indptr = pattern
-        made._values, made._plan, made._product_plan = values, plan, []
+        made = super()._of(values, pattern, static, plan)
+        made._product_plan = []
         return made
 
     def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
@@ -336,8 +324,8 @@ class _Compressed(Sparse):
         if not self._product_plan:
             rows, columns = self._sparse_shape
             shape = (rows, columns) if self._major == -2 else (columns, rows)
-            is_known = self._indices.ndim == 1 and are_concrete(self._indices, self._indptr)
-            self._product_plan.append(csr_plan(self._indices, self._indptr, shape=shape) if is_known else None)
+            is_known = self.indices.ndim == 1 and are_concrete(*self.pattern)
+            self._product_plan.append(csr_plan(*self.pattern, shape=shape) if is_known else None)
         return self._product_plan[0]
 
     def _transposed(self, other: type["_Compressed"]) -> "_Compressed":
