@@ -9,7 +9,7 @@ import torch
 from tests.libraries import EAGER_LIBRARIES, Library
 from xpand import array_namespace
 from xpand_extensions.autodiff import check_grads, grad, jacfwd, jacrev, jvp
-from xpand_extensions.generic.optimize import _implicit as on_any
+from xpand_extensions.generic import optimize as on_any
 from xpand_extensions.jit import jit
 from xpand_extensions.optimize import brentq, fixed_point, least_squares, minimize, root
 

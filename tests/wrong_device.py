@@ -36,7 +36,7 @@ from xpand_extensions import (
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.linear_solve._levels import solve_levels
-from xpand_extensions.linear_solve._solve_dense import solve_dense
+from xpand_extensions.linear_solve._solve import solve_dense
 
 X = np.asarray([0.5, 1.5, 2.5])
 KEY = np.asarray([0, 7], dtype=np.uint32)

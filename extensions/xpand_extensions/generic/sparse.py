@@ -8,9 +8,9 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import Array, checks
 from xpand_extensions import scatter
 from xpand_extensions._bounds import index_dtype
-from xpand_extensions.sparse._assembly import CSRAssembly, Shape
+from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._pattern import equal_neighbours, sorting
-from xpand_extensions.sparse._products import CSRPlan
+from xpand_extensions.sparse._products import CSRPlan, Shape
 
 from .._dtypes import plain_sum
 

@@ -7,11 +7,11 @@ meets the tolerance.
 
 from .._solver_status import ConvergenceError, Status
 from ..linalg import LstsqResult, lstsq
+from ._arguments import METHODS
 from ._direct import direct_solve, factorize
 from ._factorization import Factorization
 from ._krylov import krylov as krylov
 from ._matrix_from_function import matrix_from_function
-from ._methods import METHODS
 from ._operators import LinearOperator
 from ._preconditioners import BlockJacobi, Chebyshev, Jacobi, Preconditioner, block_jacobi, chebyshev, jacobi
 from ._preconditioners_multilevel import Multilevel, multilevel

@@ -7,8 +7,8 @@ from xpand.extend import Array, checks
 
 from .. import autodiff
 from .._solver_status import ConvergenceError, Status
+from ._arguments import Method
 from ._krylov import Found, System, krylov
-from ._methods import Method
 from ._vectors import conj
 
 

@@ -1,6 +1,7 @@
 """Linear operators of solvers, with their known properties."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, Final
 
 from xpand import array_namespace, trees
@@ -12,7 +13,7 @@ from ..sparse._containers import CSR, Sparse
 from ..sparse._convert import any_sparse, tocsr
 from ..sparse._pattern import are_concrete
 from ._factorization import Factorization
-from ._vectors import Vectors, conj, product_of
+from ._vectors import Vectors, conj
 
 _FLAGS: Final = ("symmetric", "positive_definite")
 
@@ -164,7 +165,7 @@ def times(matrix: Any, x: Array) -> Array:
         return (matrix @ x[..., None])[..., 0]
     # One matrix for all vectors: use one product of matrices.
     shape = tuple(x.shape)
-    columns = xp.matrix_transpose(xp.reshape(x, (product_of(shape[:-1]), shape[-1])))
+    columns = xp.matrix_transpose(xp.reshape(x, (prod(shape[:-1]), shape[-1])))
     product = xp.matrix_transpose(matrix @ columns)
     return xp.reshape(product, (*shape[:-1], product.shape[-1]))
 

@@ -2,25 +2,29 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from xpand import array_namespace, is_concrete, trees
+from xpand import array_namespace, is_concrete, library_name, trees
 from xpand.extend import Array, checks, describe
 
 from .. import autodiff, linalg
+from .._dispatch import pluggable
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
 from ..jit._reused import reused
 from ..linalg._checks import axis_of
 from ..progress import To, check as check_progress, tracked
 from ..sparse._containers import Sparse
-from . import _arguments as arguments, _methods as methods
+from . import _arguments as arguments
 from ._direct import factorize
 from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
 from ._operators import Map, Matrix, of_vectors, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
-from ._solve_dense import default_rtol, solve_if_dense
+
+_RTOL: Final = 1e-8
+_DENSE: Final = frozenset({"auto", "lu", "direct"})
+"""The methods for which one dense system is solved in one call of the library."""
 
 
 @clean_tracebacks
@@ -151,7 +155,7 @@ def solve(
     operator = operator_of("solve", A, args, symmetric, positive_definite)
     axis_of("solve", axis)
     batch_ndim = checks.integer("solve", "batch_ndim", batch_ndim, minimum=0)
-    wanted = methods.method_of(method)
+    wanted = arguments.method_of(method)
     checks.boolean("solve", "throw", throw)
     check_progress("solve", progress)
     checks.boolean("solve", "record_history", record_history)
@@ -166,11 +170,13 @@ def solve(
     else:
         if axis != -2:
             raise ValueError(f"solve: axis is for matrices, and A is a function; leave it out, got axis={axis}")
-        is_rectangular = wanted.name in methods.LEAST_SQUARES
+        is_rectangular = wanted.name in arguments.LEAST_SQUARES
         problem = arguments.problem_of_function(operator, b, x0, batch_ndim, is_rectangular)
     if wanted.name == "auto":
         is_dense = isinstance(operator, Matrix) and not isinstance(operator.values, Sparse) and nullspace is None
-        wanted = methods.chosen(is_dense, arguments.is_square(problem), operator.symmetric, operator.positive_definite)
+        wanted = arguments.chosen(
+            is_dense, arguments.is_square(problem), operator.symmetric, operator.positive_definite
+        )
     _check_method(wanted, problem, preconditioner, nullspace)
     eps = float(array_namespace(problem.b).finfo(problem.b.dtype).eps)
     criterion = Criterion(
@@ -179,7 +185,7 @@ def solve(
     )
     steps = arguments.stops_of(max_steps, problem.columns.size)
     stops: tuple[int, ...] = ()
-    if wanted.name in (*methods.DIRECT, "lstsq"):
+    if wanted.name in (*arguments.DIRECT, "lstsq"):
         text, fields = _direct(wanted, problem, criterion)
     else:
         basis = arguments.basis_of(nullspace, problem)
@@ -229,11 +235,11 @@ def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any
 
 
 def _check_method(
-    method: methods.Method, problem: arguments.LinearProblem, preconditioner: Any, nullspace: Any
+    method: arguments.Method, problem: arguments.LinearProblem, preconditioner: Any, nullspace: Any
 ) -> None:
     """Check that a method can be used for a system."""
     name, is_matrix = method.name, isinstance(problem.operator, Matrix)
-    is_direct = name in (*methods.DIRECT, "lstsq")
+    is_direct = name in (*arguments.DIRECT, "lstsq")
     if is_direct and not is_matrix:
         raise ValueError(
             f"solve: method={str(method)!r} needs a matrix, got a function; take an iterative method such as 'gmres', "
@@ -241,7 +247,7 @@ def _check_method(
         )
     if name == "lstsq" and is_matrix and isinstance(problem.operator.values, Sparse):  # type: ignore[union-attr]
         raise ValueError("solve: method='lstsq' is for dense matrices; take 'lsmr' or 'lsqr' for sparse ones")
-    if not arguments.is_square(problem) and name not in (*methods.LEAST_SQUARES, "lstsq"):
+    if not arguments.is_square(problem) and name not in (*arguments.LEAST_SQUARES, "lstsq"):
         raise ValueError(
             f"solve: method={str(method)!r} needs a square A, got {problem.rows.size} rows and {problem.columns.size} "
             "columns; take 'lstsq', 'lsqr' or 'lsmr'"
@@ -252,7 +258,7 @@ def _check_method(
             "matrix, for example `linear_solve.jacobi(A)` or `linear_solve.ilu(A)`"
         )
     for option, value in (("preconditioner", preconditioner), ("nullspace", nullspace)):
-        if value is not None and (is_direct or name in methods.LEAST_SQUARES):
+        if value is not None and (is_direct or name in arguments.LEAST_SQUARES):
             raise ValueError(f"solve: {option} is not for method={str(method)!r}; leave it out")
     if preconditioner is not None and not callable(preconditioner):
         raise TypeError(f"solve: preconditioner must be a function of a residual, got {describe(preconditioner)}")
@@ -268,7 +274,7 @@ def _iterative(
         outside = along(system.basis, b)
         b = b - outside
         x0 = None if x0 is None else x0 - along(system.basis, x0)
-    by = least_squares if options.method.name in methods.LEAST_SQUARES else square
+    by = least_squares if options.method.name in arguments.LEAST_SQUARES else square
     solved = partial(_with_norm, by, options)
     if reports:  # a reused program would report to an earlier call
         x, found, size = solved(system, b, x0, criterion)
@@ -322,7 +328,7 @@ def _judged(system: System, b: Array, outside: Array, found: Found, criterion: C
 
 
 def _direct(
-    method: methods.Method, problem: arguments.LinearProblem, criterion: Criterion
+    method: arguments.Method, problem: arguments.LinearProblem, criterion: Criterion
 ) -> tuple[str, tuple[Array, ...]]:
     """Return the text for the method, and the fields of the result."""
     b, operator, is_columns = problem.b, problem.operator, problem.rows.is_columns
@@ -350,3 +356,46 @@ def _direct(
     finite = xp.isfinite(wanted) | (wanted > 0) & xp.all(xp.isfinite(right), axis=-1)
     status = xp.where(finite, status, zero + int(Status.NON_FINITE))
     return text, (x, residual, size, zero, zero + 1, status)
+
+
+def default_rtol(eps: float) -> float:
+    """Return the default tolerance of a solution from the data type's `eps`."""
+    return max(_RTOL, 100 * eps)
+
+
+def solve_if_dense(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
+    """Solve one concrete dense square system by LU factors; return None for all other systems."""
+    cls = type(A)
+    if cls is not type(b) or type(method) is not str or method not in _DENSE:
+        return None
+    if not ((rtol is None or (type(rtol) is float and rtol >= 0)) and type(atol) is float and atol >= 0):
+        return None
+    if not checks.is_array(A) or hasattr(cls, "_namespace") or A.dtype != b.dtype:  # `_namespace`: a traced array
+        return None
+    shape = A.shape
+    if len(shape) != 2 or shape[0] != shape[1] or b.ndim not in (1, 2) or b.shape[0] != shape[0]:
+        return None
+    if not (is_concrete(A) and is_concrete(b)):
+        return None
+    found = solve_dense.native(A, b)(A, b, rtol, atol)
+    return None if found is None else result_of(f"lu ({library_name(array_namespace(A))})", *found)
+
+
+@pluggable
+def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
+    """Solve one concrete dense system by LU, and determine its status, in one call of the library.
+
+    Args:
+        a: A matrix, of shape `(n, n)`.
+        b: A vector, of shape `(n,)`, or a matrix of columns, `(n, k)`, of the same data type.
+        rtol: The tolerance relative to `b`; None for the default of `solve`.
+        atol: The absolute tolerance.
+
+    Returns:
+        The fields of a `SolveResult`; None if the library has no faster way for this system.
+
+    >>> import numpy as np
+    >>> solve_dense(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), None, 0.0)[0]
+    array([1., 1.])
+    """
+    return solve_dense.native(a, b)(a, b, rtol, atol)

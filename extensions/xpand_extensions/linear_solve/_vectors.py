@@ -1,6 +1,7 @@
 """Conversion between trees of arrays and flat vectors: `(*batch, n)`, with one vector for each system."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xpand import array_namespace, trees
@@ -29,7 +30,7 @@ class Vectors:
         """
         self.skeleton, self.shapes, self.batch, self.dtype = skeleton(tree), tuple(shapes), batch, dtype
         self.is_columns = is_columns
-        self.size = sum([product_of(shape) for shape in shapes])
+        self.size = sum([prod(shape) for shape in shapes])
 
     def _key(self) -> tuple[Any, ...]:
         return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype, self.is_columns
@@ -67,8 +68,7 @@ class Vectors:
         if self.is_columns:
             return xp.matrix_transpose(arrays[0])
         rows = [
-            x if len(shape) == 1 else xp.reshape(x, (*self.batch, product_of(shape)))
-            for x, shape in zip(arrays, self.shapes)
+            x if len(shape) == 1 else xp.reshape(x, (*self.batch, prod(shape))) for x, shape in zip(arrays, self.shapes)
         ]
         return rows[0] if len(rows) == 1 else xp.concat(rows, axis=-1)
 
@@ -79,7 +79,7 @@ class Vectors:
             return trees.unflatten(trees.structure(self.skeleton), [xp.matrix_transpose(x)])
         arrays, start = [], 0
         for shape in self.shapes:
-            size = product_of(shape)
+            size = prod(shape)
             part = x if size == self.size else x[..., start : start + size]
             arrays.append(part if len(shape) == 1 else xp.reshape(part, (*before, *self.batch, *shape)))
             start += size
@@ -121,20 +121,7 @@ def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> t
     return space._joined(leaves), space
 
 
-def flat_vectors(x: Any, batch: tuple[int, ...], size: int, is_columns: bool) -> Vectors:
-    """Return the space of vectors in one array, `(*batch, size)`, or with `is_columns` its transpose."""
-    return Vectors(0, [(size,)], batch, x.dtype, is_columns)
-
-
 def conj(x: Array) -> Array:
     """Conjugate complex numbers; return real numbers unchanged."""
     xp = array_namespace(x)
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
-
-
-def product_of(shape: Sequence[int]) -> int:
-    """Multiply sizes."""
-    size = 1
-    for each in shape:
-        size *= each
-    return size

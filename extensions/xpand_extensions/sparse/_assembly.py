@@ -6,10 +6,7 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import LibraryArray as Array, checks as _arguments
 
 from .._dispatch import pluggable
-from . import _parts as checks
-from ._products import csr_matmul
-
-Shape = checks.Shape
+from ._products import Shape, check_indices, csr_matmul, usual_indices
 
 
 class CSRAssembly(NamedTuple):
@@ -62,7 +59,7 @@ def csr_assembly(
     """
     xp = _arguments.namespace_of("csr_assembly", rows=rows, columns=columns)
     _arguments.one_device("csr_assembly", rows=rows, columns=columns)
-    checks.indices("csr_assembly", xp, rows=rows, columns=columns)
+    check_indices("csr_assembly", xp, rows=rows, columns=columns)
     _arguments.boolean("csr_assembly", "sum_duplicates", sum_duplicates)
     if size is not None:
         size = _arguments.integer("csr_assembly", "size", size, minimum=0)
@@ -71,7 +68,7 @@ def csr_assembly(
             "csr_assembly: size must be given where the values of rows and columns aren't known (under jit or vmap, or "
             "in a lazy array), since it is that of the result"
         )
-    rows, columns = checks.usual_indices(rows, columns)
+    rows, columns = usual_indices(rows, columns)
     return csr_assembly.native(rows, columns)(rows, columns, shape=shape, sum_duplicates=sum_duplicates, size=size)
 
 

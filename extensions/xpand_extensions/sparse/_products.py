@@ -5,15 +5,16 @@ ignored: entries of a COO whose row is the number of rows or whose column is the
 from `indptr[-1]` on.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from xpand import is_concrete
-from xpand.extend import Array, checks as _arguments
+from xpand import array_namespace, is_concrete
+from xpand.extend import Array, Namespace, checks as _arguments
 
+from .._bounds import index_dtype
 from .._dispatch import pluggable
-from . import _blocks as blocks, _parts as checks
+from . import _blocks as blocks
 
-Shape = checks.Shape
+Shape = tuple[int, int]
 
 
 class CSRPlan(NamedTuple):
@@ -60,7 +61,7 @@ def csr_matmul(
     >>> csr_matmul(values, indices, indptr, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([201.,  30.])
     """
-    values, indices, indptr, x = checks.operands("csr_matmul", values, x, shape, 1, indices=indices, indptr=indptr)
+    values, indices, indptr, x = _operands("csr_matmul", values, x, shape, 1, indices=indices, indptr=indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, rows, indices, x, shape)
@@ -82,7 +83,7 @@ def csr_rmatmul(
     >>> csr_rmatmul(values, indices, indptr, np.asarray([1.0, 10.0]), shape=(2, 3))
     array([ 1., 30.,  2.])
     """
-    values, indices, indptr, x = checks.operands("csr_rmatmul", values, x, shape, 0, indices=indices, indptr=indptr)
+    values, indices, indptr, x = _operands("csr_rmatmul", values, x, shape, 0, indices=indices, indptr=indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, indices, rows, x, shape[::-1])
@@ -118,7 +119,7 @@ def coo_matmul(
     >>> coo_matmul(values, rows, columns, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([200.,   4.])
     """
-    values, rows, columns, x = checks.operands("coo_matmul", values, x, shape, 1, rows=rows, columns=columns)
+    values, rows, columns, x = _operands("coo_matmul", values, x, shape, 1, rows=rows, columns=columns)
     if rows.ndim > 1:
         return blocks.multiplied(coo_matmul, values, rows, columns, x, shape)
     return coo_matmul.native(values, rows, columns, x)(
@@ -154,7 +155,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     """
     xp = _arguments.namespace_of("sampled_matmul", x=x, y=y, rows=rows, columns=columns)
     _arguments.one_device("sampled_matmul", x=x, y=y, rows=rows, columns=columns)
-    checks.indices("sampled_matmul", xp, rows=rows, columns=columns)
+    check_indices("sampled_matmul", xp, rows=rows, columns=columns)
     for name, given in (("x", x), ("y", y)):
         _arguments.dtype("sampled_matmul", name, xp, given, _arguments.NUMERIC)
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
@@ -164,7 +165,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
         )
     _arguments.broadcast_shapes("sampled_matmul", x=tuple(x.shape[:-2]), y=tuple(y.shape[:-2]))
     x, y = _arguments.promote("sampled_matmul", xp, x=x, y=y)
-    rows, columns = checks.usual_indices(rows, columns)
+    rows, columns = usual_indices(rows, columns)
     return sampled_matmul.native(x, y, rows, columns)(x, y, rows, columns)
 
 
@@ -193,7 +194,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     nse = _arguments.integer("csr_rows", "nse", nse, minimum=0)
     if not indptr.ndim or not indptr.shape[-1]:
         raise ValueError(f"csr_rows: indptr must have the shape (..., m + 1), got {tuple(indptr.shape)}")
-    (indptr,) = checks.usual_indices(indptr)
+    (indptr,) = usual_indices(indptr)
     return csr_rows.native(indptr)(indptr, nse=nse)
 
 
@@ -220,11 +221,11 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     True
     """
     xp = _arguments.namespace_of("csr_plan", indices=indices, indptr=indptr)
-    checks.indices("csr_plan", xp, indices=indices)
-    checks.indices("csr_plan", xp, indptr=indptr)
+    check_indices("csr_plan", xp, indices=indices)
+    check_indices("csr_plan", xp, indptr=indptr)
     if not is_concrete(indptr):
         return None
-    indices, indptr = checks.usual_indices(indices, indptr)
+    indices, indptr = usual_indices(indices, indptr)
     return csr_plan.native(indices, indptr)(indices, indptr, shape=shape)
 
 
@@ -287,11 +288,11 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
     array([[0., 0., 2.],
            [4., 0., 0.]])
     """
-    xp = checks.parts("coo_todense", values, shape, rows=rows, columns=columns)
+    xp = _parts("coo_todense", values, shape, rows=rows, columns=columns)
     if _arguments.kind(xp, values.dtype) == "bool":
         counts = coo_todense(xp.astype(values, xp.int32), rows, columns, shape=shape)
         return counts != 0
-    rows, columns = checks.usual_indices(rows, columns)
+    rows, columns = usual_indices(rows, columns)
     if rows.ndim > 1:
         return blocks.filled(coo_todense, values, rows, columns, shape)
     return coo_todense.native(values, rows, columns)(values, rows, columns, shape=shape)
@@ -307,5 +308,84 @@ def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape
     array([[1., 0., 2.],
            [0., 3., 0.]])
     """
-    checks.parts("csr_todense", values, shape, indices=indices, indptr=indptr)
+    _parts("csr_todense", values, shape, indices=indices, indptr=indptr)
     return coo_todense(values, csr_rows(indptr, nse=values.shape[-1]), indices, shape=shape)
+
+
+def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:
+    """Check the parts of a matrix and its factor `x`; return them as kernels take them. `axis` is the one summed over.
+
+    Raises:
+        TypeError: Arguments that aren't arrays of one library, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+    """
+    xp = _parts(function, values, shape, x=x, **pattern)
+    _arguments.dtype(function, "values", xp, values, _arguments.NUMERIC)
+    _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    size = shape[axis]
+    if not x.ndim or x.shape[-2 if x.ndim > 1 else -1] != size:
+        raise ValueError(f"{function}: x must have the shape ({size},) or (..., {size}, k), got {tuple(x.shape)}")
+    if values.ndim > 1 and x.ndim > 2:
+        _arguments.broadcast_shapes(function, values=tuple(values.shape[:-1]), x=tuple(x.shape[:-2]))
+    if values.dtype != x.dtype:
+        values, x = _arguments.promote(function, xp, values=values, x=x)
+    return values, *usual_indices(*pattern.values()), x
+
+
+def _parts(function: str, values: Array, shape: Any, /, **others: Array) -> Namespace:
+    """Check the parts of a matrix and return their namespace. `others` has its two index arrays, and optionally `x`.
+
+    Raises:
+        TypeError: Arguments that aren't arrays of one library, or indices that are not integers.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+    """
+    xp = _arguments.namespace_of(function, values=values, **others)
+    _arguments.one_device(function, values=values, **others)
+    if type(shape) is not tuple or len(shape) != 2:
+        raise ValueError(f"{function}: shape must be a tuple of two sizes, (m, n), got {shape!r}")
+    (first_name, first), (second_name, second) = [each for each in others.items() if each[0] != "x"]
+    _arguments.dtype(function, first_name, xp, first, _arguments.INTEGERS)
+    _arguments.dtype(function, second_name, xp, second, _arguments.INTEGERS)
+    if not values.ndim:
+        raise ValueError(f"{function}: values must have the shape (*batch, nse), got an array of shape ()")
+    entries = values.shape[-1:]
+    ends = (shape[0] + 1,) if second_name == "indptr" else entries
+    if first.ndim == 1 and first.shape == entries and second.shape == ends:
+        return xp
+    batch = tuple(values.shape[:-1])
+    for name, given, last in ((first_name, first, entries), (second_name, second, ends)):
+        if tuple(given.shape) not in (tuple(last), (*batch, *last)):
+            raise ValueError(
+                f"{function}: {name} must have the shape {tuple(last)} or {(*batch, *last)} for values of shape "
+                f"{tuple(values.shape)} of matrices of shape {shape}, got {tuple(given.shape)}"
+            )
+    if first.ndim != second.ndim:
+        raise ValueError(
+            f"{function}: a pattern is for all of a batch or for each batch element, got {first_name} of shape "
+            f"{tuple(first.shape)} and {second_name} of shape {tuple(second.shape)}"
+        )
+    return xp
+
+
+def check_indices(function: str, xp: Namespace, /, **arrays: Array) -> None:
+    """Check index arrays, which must have one axis and the same length.
+
+    Raises:
+        TypeError: An array does not have integers.
+        ValueError: Arrays have other shapes.
+    """
+    for name, given in arrays.items():
+        _arguments.dtype(function, name, xp, given, _arguments.INTEGERS)
+    if len({tuple(given.shape) for given in arrays.values()}) > 1 or any(given.ndim != 1 for given in arrays.values()):
+        listed = " and ".join(f"{name} of shape {tuple(given.shape)}" for name, given in arrays.items())
+        raise ValueError(f"{function}: {' and '.join(arrays)} must have one shape, (nse,), got {listed}")
+
+
+def usual_indices(*given: Array) -> tuple[Array, ...]:
+    """Convert index arrays to int32 or all to int64, so that sums of indices and numbers of rows fit."""
+    xp = array_namespace(*given)
+    dtype = given[0].dtype
+    if (dtype == xp.int32 or dtype == xp.int64) and all(each.dtype == dtype for each in given):
+        return given
+    target = index_dtype(xp, _arguments.device_of(given[0]))
+    return tuple([xp.astype(each, target) for each in given])

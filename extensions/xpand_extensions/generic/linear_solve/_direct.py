@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import DType, LibraryArray as Array, Namespace, checks
+from xpand.extend import LibraryArray as Array, Namespace, checks
 from xpand_extensions import control_flow, linalg
 from xpand_extensions._solver_status import Status
 from xpand_extensions.jit import ShapeDtype, pure_callback
@@ -125,7 +125,7 @@ def factor_sparse(
 ) -> Factors:
     xp = array_namespace(values, *pattern)
     batch = tuple(values.shape[:-1])
-    real = _real_dtype(xp, values)
+    real = xp.abs(values[..., :0]).dtype
     declared = tuple(ShapeDtype(batch, dtype) for dtype in (real, xp.int32))
 
     def host(values: Array, *pattern: Array) -> tuple[Array, ...]:
@@ -163,12 +163,6 @@ def _leading(x: Array, count: int, last: int = 1) -> Array:
     """Insert axes of length 1 before the last axes."""
     xp = array_namespace(x)
     return xp.reshape(x, (1,) * (count + last - x.ndim) + tuple(x.shape))
-
-
-def _real_dtype(xp: Namespace, x: Array) -> DType:
-    if not xp.isdtype(x.dtype, "complex floating"):
-        return x.dtype
-    return xp.float64 if float(xp.finfo(x.dtype).eps) < 1e-10 else xp.float32
 
 
 def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:

@@ -139,10 +139,8 @@ def _by_rows(
         if slots:
             in_step = partial(_in_step, slots=slots, wide=wide)
             return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(apart, in_step), default=in_step)
-        return _sum(values, x, are_concrete(indptr), indices, shape, wide, is_sorted=True)
-
-    def are_concrete(indptr: Array) -> Array:
-        return _rows(indptr, values.shape[-1]) if rows is None else rows
+        found = _rows(indptr, values.shape[-1]) if rows is None else rows
+        return _sum(values, x, found, indices, shape, wide, is_sorted=True)
 
     is_one = values.ndim == 1 and x.ndim == 1 + wide
     if is_one and values.dtype in _OF_BCSR and (wide or not (slots or rows is not None)):

@@ -1,22 +1,47 @@
-"""Linear equations of implicit derivatives, on any library."""
+"""Iterations for any library, and the linear equations of implicit derivatives."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from xpand import array_namespace
+from xpand import UnsupportedError, array_namespace, trees
 from xpand.extend import Array
+from xpand_extensions import autodiff, optimize
+from xpand_extensions._dispatch import forwards_to
+from xpand_extensions._lazy import is_lazy
+from xpand_extensions._solver_status import Status
 
-from ... import autodiff
-from ..._solver_status import Status
-from ...linear_solve._direct import factorize
-from ...linear_solve._solve import solve
-from ...optimize._residuals import matrix_of
+from ..linear_solve._direct import factorize
+from ..linear_solve._solve import solve
+from ..optimize._algorithms._states import is_known, looped, stepped
+from ..optimize._residuals import matrix_of
+from ..optimize._tasks import Driver, Task
 
 _LARGE: Final = 1000
 """From this number of variables on, iterate: a matrix would take 8 MB and more time than an iteration."""
 
 _RESTART: Final = 50
+
+
+def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
+    # The library has no drivers: `optimize` takes its own steps.
+    return None
+
+
+@forwards_to(optimize.iterate)
+def iterate(step: Any, /, state: Any, *, running: Any, init: Any, lazy_steps: int | None, callback: Any) -> trees.Tree:
+    lazy = is_lazy(trees.leaves(state)[0])
+    if lazy and lazy_steps is None:
+        raise UnsupportedError(
+            "iterate: lazy arrays need a fixed number of steps; give lazy_steps (each step becomes part of the graph), "
+            "or compute the arrays first"
+        )
+    state = state if init is None else init(state)
+    if is_known(state):
+        return stepped(step, state, running, callback)
+    if not lazy:
+        return looped(step, state, running, callback)
+    return looped(step, state, running, callback, max_iter=lazy_steps)
 
 
 def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
