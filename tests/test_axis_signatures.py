@@ -345,9 +345,6 @@ CALLS: dict[str, list[Call]] = {
         f"windows.{name}": _window_calls(name)
         for name in ("window_max", "window_min", "window_mean", "window_sum", "window_prod", "sliding_window_view")
     },
-    "sparse.coo_todense": [
-        _named(_numbers(2, 3), np.asarray([0, 1, 1]), np.asarray([2, 0, 3]), names="values rows columns", shape=(2, 4))
-    ],
     "sparse.csr_rows": [_named(np.asarray([[0, 2, 3, 3], [0, 1, 1, 3]]), names="indptr", nse=3)],
     "sparse.sampled_matmul": [
         _named(_numbers(2, 3, 4), _numbers(4, 5), np.asarray([0, 1]), np.asarray([4, 0]), names="x y rows columns")

@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
+from xpand_extensions import sparse
 from xpand_extensions.sparse import _assembly as assembly, _products as products
 from xpand_extensions.vmap import vmap
 
@@ -89,16 +90,16 @@ CASES = {
         (0, 1),
     ),
     "dense": Case(
-        lambda v: products.coo_todense(v, like(v, ROWS), like(v, COLUMNS), shape=(M, N)), (VALUES,), dense, (0,)
+        lambda v: sparse.coo_todense(v, like(v, ROWS), like(v, COLUMNS), shape=(M, N)), (VALUES,), dense, (0,)
     ),
     "dense-pattern": Case(
-        lambda v, r, c: products.coo_todense(v, r, c, shape=(M, N)),
+        lambda v, r, c: sparse.coo_todense(v, r, c, shape=(M, N)),
         (VALUES, ROWS, COLUMNS),
         lambda v, r, c: dense(v),
         (0,),
     ),
     "dense-csr": Case(
-        lambda v: products.csr_todense(v, like(v, COLUMNS), like(v, INDPTR), shape=(M, N)), (BATCH,), dense, (0,)
+        lambda v: sparse.csr_todense(v, like(v, COLUMNS), like(v, INDPTR), shape=(M, N)), (BATCH,), dense, (0,)
     ),
     "rows": Case(
         lambda p: products.csr_rows(p, nse=8),
@@ -190,8 +191,8 @@ def test_agrees_with_dense_products(library: Library) -> None:
         library.assert_equal(found, forwards, rtol=1e-6)
         library.assert_equal(products.csr_matmul(*by_row, indptr, given_x, shape=shape), forwards, rtol=1e-6)
         library.assert_equal(products.csr_rmatmul(*by_row, indptr, given_y, shape=shape), backwards, rtol=1e-6)
-        library.assert_equal(products.coo_todense(values, rows, columns, shape=shape), full)
-        library.assert_equal(products.csr_todense(*by_row, indptr, shape=shape), full)
+        library.assert_equal(sparse.coo_todense(values, rows, columns, shape=shape), full)
+        library.assert_equal(sparse.csr_todense(*by_row, indptr, shape=shape), full)
 
     run()
 
@@ -245,7 +246,7 @@ def test_padding_counts_as_nothing(library: Library) -> None:
     full = dense(VALUES)
     library.assert_equal(products.coo_matmul(values, rows, columns, x, shape=(M, N)), full @ X, rtol=1e-14)
     library.assert_equal(products.coo_matmul(values, columns, rows, y, shape=(N, M)), full.T @ Y, rtol=1e-14)
-    library.assert_equal(products.coo_todense(values, rows, columns, shape=(M, N)), full, rtol=1e-14)
+    library.assert_equal(sparse.coo_todense(values, rows, columns, shape=(M, N)), full, rtol=1e-14)
     sampled = products.sampled_matmul(y[:, None], x[None, :], rows, columns)
     library.assert_equal(sampled, np.asarray([*np.outer(Y, X)[ROWS, COLUMNS], 0.0, 0.0]), rtol=1e-14)
     indices, indptr = library.asarray(np.asarray([*COLUMNS, 0, 0])), library.asarray(INDPTR)
@@ -262,14 +263,14 @@ def test_a_pattern_for_each_lane(library: Library) -> None:
     v, r, c, x, xs = (library.asarray(each) for each in (values, rows, columns, X, BATCH_X))
     library.assert_equal(products.coo_matmul(v, r, c, x, shape=(M, N)), full @ X, rtol=1e-14)
     library.assert_equal(products.coo_matmul(v, r, c, xs, shape=(M, N)), full @ BATCH_X, rtol=1e-14)
-    library.assert_equal(products.coo_todense(v, r, c, shape=(M, N)), full, rtol=1e-14)
+    library.assert_equal(sparse.coo_todense(v, r, c, shape=(M, N)), full, rtol=1e-14)
     v, ys = library.asarray(BATCH), library.asarray(np.stack([YS, -YS]))
     indices, indptr = np.stack([COLUMNS, COLUMNS]), np.stack([INDPTR, [0, 1, 1, 4, 7]])
     full = np.stack([dense(BATCH[i], np.repeat(np.arange(M), np.diff(indptr[i])), COLUMNS) for i in range(2)])
     p, ends = library.asarray(indices), library.asarray(indptr)
     library.assert_equal(products.csr_matmul(v, p, ends, x, shape=(M, N)), full @ X, rtol=1e-14)
     library.assert_equal(products.csr_rmatmul(v, p, ends, ys, shape=(M, N)), full.mT @ np.stack([YS, -YS]), rtol=1e-14)
-    library.assert_equal(products.csr_todense(v, p, ends, shape=(M, N)), full, rtol=1e-14)
+    library.assert_equal(sparse.csr_todense(v, p, ends, shape=(M, N)), full, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax"])
@@ -308,7 +309,7 @@ def test_booleans_are_joined(library: Library) -> None:
     values = library.asarray(np.asarray([True, False, True]))
     rows, columns = library.asarray(np.asarray([0, 1, 0])), library.asarray(np.asarray([1, 0, 1]))
     expected = np.asarray([[False, True], [False, False]])
-    library.assert_equal(products.coo_todense(values, rows, columns, shape=(2, 2)), expected)
+    library.assert_equal(sparse.coo_todense(values, rows, columns, shape=(2, 2)), expected)
 
 
 # Plans, which JAX alone has use for
@@ -488,8 +489,8 @@ V, R, C, P = (np.asarray(x) for x in (VALUES, ROWS, COLUMNS, INDPTR))
         (lambda: products.csr_rows(P, nse=-1), ValueError, "nse must be at least 0"),
         (lambda: products.csr_rows(P[0], nse=1), ValueError, "indptr must have the shape"),
         (lambda: products.csr_plan(BATCH_C, P, shape=(M, N)), ValueError, "indices must have one shape"),
-        (lambda: products.coo_todense(V, R, C * 1.0, shape=(M, N)), TypeError, "columns must have an integer"),
-        (lambda: products.csr_todense(V, C, P[1:], shape=(M, N)), ValueError, "indptr must have the shape"),
+        (lambda: sparse.coo_todense(V, R, C * 1.0, shape=(M, N)), TypeError, "columns must have an integer"),
+        (lambda: sparse.csr_todense(V, C, P[1:], shape=(M, N)), ValueError, "indptr must have the shape"),
         (lambda: assembly.csr_assembly(R, C[:2], shape=(M, N)), ValueError, "rows and columns must have one shape"),
         (lambda: assembly.csr_assembly(R, C, shape=(M, N), size=-1), ValueError, "size must be at least 0"),
         (lambda: assembly.csr_assembly(R, C, shape=(M, N), sum_duplicates=1), TypeError, "must be True or False"),

@@ -105,17 +105,6 @@ def coo_product(
     return None
 
 
-def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
-    xp, (m, n) = array_namespace(values, rows, columns), shape
-    if 0 in (m, n, values.shape[-1]):
-        return xp.zeros((*values.shape[:-1], m, n), dtype=values.dtype, device=checks.device_of(values))
-    dtype = index_dtype(xp, checks.device_of(rows))
-    rows, columns = xp.astype(rows, dtype), xp.astype(columns, dtype)
-    positions = xp.where((rows < m) & (columns < n), rows * n + columns, xp.full_like(rows, m * n))
-    out = scatter.segment_sum(values, positions, num_segments=m * n, axis=values.ndim - 1, mode="drop")
-    return xp.reshape(out, (*values.shape[:-1], m, n))
-
-
 def are_concrete(*arrays: Array) -> bool:
     return all(is_concrete(x) for x in arrays)
 

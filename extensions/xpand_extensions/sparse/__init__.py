@@ -16,6 +16,8 @@ from ._containers import COO, CSC, CSR, Sparse
 from ._convert import (
     Format,
     convert,
+    coo_todense,
+    csr_todense,
     from_dense,
     is_sparse,
     matrix_transpose,
@@ -31,17 +33,7 @@ from ._join import block, block_diag, concat, stack
 from ._matmul import matmul
 from ._native import disassemble, from_native, to_native
 from ._pattern import are_concrete as are_concrete, eagerly as eagerly
-from ._products import (
-    CSRPlan,
-    coo_matmul,
-    coo_todense,
-    csr_matmul,
-    csr_plan,
-    csr_rmatmul,
-    csr_rows,
-    csr_todense,
-    sampled_matmul,
-)
+from ._products import CSRPlan, coo_matmul, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
 from ._reduce import count_nonzero, diagonal, max, mean, min, norm, sum, trace
 from ._structure import eliminate_zeros, reshape, sort, sum_duplicates, transpose, tril, triu
 

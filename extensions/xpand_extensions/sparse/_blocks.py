@@ -39,15 +39,6 @@ def sampled(sample: Product, x: Array, y: Array, rows: Array, columns: Array) ->
     return xp.reshape(sample(x, xp.matrix_transpose(y), rows, columns), (*stack, nse))
 
 
-def filled(densify: Product, values: Array, rows: Array, columns: Array, shape: Shape) -> Array:
-    """Make a batch of matrices with different patterns dense, all at once, by `coo_todense`."""
-    xp, (m, n) = array_namespace(values, rows, columns), shape
-    stack = _stack((values, 1), (rows, 1), (columns, 1))
-    numbers, _ = numbered(xp, rows, columns, stack, shape)
-    out = densify(_flat(xp, values, stack), numbers, _flat(xp, columns, stack), shape=(math.prod(stack) * m, n))
-    return xp.reshape(out, (*stack, m, n))
-
-
 def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...], shape: Shape) -> tuple[Array, Array]:
     """Number the rows and columns of all lanes consecutively; padding stays padding."""
     (m, n), device = shape, checks.device_of(rows)

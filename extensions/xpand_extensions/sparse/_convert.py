@@ -14,7 +14,7 @@ from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
 from ._pattern import along, are_concrete, eagerly, flat, joined_index, pattern_work, summed
-from ._products import csr_rows
+from ._products import check_parts, csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
 FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
@@ -68,6 +68,46 @@ def todense(a: Sparse | Array, /) -> Array:
     if not isinstance(a, Sparse):
         return a
     return _scattered(tocoo(a))
+
+
+def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: tuple[int, int]) -> Array:
+    """Build dense matrices from the parts of sparse matrices by coordinates (COO).
+
+    Args:
+        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those at one position are
+            summed; booleans are combined by "or".
+        rows: The row of each value: integers of shape `(nse,)`, for all lanes, or `(*batch, nse)`.
+        columns: The column of each value, of the shape of `rows`.
+        shape: The shape of a matrix, `(m, n)`.
+
+    Returns:
+        An array of shape `(*batch, m, n)`.
+
+    Raises:
+        TypeError: Arguments that aren't arrays of one library, or indices that are not integers.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    >>> import numpy as np
+    >>> coo_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([1, 0, 1]), np.asarray([0, 2, 0]), shape=(2, 3))
+    array([[0., 0., 2.],
+           [4., 0., 0.]])
+    """
+    check_parts("coo_todense", values, shape, rows=rows, columns=columns)
+    return _scattered(COO._of(values, (rows, columns), (shape, False, False, 0)))
+
+
+def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: tuple[int, int]) -> Array:
+    """Build dense matrices from the parts of sparse matrices by rows (CSR).
+
+    The parts are those of `csr_matmul`; values may be booleans. Result and errors are those of `coo_todense`.
+
+    >>> import numpy as np
+    >>> csr_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3))
+    array([[1., 0., 2.],
+           [0., 3., 0.]])
+    """
+    check_parts("csr_todense", values, shape, indices=indices, indptr=indptr)
+    return coo_todense(values, csr_rows(indptr, nse=values.shape[-1]), indices, shape=shape)
 
 
 def tocoo(a: Sparse, /) -> COO:

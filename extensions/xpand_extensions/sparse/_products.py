@@ -265,53 +265,6 @@ def coo_product(
     return native(values, rows, columns, other, other_rows, other_columns, shape=shape)
 
 
-@pluggable
-def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
-    """Build dense matrices from the parts of sparse matrices by coordinates (COO).
-
-    Args:
-        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those at one position are
-            summed; booleans are combined by "or".
-        rows: The row of each value: integers of shape `(nse,)`, for all lanes, or `(*batch, nse)`.
-        columns: The column of each value, of the shape of `rows`.
-        shape: The shape of a matrix, `(m, n)`.
-
-    Returns:
-        An array of shape `(*batch, m, n)`.
-
-    Raises:
-        TypeError: Arguments that aren't arrays of one library, or indices that are not integers.
-        ValueError: Shapes that don't fit, or arrays on two devices.
-
-    >>> import numpy as np
-    >>> coo_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([1, 0, 1]), np.asarray([0, 2, 0]), shape=(2, 3))
-    array([[0., 0., 2.],
-           [4., 0., 0.]])
-    """
-    xp = _parts("coo_todense", values, shape, rows=rows, columns=columns)
-    if _arguments.kind(xp, values.dtype) == "bool":
-        counts = coo_todense(xp.astype(values, xp.int32), rows, columns, shape=shape)
-        return counts != 0
-    rows, columns = usual_indices(rows, columns)
-    if rows.ndim > 1:
-        return blocks.filled(coo_todense, values, rows, columns, shape)
-    return coo_todense.native(values, rows, columns)(values, rows, columns, shape=shape)
-
-
-def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape) -> Array:
-    """Build dense matrices from the parts of sparse matrices by rows (CSR).
-
-    The parts are those of `csr_matmul`; values may be booleans. Result and errors are those of `coo_todense`.
-
-    >>> import numpy as np
-    >>> csr_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3))
-    array([[1., 0., 2.],
-           [0., 3., 0.]])
-    """
-    _parts("csr_todense", values, shape, indices=indices, indptr=indptr)
-    return coo_todense(values, csr_rows(indptr, nse=values.shape[-1]), indices, shape=shape)
-
-
 def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:
     """Check the parts of a matrix and its factor `x`; return them as kernels take them. `axis` is the one summed over.
 
@@ -319,7 +272,7 @@ def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, 
         TypeError: Arguments that aren't arrays of one library, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
     """
-    xp = _parts(function, values, shape, x=x, **pattern)
+    xp = check_parts(function, values, shape, x=x, **pattern)
     _arguments.dtype(function, "values", xp, values, _arguments.NUMERIC)
     _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
     size = shape[axis]
@@ -332,7 +285,7 @@ def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, 
     return values, *usual_indices(*pattern.values()), x
 
 
-def _parts(function: str, values: Array, shape: Any, /, **others: Array) -> Namespace:
+def check_parts(function: str, values: Array, shape: Any, /, **others: Array) -> Namespace:
     """Check the parts of a matrix and return their namespace. `others` has its two index arrays, and optionally `x`.
 
     Raises:

@@ -1,14 +1,4 @@
 """Sparse matrices on JAX."""
 
 from ._native import to_native
-from ._products import (
-    coo_matmul,
-    coo_todense,
-    csr_assembly,
-    csr_matmul,
-    csr_plan,
-    csr_rmatmul,
-    csr_rows,
-    eagerly,
-    sampled_matmul,
-)
+from ._products import coo_matmul, csr_assembly, csr_matmul, csr_plan, csr_rmatmul, csr_rows, eagerly, sampled_matmul

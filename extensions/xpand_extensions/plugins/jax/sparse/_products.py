@@ -106,12 +106,6 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
         return CSRPlan(csr_rows(indptr, nse=nse), placed_like(indptr, np.arange(slots, dtype=indptr.dtype)), diagonals)
 
 
-@partial(jax.jit, static_argnames=("shape",))
-def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
-    zeros = jnp.zeros((*values.shape[:-1], *shape), dtype=values.dtype)
-    return zeros.at[..., rows, columns].add(values, mode="drop", wrap_negative_indices=False)
-
-
 def _is_on_host(x: Array) -> bool:
     return is_concrete(x) and is_on_cpu(x)
 

@@ -144,16 +144,6 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     return out
 
 
-def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
-    m, n = shape
-    values, rows, columns = without_padding(values, rows, columns, shape)
-    wide = _wide(values)
-    out = np.zeros((*wide.shape[:-1], m, n), dtype=wide.dtype)
-    for lane in np.ndindex(wide.shape[:-1]):
-        kernels.coo_todense(m, n, len(rows), rows, columns, wide[lane], out[lane].reshape(-1), 0)
-    return out.astype(values.dtype, copy=False)
-
-
 def each_lane(multiply: Any, values: Array, x: Array, m: int) -> Array:
     """Call `multiply(values, x, out)`, which adds to `out`, for each batch element."""
     dtype = values.dtype
