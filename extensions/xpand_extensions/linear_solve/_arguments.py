@@ -11,7 +11,7 @@ from xpand.extend import Array, checks, describe
 from .._dispatch import in_one_namespace
 from ..linalg._checks import stack_of
 from ..sparse._containers import Sparse
-from ._operators import Map, Matrix
+from ._operators import LinearOperator, Matrix
 from ._results import norm
 from ._vectors import Vectors, vectors_of
 
@@ -79,7 +79,7 @@ def _listed() -> str:
 class LinearProblem(NamedTuple):
     """A system with its right-hand sides and its initial guess as flat vectors."""
 
-    operator: Matrix | Map
+    operator: Matrix | LinearOperator
     b: Array
     x0: Array | None
     rows: Vectors
@@ -131,7 +131,9 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
     return LinearProblem(operator, right, start, *spaces)
 
 
-def problem_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool) -> LinearProblem:
+def problem_of_function(
+    operator: LinearOperator, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool
+) -> LinearProblem:
     """Check the vectors `b` and `x0` of a system of a function, which are trees of arrays.
 
     Raises:

@@ -7,7 +7,7 @@ from xpand.extend import Array
 
 from .. import autodiff
 from .._dispatch import pluggable
-from ._operators import Map, Matrix
+from ._operators import LinearOperator, Matrix
 from ._preconditioners import Preconditioner
 from ._vectors import Vectors, conj
 
@@ -22,7 +22,7 @@ class System:
 
     def __init__(
         self,
-        operator: Matrix | Map,
+        operator: Matrix | LinearOperator,
         preconditioner: Any,
         basis: Array | None,
         rows: Vectors,
@@ -40,8 +40,7 @@ class System:
     @property
     def functions(self) -> tuple[Any, ...]:
         """Return the user functions; None for a missing function."""
-        own = () if isinstance(self.operator, Matrix) else self.operator.operator.functions
-        return *own, *filter(callable, trees.leaves(self.preconditioner))
+        return *self.operator.functions, *filter(callable, trees.leaves(self.preconditioner))
 
     @property
     def is_preconditioned(self) -> bool:
@@ -51,8 +50,8 @@ class System:
     def product(self, x: Array) -> Array:
         """Multiply by the operator."""
         if self.is_transposed:
-            return self._regularized(self.operator.transposed(x, self.rows, self.columns), x)
-        return self._regularized(self.operator.product(x, self.rows, self.columns), x)
+            return self._regularized(self.operator._product_transposed(x, self.rows, self.columns), x)
+        return self._regularized(self.operator._product(x, self.rows, self.columns), x)
 
     def multiply(self, x: Array) -> Array:
         """Multiply by the given operator, which may be singular."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks, describe
@@ -72,6 +72,19 @@ class LinearOperator:
         """Multiply a vector."""
         return self.function(x, *in_namespace_of(trees.leaves(x), self.args))
 
+    def _product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
+        """Call the function with a flat vector."""
+        return rows.flat("solve: A must return", self(columns.tree(x)))
+
+    def _product_transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
+        """Call the transposed function with a flat vector."""
+        if self.transposed is not None:
+            return columns.flat("solve: the transposed of A must return", self.transposed(rows.tree(y), *self.args))
+        if self.symmetric:
+            return conj(self._product(conj(y), rows, columns))
+        (found,) = autodiff.linear_transpose(self, columns.example(y))(rows.tree(y))
+        return columns.flat("solve: the transposed of A must return", found)
+
 
 def _flatten(a: LinearOperator) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return (a.args,), (a.function, a.transposed, a.symmetric, a.positive_definite)
@@ -92,15 +105,18 @@ class Matrix:
 
     __slots__ = ("positive_definite", "symmetric", "values")
 
+    functions: ClassVar[tuple[Any, ...]] = ()
+    """The user functions."""
+
     def __init__(self, values: Any, symmetric: bool, positive_definite: bool) -> None:
         """Store the matrices and their properties."""
         self.values, self.symmetric, self.positive_definite = values, symmetric, positive_definite
 
-    def product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
+    def _product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
         """Multiply by the matrices."""
         return times(self.values, x)
 
-    def transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
+    def _product_transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
         """Multiply by the transposed matrices."""
         if checks.is_array(self.values):
             return times(array_namespace(self.values).matrix_transpose(self.values), y)
@@ -112,44 +128,6 @@ trees.register(
     lambda a: ((a.values,), (a.symmetric, a.positive_definite)),
     lambda static, children: Matrix(*children, *static),
 )
-
-
-class Map:
-    """An operator on flat vectors made of a function of trees."""
-
-    __slots__ = ("operator",)
-
-    def __init__(self, operator: LinearOperator) -> None:
-        """Store the operator of trees."""
-        self.operator = operator
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether it equals its transpose."""
-        return self.operator.symmetric
-
-    @property
-    def positive_definite(self) -> bool:
-        """Whether its eigenvalues are positive."""
-        return self.operator.positive_definite
-
-    def product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
-        """Call the function with a flat vector."""
-        return rows.flat("solve: A must return", self.operator(columns.tree(x)))
-
-    def transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
-        """Call the transposed function."""
-        given = self.operator.transposed
-        if given is not None:
-            return columns.flat("solve: the transposed of A must return", given(rows.tree(y), *self.operator.args))
-        if self.symmetric:
-            return conj(self.product(conj(y), rows, columns))
-        transposed = autodiff.linear_transpose(self.operator, columns.example(y))
-        (found,) = transposed(rows.tree(y))
-        return columns.flat("solve: the transposed of A must return", found)
-
-
-trees.register(Map, lambda a: ((a.operator,), None), lambda static, children: Map(*children))
 
 
 def times(matrix: Any, x: Array) -> Array:
@@ -199,7 +177,7 @@ def _ready(x: Any) -> Any:
 
 def operator_of(
     function: str, a: Any, args: tuple[Any, ...], symmetric: bool | None, positive_definite: bool | None
-) -> Matrix | Map:
+) -> Matrix | LinearOperator:
     """Make an operator on flat vectors from the argument `A`."""
     for name, value in zip(_FLAGS, (symmetric, positive_definite)):
         if value is not None:
@@ -212,9 +190,9 @@ def operator_of(
         if args:
             raise ValueError(f"{function}: args are for A that is a function; an operator has its own")
         flags = a.symmetric or hermitian, a.positive_definite or definite
-        return Map(_unflatten((a.function, a.transposed, *flags), (a.args,)))
+        return _unflatten((a.function, a.transposed, *flags), (a.args,))
     if not checks.is_array(a) and callable(a):
-        return Map(LinearOperator(a, args=args, symmetric=hermitian, positive_definite=definite))
+        return LinearOperator(a, args=args, symmetric=hermitian, positive_definite=definite)
     if isinstance(a, (list, tuple)):
         raise TypeError(
             f"{function}: A must be an array, a sparse container, a function or a LinearOperator, got {describe(a)}; "

@@ -19,7 +19,7 @@ from . import _arguments as arguments
 from ._direct import factorize
 from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
-from ._operators import Map, Matrix, of_vectors, operator_of, ready, times
+from ._operators import LinearOperator, Matrix, of_vectors, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
 
 _RTOL: Final = 1e-8
@@ -218,12 +218,12 @@ def solve(
     return result
 
 
-def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
+def _has_offset(operator: LinearOperator, problem: arguments.LinearProblem) -> bool:
     """Return whether a function has a concrete, nonzero value at zero."""
     xp = array_namespace(problem.b)
     zero = xp.zeros_like(problem.b[..., :1])
     x = xp.broadcast_to(zero, (*problem.b.shape[:-1], problem.columns.size))
-    offset = operator.product(x, problem.rows, problem.columns)
+    offset = operator._product(x, problem.rows, problem.columns)
     return is_concrete(offset) and bool(xp.any(offset != 0))
 
 
