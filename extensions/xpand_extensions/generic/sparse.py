@@ -129,7 +129,7 @@ def csr_assembly(
     is_first = rows < m
     if sum_duplicates:
         start = xp.ones((1,), dtype=xp.bool, device=device)
-        is_first = is_first & xp.concat([start, ~equal_neighbours(xp, [rows, columns])])
+        is_first = is_first & xp.concat([start, ~equal_neighbours([rows, columns])])
     # Count the distinct entries up to each entry.
     number = xp.cumulative_sum(xp.astype(is_first, dtype), dtype=dtype)
     size = int(number[-1]) if size is None else size

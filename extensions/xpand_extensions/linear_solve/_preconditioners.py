@@ -15,6 +15,9 @@ from ..sparse._convert import any_sparse
 from ._factorization import check_square, transpose
 from ._operators import times
 
+_PRODUCTS: Final = 12
+"""The number of products to estimate an eigenvalue."""
+
 
 class Preconditioner:
     """An approximate inverse `M` of a matrix: `M(r)` and `M.transposed(r)`.
@@ -346,7 +349,7 @@ def diagonal_of(function: str, A: Any) -> Array:
     return found
 
 
-def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
+def largest_eigenvalue(A: Any, inverse: Array) -> Array:
     """Estimate the largest absolute eigenvalue of the matrix divided by its diagonal.
 
     Power iteration gives a sharp lower bound, and row sums give an upper bound. Works on traced arrays.
@@ -357,7 +360,7 @@ def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
     # Irregular values, the same in each call, which are unlikely to be orthogonal to an eigenvector.
     start = xp.astype(0.5 + (numbers * 0.6180339887498949) % 1.0, inverse.dtype)
     x = xp.broadcast_to(start, inverse.shape)
-    for _ in range(steps):
+    for _ in range(_PRODUCTS):
         y = inverse * times(A, x)
         size, length = xp.linalg.vector_norm(x, axis=-1), xp.linalg.vector_norm(y, axis=-1)
         found = length / size

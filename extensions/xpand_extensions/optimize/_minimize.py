@@ -179,7 +179,7 @@ def minimize(
         "initial_size": initial_size,
         "max_products": max_products,
     }
-    chosen_options = _options(chosen, given, vectors.start.shape[-1])
+    chosen_options = _options(chosen, given)
     steps = 400 * vectors.start.shape[-1] if chosen == "nelder-mead" else _STEPS.get(chosen, 1000)
     if rtol is not None and chosen in _WITHOUT_GRADIENT:
         raise TypeError(f"minimize: rtol is relative to the first gradient, and {chosen!r} uses no gradients")
@@ -333,7 +333,7 @@ def _method(method: Any, bounded: bool) -> str:
     return chosen
 
 
-def _options(method: str, given: dict[str, Any], n: int) -> _Options:
+def _options(method: str, given: dict[str, Any]) -> _Options:
     """Check the options of particular methods, and fill in defaults."""
     for name, value in given.items():
         if value is not None and method not in _OPTIONS[name]:

@@ -297,8 +297,10 @@ def _copied(x: Array) -> Array:
 
 
 def record_of(state: Any) -> Record:
-    """Return the record of a state."""
-    return Record(*[getattr(state, name) for name in Record._fields[:-1]])
+    """Return the record of a state. Methods without derivatives count no evaluations of gradients."""
+    gradients = state.gradient_evaluations if hasattr(state, "gradient_evaluations") else 0 * state.iterations
+    counts = state.iterations, state.function_evaluations, gradients
+    return Record(state.x, state.optimality, *counts, state.status)
 
 
 def _progress(record: Record) -> int:

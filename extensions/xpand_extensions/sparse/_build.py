@@ -169,8 +169,8 @@ def kron(a: Sparse, b: Sparse, /) -> Any:
 
     def work(*given: Array) -> tuple[Array, ...]:
         names = array_namespace(*given)
-        left = used(names, given[:half], first._sparse_shape)[..., :, None]
-        there = left & used(names, given[half:], second._sparse_shape)[..., None, :]
+        left = used(given[:half], first._sparse_shape)[..., :, None]
+        there = left & used(given[half:], second._sparse_shape)[..., None, :]
         found = []
         for i, j, inner, size in zip(given[:half], given[half:], second._sparse_shape, sizes):
             i, j = names.astype(i, index_dtype(names)), names.astype(j, index_dtype(names))

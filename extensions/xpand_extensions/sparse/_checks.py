@@ -25,7 +25,7 @@ def coo(values: Array, coords: Any, shape: Any, dense_ndim: Any, is_sorted: Any,
             f"COO: coords must be a tuple of one integer array for each sparse axis, got {describe(coords)}"
         )
     named = {f"coords[{i}]": x for i, x in enumerate(coords)}
-    xp = _parts("COO", values, named)
+    _parts("COO", values, named)
     dense = checks.integer("COO", "dense_ndim", dense_ndim, minimum=0)
     _promises("COO", is_sorted, is_unique, check)
     sizes = checks.shape("COO", "shape", shape)
@@ -46,7 +46,7 @@ def coo(values: Array, coords: Any, shape: Any, dense_ndim: Any, is_sorted: Any,
         _entries("COO", name, x, values, batch)
     if check:
         for (name, x), size in zip(named.items(), sparse):
-            in_bounds("COO", name, xp, x, size)
+            in_bounds("COO", name, x, size)
         _promised("COO", list(coords), sparse, is_sorted, is_unique)
     return sparse
 
@@ -71,7 +71,7 @@ def compressed(
             f"{name}: indices must be an array, got a tuple; of coordinates, make "
             f"`COO(values, (rows, columns), shape).to{name.lower()}()`"
         )
-    xp = _parts(name, values, {"indices": indices, "indptr": indptr})
+    _parts(name, values, {"indices": indices, "indptr": indptr})
     _promises(name, is_sorted, is_unique, check)
     sizes = checks.shape(name, "shape", shape)
     batch = values.ndim - 1
@@ -95,7 +95,7 @@ def compressed(
             f"{tuple(indices.shape)} and {tuple(indptr.shape)}"
         )
     if check:
-        in_bounds(name, "indices", xp, indices, sizes[-3 - major])
+        in_bounds(name, "indices", indices, sizes[-3 - major])
         if is_concrete(indptr):
             eagerly(lambda given: _check_ends(name, given, values.shape[batch]), indptr)
         if (is_sorted or is_unique) and is_concrete(indptr):
@@ -130,7 +130,7 @@ def new_values(container: Any, values: Array) -> None:
             )
 
 
-def in_bounds(function: str, name: str, xp: Namespace, x: Array, size: int) -> None:
+def in_bounds(function: str, name: str, x: Array, size: int) -> None:
     """Check that indices are in bounds for an axis, if their values are known.
 
     Raises:
@@ -151,12 +151,11 @@ def _extremes(x: Array) -> tuple[int, int]:
     return int(xp.min(x)), int(xp.max(x))
 
 
-def _parts(function: str, values: Array, named: dict[str, Any]) -> Namespace:
+def _parts(function: str, values: Array, named: dict[str, Any]) -> None:
     xp = checks.namespace_of(function, values=values, **named)
     for name, x in named.items():
         checks.dtype(function, name, xp, x, checks.INTEGERS)
     checks.one_device(function, values=values, **named)
-    return xp
 
 
 def _promises(function: str, is_sorted: Any, is_unique: Any, check: Any) -> None:

@@ -174,7 +174,7 @@ def _side_by_side(arrays: Sequence[Sparse], offsets: Sequence[Sequence[int]], si
         moved = []
         for i, (a, offset) in enumerate(zip(each, offsets)):
             coords = given[i * axes : (i + 1) * axes]
-            there = used(names, coords, a._sparse_shape)
+            there = used(coords, a._sparse_shape)
             wide = [names.astype(x, index_dtype(names)) for x in coords]
             moved.append([names.where(there, x + full(x, n), full(x, size)) for x, n, size in zip(wide, offset, sizes)])
         return tuple(names.concat(parts, axis=-1) for parts in zip(*moved))

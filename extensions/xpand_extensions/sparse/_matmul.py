@@ -113,8 +113,8 @@ def _by_rows(a: COO, b: COO) -> COO:
         left, right = given[:2], given[2:]
         # Padding must not match: each side's gets a number that the other side doesn't have.
         inner, outer = xp.astype(left[1], index_dtype(xp)), xp.astype(right[0], index_dtype(xp))
-        inner = xp.where(used(xp, left, a._sparse_shape), inner, full(inner, -1))
-        outer = xp.where(used(xp, right, b._sparse_shape), outer, full(outer, -2))
+        inner = xp.where(used(left, a._sparse_shape), inner, full(inner, -1))
+        outer = xp.where(used(right, b._sparse_shape), outer, full(outer, -2))
         first, second = joined(inner, outer)
         plan = merge((xp.take(left[0], first), xp.take(right[1], second)), sizes)
         return xp.take(first, plan.order), xp.take(second, plan.order), plan

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from xpand import array_namespace, is_concrete, trees
+from xpand import is_concrete, trees
 from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
@@ -105,7 +105,7 @@ def _inside(a: COO) -> COO:
     """Remove the entries that are known to be padding."""
     if not all(x.ndim == 1 and is_concrete(x) for x in a.coords):
         return a
-    return chosen(a, lambda *coords: used(array_namespace(*coords), coords, a._sparse_shape))
+    return chosen(a, lambda *coords: used(coords, a._sparse_shape))
 
 
 CLASSES: tuple[type[Sparse], ...] = (COO, CSR, CSC)

@@ -57,7 +57,7 @@ def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
     return bool(xp.any(fallen))
 
 
-def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
+def equal_neighbours(coords: Sequence[Array]) -> Array:
     """Return, for each entry after the first, whether it has the same position as its predecessor."""
     return reduce(and_, [x[..., 1:] == x[..., :-1] for x in coords])
 
@@ -71,7 +71,7 @@ def duplicated(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int], is_
         else:
             order = sorting(xp, coords, sizes)
             found = [xp.take_along_axis(x, order, axis=-1) for x in found]
-    return bool(xp.any(equal_neighbours(xp, found)))
+    return bool(xp.any(equal_neighbours(found)))
 
 
 Coords = tuple[Array, ...]
@@ -113,7 +113,7 @@ def full(like: Array, value: Any) -> Array:
     return array_namespace(like).full((), value, dtype=like.dtype, device=checks.device_of(like))
 
 
-def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
+def used(coords: Coords, sizes: Sequence[int]) -> Array:
     """Return, for each entry, whether it is within bounds and so no padding."""
     return reduce(and_, [x < size for x, size in zip(coords, sizes)])
 
@@ -132,7 +132,7 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
             "`jax_enable_x64`"
         )
     index = joined_index([xp.astype(x, dtype) for x in coords], sizes)
-    return xp.where(used(xp, coords, sizes), index, full(index, count))
+    return xp.where(used(coords, sizes), index, full(index, count))
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:

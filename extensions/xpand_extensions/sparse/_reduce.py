@@ -224,7 +224,7 @@ def _without_axes(a: COO, axes: tuple[int, ...], reduce: Entries) -> tuple[Array
 
     def work(*coords: Array) -> Array:
         xp = array_namespace(*coords)
-        there = used(xp, coords, a._sparse_shape)
+        there = used(coords, a._sparse_shape)
         if stay:
             index = flat(xp, tuple(coords[i] for i in stay), sizes)
         else:
@@ -272,6 +272,6 @@ def _with_axes(a: Sparse, found: Array, axes: tuple[int, ...]) -> Array:
 
 def _frobenius(a: Sparse) -> Array:
     xp, coo = namespace_of(a), tocoo(sum_duplicates(a))
-    mask = pattern_work(lambda *coords: used(array_namespace(*coords), coords, coo._sparse_shape), *coo.coords)
+    mask = pattern_work(lambda *coords: used(coords, coo._sparse_shape), *coo.coords)
     values = xp.where(mask, coo.values, full(coo.values, 0))
     return xp.linalg.vector_norm(values, axis=-1)

@@ -41,11 +41,6 @@ class Bracket(NamedTuple):
         """The distance between the ends."""
         return array_namespace(self.x).abs(self.other - self.x)
 
-    @property
-    def gradient_evaluations(self) -> Array:
-        """Zeros: the method takes no derivatives."""
-        return 0 * self.iterations
-
 
 def init(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: float) -> Bracket:
     """Evaluate the function at both ends."""

@@ -38,11 +38,6 @@ class Mixing(NamedTuple):
         """The norm of the residuals."""
         return norm(self.residual)
 
-    @property
-    def gradient_evaluations(self) -> Array:
-        """Zeros: the method takes no derivatives."""
-        return 0 * self.iterations
-
 
 def init(value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool) -> Mixing:
     """Evaluate the function at the starting point.

@@ -52,11 +52,6 @@ class Simplex(NamedTuple):
         """The best vertex."""
         return self.vertices[..., 0, :]
 
-    @property
-    def gradient_evaluations(self) -> Array:
-        """Zeros: the method takes no derivatives."""
-        return 0 * self.iterations
-
 
 def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, size: float) -> Simplex:
     """Set up the simplex; only its first vertex is evaluated."""

@@ -216,9 +216,8 @@ def _levenberg(task: Task, function: Callable[[Array], Any], start: Array, args:
 
     def linearized(x: Array) -> tuple[Any, Any]:
         residual, jacobian = _linearized(function, x)
-        return residual, np.asfortranarray(
-            jacobian
-        )  # rounding of sums depends on the layout, which differs between programs
+        # Rounding of sums depends on the layout, which differs between programs.
+        return residual, np.asfortranarray(jacobian)
 
     residual, jacobian = linearized(x)
     m, n = jacobian.shape
