@@ -17,7 +17,7 @@ from xpand_extensions import linear_solve, sparse
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve._operators import ready
-from xpand_extensions.plugins.jax.linear_solve import _columns as columns
+from xpand_extensions.plugins.jax.linear_solve import _krylov as columns
 from xpand_extensions.plugins.jax.sparse._layouts import Diagonals, Rows, arranged
 from xpand_extensions.plugins.numpy.linear_solve import _krylov as on_numpy
 from xpand_extensions.plugins.numpy.sparse import _diagonals as numpy_diagonals

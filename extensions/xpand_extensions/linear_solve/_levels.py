@@ -12,8 +12,8 @@ from .._solver_status import Status
 from ..devices._move import on_host
 from ..sparse._containers import COO
 from ..sparse._pattern import are_concrete, eagerly
-from ._condition import estimate, verdict
 from ._factorization import Factorization
+from ._factors import estimate, verdict
 from ._operators import times
 from ._preconditioners import on_device
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from .._elsewhere import elsewhere
 from .._solver_status import ConvergenceError, Status
 from ._bracket import bisect, bracketed_root, brentq
-from ._iterate import iterate
 from ._least_squares import least_squares
 from ._minimize import minimize
 from ._results import History, OptimizeResult
 from ._root import fixed_point, root
+from ._run import iterate
 
 __all__ = [
     "minimize",

@@ -9,8 +9,7 @@ from xpand_extensions import control_flow, linalg
 from xpand_extensions._solver_status import Status
 from xpand_extensions.jit import ShapeDtype, pure_callback
 from xpand_extensions.linear_solve import _factors as facades
-from xpand_extensions.linear_solve._condition import estimate, verdict
-from xpand_extensions.linear_solve._factors import Factors, qr_solve
+from xpand_extensions.linear_solve._factors import Factors, estimate, qr_solve, verdict
 from xpand_extensions.linear_solve._vectors import conj
 
 from ..linalg._functions import identity as identity

@@ -11,8 +11,7 @@ import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve import _direct as generic
-from xpand_extensions.linear_solve._condition import estimate, starts_of, verdict
-from xpand_extensions.linear_solve._factors import Factors
+from xpand_extensions.linear_solve._factors import Factors, estimate, starts_of, verdict
 from xpand_extensions.linear_solve._solve import default_rtol
 
 from ..linalg import order_of

@@ -14,8 +14,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, tril, triu
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._solver_status import Status
-from xpand_extensions.linear_solve._condition import estimate
-from xpand_extensions.linear_solve._factors import Factors
+from xpand_extensions.linear_solve._factors import Factors, estimate
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "general": {},
