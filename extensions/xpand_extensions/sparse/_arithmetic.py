@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from xpand import array_namespace
 from xpand.extend import Array, Scalar, checks, describe
 
 from .. import arithmetic as operands
@@ -245,4 +244,4 @@ def _intersection(a: COO, b: COO) -> COO:
     product = a._replace(xp.where(there, left, full(left, 0)) * xp.where(there, right, full(right, 0)))
     if met.ndim > 1 or not are_concrete(met):
         return product
-    return chosen(product, lambda *coords: array_namespace(*coords).asarray(met))
+    return chosen(product, lambda met, *coords: met, met)

@@ -186,27 +186,28 @@ def over_entries(a: Sparse, mask: Array) -> Array:
     return xp.reshape(mask, (*mask.shape, *(1 for _ in range(a.dense_ndim))))
 
 
-def chosen(a: COO, mask: Callable[..., Array]) -> COO:
-    """Keep the entries for which a function of the coordinates is true, in their order.
+def chosen(a: COO, mask: Callable[..., Array], *given: Array) -> COO:
+    """Keep the entries for which a function of given arrays and of the coordinates is true, in their order.
 
     If the pattern is unknown, or lanes have different patterns, the other entries become padding.
     """
-    if are_concrete(*a.coords) and a.coords[0].ndim == 1:
+    first = len(given)
+    if are_concrete(*given, *a.coords) and a.coords[0].ndim == 1:
 
-        def work(*coords: Array) -> tuple[Array, tuple[Array, ...]]:
-            xp = array_namespace(*coords)
-            (found,) = xp.nonzero(mask(*coords))
-            return found, tuple(xp.take(x, found) for x in coords)
+        def work(*arrays: Array) -> tuple[Array, tuple[Array, ...]]:
+            xp = array_namespace(*arrays)
+            (found,) = xp.nonzero(mask(*arrays))
+            return found, tuple(xp.take(x, found) for x in arrays[first:])
 
-        found, coords = eagerly(work, *a.coords)
+        found, coords = eagerly(work, *given, *a.coords)
         if found.shape[0] == a.nse:
             return a
         values = namespace_of(a).take(a.values, found, axis=a.batch_ndim)
         return COO._of(values, coords, a._static())
 
-    def pad(*coords: Array) -> tuple[Array, ...]:
-        xp, selected = array_namespace(*coords), mask(*coords)
-        return tuple(xp.where(selected, x, full(x, size)) for x, size in zip(coords, a._sparse_shape))
+    def pad(*arrays: Array) -> tuple[Array, ...]:
+        xp, selected = array_namespace(*arrays), mask(*arrays)
+        return tuple(xp.where(selected, x, full(x, size)) for x, size in zip(arrays[first:], a._sparse_shape))
 
-    coords = pattern_work(pad, *a.coords)
+    coords = pattern_work(pad, *given, *a.coords)
     return coo_of(a.values, coords, a._sparse_shape, is_unique=a.is_unique, dense_ndim=a.dense_ndim)

@@ -136,8 +136,7 @@ def _without_zeros(a: COO) -> COO:
         others = (*range(batch), *range(a.batch_ndim + 1, values.ndim))
         return xp.any(is_nonzero, axis=others) if others else is_nonzero
 
-    is_nonzero = eagerly(work, a.values)
-    return chosen(a, lambda *coords: array_namespace(coords[0]).asarray(is_nonzero))
+    return chosen(a, lambda is_nonzero, *coords: is_nonzero, eagerly(work, a.values))
 
 
 def tril(a: Sparse, /, *, k: int = 0) -> Any:
