@@ -19,7 +19,7 @@ from ._operands import (
     with_like_patterns,
     with_promises,
 )
-from ._pattern import along, are_concrete, full, lookup, merge, merged_values, pattern_work
+from ._pattern import along, are_concrete, eagerly, full, lookup, merge, merged_values, pattern_work
 from ._structure import sort, sum_duplicates
 
 _SCALARS: Final = operands.SCALARS
@@ -238,10 +238,11 @@ def _intersection(a: COO, b: COO) -> COO:
     if not b.nse:
         return chosen(a, lambda *coords: coords[0] < full(coords[0], 0))
     locations, met = lookup(b.coords, a.coords, a._sparse_shape)
+    if met.ndim == 1 and are_concrete(met):
+        a = chosen(a, lambda met, *coords: met, met)
+        locations = eagerly(lambda locations, met: locations[met], locations, met)
+        return a._replace(a.values * along(b.values, locations, b.batch_ndim))
     there = over_entries(a, met)
     # Mask both: the derivative of an unused product must not be infinity times zero.
     left, right = a.values, along(b.values, locations, b.batch_ndim)
-    product = a._replace(xp.where(there, left, full(left, 0)) * xp.where(there, right, full(right, 0)))
-    if met.ndim > 1 or not are_concrete(met):
-        return product
-    return chosen(product, lambda met, *coords: met, met)
+    return a._replace(xp.where(there, left, full(left, 0)) * xp.where(there, right, full(right, 0)))
