@@ -30,10 +30,8 @@ from . import (
     _products,
     _rearrange,
     _reductions,
-    _refs,
     _shapes,
     _sharding,
-    _slices,
     _xarray,
     convolution,
     fft,
@@ -66,10 +64,8 @@ from ._others import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._rearrange import *  # noqa: F403
 from ._reductions import *  # noqa: F403
-from ._refs import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 from ._sharding import *  # noqa: F403
-from ._slices import *  # noqa: F403
 from ._xarray import *  # noqa: F403
 from .poly import (
     polyadd as polyadd,
@@ -117,10 +113,8 @@ __all__ += _others.__all__
 __all__ += _products.__all__
 __all__ += _rearrange.__all__
 __all__ += _reductions.__all__
-__all__ += _refs.__all__
 __all__ += _shapes.__all__
 __all__ += _sharding.__all__
-__all__ += _slices.__all__
 __all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 __all__ += ["roots", "trim_zeros", "vander"]

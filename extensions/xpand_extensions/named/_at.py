@@ -1,18 +1,103 @@
-"""Updates of parts of an array by name, which return a new array."""
+"""Parts of arrays by name: slices with starts that may be traced, updates, and references.
 
+Updates return a new array. A reference is a Python object whose content can be replaced, as a whole or in part.
+Functions under jit may make, read and write their own references. They must not write to outer references, which would
+leak traced arrays: return the new values instead.
+"""
+
+import builtins
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from xpand.extend import Array, describe, is_array
 
+from ..convert import pointer
 from ..scatter import At, at as positional_at
+from . import _axis
 from ._array import NamedArray, make
+from ._axis import Axis, AxisSelector
 from ._calls import call, operation
-from ._index import Picked, dslice, entries, pick
+from ._index import Picked, dslice, entries, index, pick
 from ._plans import array_of, check_named, position
 from ._shapes import permuted
 
-__all__ = ["NamedAt", "updated_slice"]
+__all__ = ["NamedAt", "NamedRef", "freeze", "new_ref", "slice", "swap", "updated_slice"]
+
+# --- slices ----------------------------------------------------------------------------------------------------------
+
+
+@operation
+def slice(array: NamedArray, *args: Any, **kwargs: Any) -> NamedArray:
+    """Select a part: `slice(array, axis, new_axis=None, start=0, length=None)` or `slice(array, start, length)`.
+
+    The second form takes dictionaries: from axes to starts, and from axes to lengths or new axes. Starts may be arrays
+    without axes, which may be traced.
+
+    Raises:
+        ValueError: There is no such axis, or a length is needed and missing.
+        IndexError: The part isn't within the array.
+
+    >>> import numpy as np
+    >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")
+    >>> slice(x, "a", "b", start=1, length=2)
+    NamedArray({'b': 2}, array([2, 3]))
+    """
+    check_named("slice", "array", array)
+    first = args[0] if args else kwargs.get("axis", kwargs.get("start"))
+    if isinstance(first, Mapping):
+        return _several_slices(array, *args, **kwargs)
+    return _one_slice(array, *args, **kwargs)
+
+
+def _one_slice(
+    array: NamedArray,
+    axis: AxisSelector,
+    new_axis: AxisSelector | None = None,
+    start: Any = 0,
+    length: int | None = None,
+) -> NamedArray:
+    i = position("slice", array, axis)
+    name, size = array.names[i], array.array.shape[i]
+    new_name, new_size = (name, None) if new_axis is None else _axis.selector("slice", new_axis)
+    if length is None:
+        length = new_size
+    elif new_size is not None and new_size != length:
+        raise ValueError(f"slice: length is {length}, but new_axis {new_name!r} has size {new_size}")
+    if length is None:
+        if not isinstance(start, int):
+            raise ValueError("slice: length is needed if start is an array")
+        length = size - start
+    return _sliced(array, {name: dslice(start, Axis(new_name, length))})
+
+
+def _several_slices(array: NamedArray, start: Mapping[Any, Any], length: Mapping[Any, Any] | None = None) -> NamedArray:
+    lengths = {array.names[position("slice", array, axis)]: size for axis, size in (length or {}).items()}
+    parts = {}
+    for axis, first in start.items():
+        i = position("slice", array, axis)
+        name = array.names[i]
+        if name not in lengths:
+            if not isinstance(first, int):
+                raise ValueError(f"slice: the length of axis {name!r} is needed if its start is an array")
+            lengths[name] = array.array.shape[i] - first
+        parts[name] = dslice(first, lengths[name])
+    if extra := [name for name in lengths if name not in parts]:
+        raise ValueError(f"slice: length has the axes {extra}, which start lacks")
+    return _sliced(array, parts)
+
+
+def _sliced(array: NamedArray, parts: dict[str, dslice]) -> NamedArray:
+    for name, part in parts.items():
+        size = array.shape[name]
+        if isinstance(part.start, int) and not 0 <= part.start <= part.start + part.size <= size:
+            raise IndexError(
+                f"slice: positions {part.start} to {part.start + part.size} don't lie within axis {name!r} of size "
+                f"{size}"
+            )
+    return index(array, parts)
+
+
+# --- updates ---------------------------------------------------------------------------------------------------------
 
 
 class NamedAt:
@@ -92,7 +177,7 @@ class NamedAt:
                     f"at.{operation}: values have the axes {extra}, which the selection lacks; the selection has "
                     f"the axes {picked.selection}"
                 )
-            selection = dict(zip(picked.selection, _selected_shape(picked, at)))
+            selection = picked.sizes(at.x.shape)
             values = call.broadcast_to(values, selection).array
         elif is_array(values) and len(values.shape):
             raise TypeError(f"at.{operation}: values must be a number or a NamedArray, got {describe(values)}")
@@ -105,23 +190,6 @@ class NamedAt:
 def _check_hints(function: str, hints: Mapping[str, bool]) -> None:
     if unknown := sorted(set(hints) - {"indices_are_sorted", "unique_indices"}):
         raise TypeError(f"at.{function}: unknown arguments {unknown}; takes mode, indices_are_sorted, unique_indices")
-
-
-def _selected_shape(picked: Picked, at: At) -> tuple[int, ...]:
-    """Return the sizes of a selection."""
-    shape = at.x.shape
-    arrays = [part for part in picked.entries if not isinstance(part, (int, slice))]
-    lead: list[int] = []
-    for part in arrays:
-        sizes = [1] * (len(lead) - len(part.shape)) + list(part.shape)
-        lead = [1] * (len(sizes) - len(lead)) + lead
-        lead = [max(one, other) if one and other else 0 for one, other in zip(lead, sizes)]
-    rest = [
-        len(range(*part.indices(shape[len(arrays) + i])))
-        for i, part in enumerate(picked.entries[len(arrays) :])
-        if isinstance(part, slice)
-    ]
-    return (*lead, *rest)
 
 
 def _mode(mode: str | None, picked: Picked) -> Any:
@@ -161,5 +229,130 @@ def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArra
             parts[name] = first
     for name in update.names:
         if name in array.names and name not in parts and update.shape[name] != array.shape[name]:
-            parts[name] = slice(0, update.shape[name])
+            parts[name] = builtins.slice(update.shape[name])
     return NamedAt(array)[parts].set(update)
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+class NamedRef:
+    """A reference to a named array: `ref[{"a": 0}]` reads a part, `ref[{"a": 0}] = 1.0` replaces it.
+
+    `new_ref` makes references. Views, made by `slice`, share the content.
+
+    Source: Haliax's `NamedRef`.
+    """
+
+    __slots__ = ("_content", "_prefix")
+
+    def __init__(self, content: list[NamedArray], prefix: tuple[Mapping[Any, Any], ...] = ()) -> None:
+        self._content, self._prefix = content, prefix  # all views share the list, which is empty after `freeze`
+
+    def value(self) -> NamedArray:
+        """Return the content, or the part of a view.
+
+        Raises:
+            RuntimeError: The reference is frozen.
+        """
+        found = self._whole()
+        for part in self._prefix:
+            found = found[part]
+        return found
+
+    def _whole(self) -> NamedArray:
+        if not self._content:
+            raise RuntimeError("NamedRef: the reference is frozen; use the array that `freeze` returned")
+        return self._content[0]
+
+    @property
+    def dtype(self) -> Any:
+        """The data type."""
+        return self._whole().dtype
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of the content, or of the part of a view."""
+        return self.value().axes
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The sizes of the axes by name."""
+        return self.value().shape
+
+    @property
+    def named_shape(self) -> dict[str, int]:
+        """The sizes of the axes by name."""
+        return self.value().shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.value().ndim
+
+    def resolve_axis(self, axis: AxisSelector) -> Axis:
+        """Return an axis with its size.
+
+        Raises:
+            ValueError: There is no such axis.
+        """
+        found: Axis = self.value().resolve_axis(axis)
+        return found
+
+    def slice(self, selector: Mapping[Any, Any]) -> "NamedRef":
+        """Return a view of a part, with the same methods to read and to write."""
+        return NamedRef(self._content, (*self._prefix, dict(selector)))
+
+    def unsliced(self) -> "NamedRef":
+        """Return the reference to the whole array."""
+        return NamedRef(self._content)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the memory address of the content. The next write may change it."""
+        return int(pointer(self._whole().array).address)
+
+    def __getitem__(self, index: Any) -> NamedArray:
+        return self.value() if index is Ellipsis else self.value()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        indices = (*self._prefix, {} if index is Ellipsis else entries("NamedRef", index))
+        self._content[:] = [_written(self._whole(), indices, value)]
+
+    def __repr__(self) -> str:
+        return f"NamedRef({self.value() if self._content else 'frozen'})"
+
+
+def _written(x: NamedArray, indices: tuple[Mapping[Any, Any], ...], value: Any) -> NamedArray:
+    """Replace a nested part of an array. Each index selects a part of the part before."""
+    if len(indices) > 1:
+        value = _written(x[indices[0]], indices[1:], value)
+    if not indices[0]:
+        return call.full_like(x, value)
+    return NamedAt(x, indices[0]).set(value)
+
+
+def new_ref(value: NamedArray) -> NamedRef:
+    """Make a reference to a named array. The array itself never changes.
+
+    >>> import numpy as np
+    >>> ref = new_ref(NamedArray(np.asarray([1.0, 2.0, 3.0]), "a"))
+    >>> ref.slice({"a": dslice(1, 2)})["a", 0] = 7.0
+    >>> ref.value()
+    NamedArray({'a': 3}, array([1., 7., 3.]))
+    """
+    check_named("new_ref", "value", value)
+    return NamedRef([value])
+
+
+def freeze(ref: NamedRef) -> NamedArray:
+    """Return the content of a reference or the part of a view; the reference and its views can't be used any more."""
+    found = ref.value()
+    ref._content.clear()
+    return found
+
+
+def swap(ref: NamedRef, idx: Any, value: Any) -> NamedArray:
+    """Replace the part at an index, and return the old part."""
+    found = ref[idx]
+    ref[idx] = value
+    return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import describe, device_of, is_array
+from xpand.extend import checks, describe, device_of, is_array
 
 from .._bounds import index_dtype
 from .._plans import Memory
@@ -132,6 +132,14 @@ class Picked(NamedTuple):
     def is_basic(self) -> bool:
         """Whether there are no arrays of positions."""
         return all(isinstance(part, (int, slice)) for part in self.entries)
+
+    def sizes(self, shape: tuple[int, ...]) -> dict[str, int]:
+        """Return the sizes of the selected part, from the shape of the array in the order of the index."""
+        arrays = [part for part in self.entries if not isinstance(part, (int, slice))]
+        lead = checks.broadcast_shapes("at", **{f"index {i}": x.shape for i, x in enumerate(arrays)}) if arrays else ()
+        rest = zip(self.entries[len(arrays) :], shape[len(arrays) :])
+        kept = [len(range(*part.indices(size))) for part, size in rest if isinstance(part, slice)]
+        return dict(zip(self.selection, (*lead, *kept)))
 
 
 @operation
