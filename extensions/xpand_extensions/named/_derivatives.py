@@ -5,10 +5,10 @@ The functions take the same arguments as those in `autodiff`. Arguments and resu
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from xpand import trees
-from xpand.extend import Array, describe, is_array
+from xpand.extend import describe, is_array
 
 from .. import autodiff
 from . import _axis
@@ -162,9 +162,17 @@ def is_named(x: Any) -> bool:
     return isinstance(x, NamedArray)
 
 
-def unwrapped_tree(tree: trees.Tree) -> trees.Tree:
-    """Replace the named arrays of a tree by their arrays."""
-    return trees.map(lambda x: x.array if isinstance(x, NamedArray) else x, tree, is_leaf=is_named)
+_UNNAMED: Final[Any] = None
+"""The names of arrays without names, while a derivative is computed."""
+
+
+def _wrapped(tree: trees.Tree) -> trees.Tree:
+    """Make each leaf a named array."""
+    return trees.map(lambda x: x if is_named(x) else make(x, _UNNAMED), tree, is_leaf=is_named)
+
+
+def _unwrapped(tree: trees.Tree) -> trees.Tree:
+    return trees.map(lambda x: x.array if x.names is _UNNAMED else x, tree, is_leaf=is_named)
 
 
 def _jacobian(
@@ -179,40 +187,30 @@ def _jacobian(
     new_names = [_renames(name, each) for each in renames]
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        outputs: list[trees.Tree] = []
-
-        def positional(*arrays: Any) -> Any:
-            rewrapped = [
-                trees.map(lambda x, array: make(array, x.names) if is_named(x) else array, arg, each, is_leaf=is_named)
-                for arg, each in zip(args, arrays)
-            ]
-            output = function(*rewrapped, **kwargs)
-            if has_aux and not (isinstance(output, tuple) and len(output) == 2):
+        def wrapped(*args: Any) -> Any:
+            output = function(*map(_unwrapped, args), **kwargs)
+            if not has_aux:
+                return _wrapped(output)
+            if not isinstance(output, tuple) or len(output) != 2:
                 raise TypeError(
                     f"{name}: with has_aux=True the function must return a pair of the output and auxiliary data, got "
                     f"{describe(output)}"
                 )
-            value = output[0] if has_aux else output
-            # Take only names from the traced output.
-            outputs[:] = [trees.map(lambda x: x.names if is_named(x) else None, value, is_leaf=is_named)]
-            return (unwrapped_tree(value), output[1]) if has_aux else unwrapped_tree(value)
+            return _wrapped(output[0]), output[1]
 
-        found = transformation(positional, argnums, has_aux, **options)(*map(unwrapped_tree, args))
-        derivatives, aux = found if has_aux else (found, None)
-        output_names, structure = trees.flatten(outputs[0], is_leaf=_is_names)
-        chosen: Any = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
-        parts = structure.flatten_up_to(derivatives)
-        named = [
-            _level(name, names, part, [chosen] * len(new_names), new_names) for names, part in zip(output_names, parts)
-        ]
-        result = trees.unflatten(structure, named)
-        return (result, aux) if has_aux else result
+        for i in (argnums,) if isinstance(argnums, int) else argnums:
+            for leaf in trees.leaves(args[i], is_leaf=is_named):
+                if is_array(leaf) and len(leaf.shape):
+                    raise TypeError(
+                        f"{name}: the argument has an array with {len(leaf.shape)} axes without names; name them with "
+                        "`named(array, axes)`"
+                    )
+        found = transformation(wrapped, argnums, has_aux, **options)(*map(_wrapped, args))
+        if has_aux:
+            return _joined(name, found[0], None, [{}, *new_names]), found[1]
+        return _joined(name, found, None, [{}, *new_names])
 
     return jacobian
-
-
-def _is_names(x: Any) -> bool:
-    return x is None or (isinstance(x, tuple) and all(isinstance(name, str) for name in x))
 
 
 def _renames(function: str, renames: Renames | None) -> dict[str, str]:
@@ -225,42 +223,29 @@ def _renames(function: str, renames: Renames | None) -> dict[str, str]:
     return {_axis.selector(function, old)[0]: _axis.selector(function, new)[0] for old, new in renames.items()}
 
 
-def _level(
-    function: str,
-    names: tuple[str, ...] | None,
-    tree: trees.Tree,
-    arguments: Sequence[trees.Tree],
-    new_names: Sequence[Mapping[str, str]],
+def _joined(
+    function: str, tree: trees.Tree, names: tuple[str, ...] | None, renames: Sequence[Mapping[str, str]]
 ) -> trees.Tree:
-    """Name the arrays of a tree of derivatives: first the given axes, then those of each argument."""
-    if not arguments:
-        _check_all_named(function, names, tree)
-        return tree if names is None else make(tree, interned(names))
-    leaves, structure = trees.flatten(arguments[0], is_leaf=is_named)
-    results = []
-    for leaf, part in zip(leaves, structure.flatten_up_to(tree)):
-        own = leaf.names if is_named(leaf) else None
-        if own is None and is_array(leaf) and len(leaf.shape):
-            raise TypeError(
-                f"{function}: the argument has an array with {len(leaf.shape)} axes without names; name them with "
-                "`named(array, axes)`"
-            )
-        renamed = tuple([new_names[0].get(name, name) for name in own or ()])
-        shared = [name for name in renamed if name in (names or ())]
-        if shared:
+    """Join the names of nested named arrays: those of an output, whose array is a tree of those of the arguments."""
+
+    def joined(x: NamedArray) -> trees.Tree:
+        own = tuple([renames[0].get(name, name) for name in x.names or ()])
+        if shared := [name for name in own if name in (names or ())]:
             raise ValueError(
                 f"{function}: the axes {', '.join(map(repr, shared))} of the argument are also axes of the output, "
                 f"{names}; give them other names in the derivative, such as "
                 f"rename={{{shared[0]!r}: {shared[0] + '2'!r}}}"
             )
-        both = None if names is None and own is None else (*(names or ()), *renamed)
-        results.append(_level(function, both, part, arguments[1:], new_names[1:]))
-    return trees.unflatten(structure, results)
+        both = None if names is None and x.names is _UNNAMED else (*(names or ()), *own)
+        if len(renames) > 1:
+            return _joined(function, x.array, both, renames[1:])
+        if both is None:
+            return x.array
+        if extra := len(x.array.shape) - len(both):
+            raise TypeError(
+                f"{function}: the output has {extra} axes without names, next to {both}; name the axes of all arrays "
+                "that the function returns"
+            )
+        return make(x.array, interned(both))
 
-
-def _check_all_named(function: str, names: tuple[str, ...] | None, array: Array) -> None:
-    if names is not None and len(names) != len(array.shape):
-        raise TypeError(
-            f"{function}: the output has {len(array.shape) - len(names)} axes without names, next to {names}; name the "
-            "axes of all arrays that the function returns"
-        )
+    return trees.map(joined, tree, is_leaf=is_named)
