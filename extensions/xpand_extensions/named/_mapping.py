@@ -13,6 +13,7 @@ from ._array import NamedArray, interned, make
 from ._axis import AxisSelection, AxisSelector
 from ._calls import call
 from ._derivatives import is_named
+from ._plans import array_of, rest_of
 
 __all__ = ["fold", "map", "pmax", "pmean", "pmin", "psum", "scan", "vmap"]
 
@@ -70,34 +71,20 @@ def _mapped(
     name, size = axis
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, in_axes = [], []
-        given = [(arg, args_axes[i] if i < len(args_axes) else default) for i, arg in enumerate(args)]
-        given += [(arg, kwargs_axes.get(key, default)) for key, arg in kwargs.items()]
-        structures = []
-        for arg, selector in given:
-            found, structure = trees.flatten(arg, is_leaf=is_named)
-            structures.append((structure, len(found)))
-            for leaf in found:
-                in_axes.append(_axis_of(leaf, name, selector))
-                leaves.append(leaf)
-        _check_size(name, size, leaves)
-        inner = [_without(leaf.names, name) if is_named(leaf) else None for leaf in leaves]
-        outputs: list[Any] = []
+        def axes(arg: Any, selector: Any) -> Any:
+            return trees.map(lambda leaf: _axis_of(leaf, name, selector), arg, is_leaf=is_named)
 
-        def positional(*arrays: Any) -> Any:
-            parts = iter([array if own is None else make(array, own) for array, own in zip(arrays, inner)])
-            rebuilt = [
-                trees.unflatten(structure, [next(parts) for _ in range(count)]) for structure, count in structures
-            ]
-            result = function(*rebuilt[: len(args)], **dict(zip(kwargs, rebuilt[len(args) :])))
-            found, structure = trees.flatten(result, is_leaf=is_named)
-            outputs[:] = [structure, [leaf.names if is_named(leaf) else None for leaf in found]]
-            return [leaf.array if is_named(leaf) else leaf for leaf in found]
+        def lane(args: Any, kwargs: Any) -> Any:
+            args, kwargs = trees.map(lambda x: _without(x, name), (args, kwargs), is_leaf=is_named)
+            return function(*args, **kwargs)
 
-        arrays = [leaf.array if is_named(leaf) else leaf for leaf in leaves]
-        found = positional_vmap(positional, in_axes=tuple(in_axes), axis_name=name, axis_size=size)(*arrays)
-        structure, names = outputs
-        return trees.unflatten(structure, [_with("vmap", name, own, array) for own, array in zip(names, found)])
+        _check_size(name, size, trees.leaves((args, kwargs), is_leaf=is_named))
+        in_axes = (
+            tuple([axes(arg, args_axes[i] if i < len(args_axes) else default) for i, arg in enumerate(args)]),
+            {key: axes(arg, kwargs_axes.get(key, default)) for key, arg in kwargs.items()},
+        )
+        found = positional_vmap(lane, in_axes=in_axes, axis_name=name, axis_size=size)(args, kwargs)
+        return trees.map(lambda x: _with("vmap", name, x), found, is_leaf=is_named)
 
     return mapped
 
@@ -126,20 +113,21 @@ def _check_size(name: str, size: int | None, leaves: Sequence[Any]) -> None:
         raise ValueError(f"vmap: axis {name!r} has the sizes {sorted(sizes)} in the arguments{given}")
 
 
-def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return interned(tuple([each for each in names if each != name]))
+def _without(x: Any, name: str) -> Any:
+    """Remove the name of the mapped or scanned axis, which a positional transformation has removed from the array."""
+    return make(x.array, rest_of(x.names, (name,))) if is_named(x) and name in x.names else x
 
 
-def _with(function: str, name: str, own: tuple[str, ...] | None, array: Any) -> Any:
-    """Add the mapped or scanned axis to a result, as its first axis."""
-    if own is None:
-        return array
-    if name in own:
+def _with(function: str, name: str, x: Any) -> Any:
+    """Add the name of the mapped or scanned axis to a result, as its first axis."""
+    if not is_named(x):
+        return x
+    if name in x.names:
         raise ValueError(
-            f"{function}: the function returns an array with the axes {own}, but {name!r} is also the axis that is "
+            f"{function}: the function returns an array with the axes {x.names}, but {name!r} is also the axis that is "
             "mapped over; rename the array's axis"
         )
-    return make(array, interned((name, *own)))
+    return make(x.array, interned((name, *x.names)))
 
 
 def scan(
@@ -183,34 +171,25 @@ def scan(
         leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
         chosen = [_is_scanned(leaf, name, is_scanned) for leaf in leaves]
         moved = [_first(leaf, name) for leaf, scanned in zip(leaves, chosen) if scanned]
-        names = [
-            _without(leaf.names, name) if is_named(leaf) else None for leaf, scanned in zip(leaves, chosen) if scanned
-        ]
-        sizes = {array.shape[0] for array in moved} | ({size} if size is not None else set())
+        sizes = {array_of(x).shape[0] for x in moved} | ({size} if size is not None else set())
         if len(sizes) != 1:
             raise ValueError(
                 f"scan: axis {name!r} has the sizes {sorted(sizes)} in the arguments"
                 if sizes
                 else f"scan: no argument has the axis {name!r}; give its size, Axis({name!r}, size)"
             )
-        outputs: list[Any] = []
 
-        def step(carry: Any, arrays: Any) -> Any:
-            parts = iter([array if own is None else make(array, own) for array, own in zip(arrays, names)])
-            values = [next(parts) if scanned else leaf for leaf, scanned in zip(leaves, chosen)]
+        def step(carry: Any, moved: Any) -> Any:
+            parts = iter(moved)
+            values = [_without(next(parts), name) if scanned else leaf for leaf, scanned in zip(leaves, chosen)]
             positional, keywords = trees.unflatten(structure, values)
             pair = f(carry, *positional, **keywords)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError(f"scan: f must return a pair of the carry and a result, got {describe(pair)}")
-            found, output = trees.flatten(pair[1], is_leaf=is_named)
-            outputs[:] = [output, [leaf.names if is_named(leaf) else None for leaf in found]]
-            return pair[0], [leaf.array if is_named(leaf) else leaf for leaf in found]
+            return pair
 
         carry, stacked = control_flow.scan(step, init, moved, length=sizes.pop(), reverse=reverse, unroll=unroll)
-        output, result_names = outputs
-        return carry, trees.unflatten(
-            output, [_with("scan", name, own, array) for own, array in zip(result_names, stacked)]
-        )
+        return carry, trees.map(lambda x: _with("scan", name, x), stacked, is_leaf=is_named)
 
     return scanned
 
@@ -224,7 +203,7 @@ def _is_scanned(leaf: Any, name: str, is_scanned: Callable[[Any], bool] | None) 
 
 
 def _first(leaf: Any, name: str) -> Any:
-    return leaf.rearrange((name, ...)).array if isinstance(leaf, NamedArray) else leaf
+    return leaf.rearrange((name, ...)) if isinstance(leaf, NamedArray) else leaf
 
 
 def fold(
