@@ -167,65 +167,40 @@ def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None
     >>> flatten_axes(x.axes, "e")
     Axis(name='e', size=24)
     """
-    if not isinstance(array, NamedArray):
-        return _merged(array, old_axes, new_axis)
-    names = selected("flatten_axes", array, old_axes)
-    name, size = _axis.selector("flatten_axes", new_axis)
-    shape = array.shape
-    if not names:
-        raise ValueError("flatten_axes: takes one axis or more, got none")
-    total = math.prod([shape[each] for each in names])
-    if size is not None and size != total:
-        raise ValueError(f"flatten_axes: axis {name!r} has size {size}, but the merged axes have {total} together")
-    found = _flattened(array.names, names)
-    moved = permuted(array, found)
-    start = found.index(names[0])
-    result = (*found[:start], name, *found[start + len(names) :])
-    _axis.different("flatten_axes", result)
-    if len(names) == 1:
-        return make(moved.array, interned(result))
-    x = moved.array
-    sizes = (*x.shape[:start], total, *x.shape[start + len(names) :])
-    return make(array_namespace(x).reshape(x, sizes), interned(result))
-
-
-def _flattened(names: tuple[str, ...], merged: tuple[str, ...]) -> tuple[str, ...]:
-    """Return an order in which the axes to merge are next to each other, at the position of the first one."""
-    start = min(names.index(name) for name in merged)
-    rest = [name for name in names if name not in merged]
-    return (*rest[:start], *merged, *rest[start:])
-
-
-def _merged(axes: AxisSpec, old_axes: Any, new_axis: Any) -> Any:
-    """Merge axes that are given by names and sizes."""
+    if isinstance(array, NamedArray):
+        order, sizes = _flattened(array.shape, selected("flatten_axes", array, old_axes), new_axis)
+        x = permuted(array, order).array
+        if len(sizes) < len(order):
+            x = array_namespace(x).reshape(x, tuple(sizes.values()))
+        return make(x, interned(tuple(sizes)))
+    is_one = new_axis is None or isinstance(array, Axis)
     if new_axis is None:
-        old_axes, new_axis = axes, old_axes
-        alone = True
-    else:
-        alone = isinstance(axes, Axis)
-    own = {axis.name: axis.size for axis in _axis.specified("flatten_axes", axes)}
+        old_axes, new_axis = array, old_axes
+    own = {axis.name: axis.size for axis in _axis.specified("flatten_axes", array)}
     old = _axis.pairs("flatten_axes", old_axes)
     for each, size in old:
         if each not in own or (size is not None and size != own[each]):
             raise ValueError(f"flatten_axes: no axis {each!r}; there are the axes {_axis.written(own.items())}")
+    sizes = _flattened(own, tuple([each for each, _ in old]), new_axis)[1]
+    axes = tuple([Axis(*each) for each in sizes.items()])
+    return axes[0] if is_one else sizes if isinstance(array, Mapping) else axes
+
+
+def _flattened(
+    own: Mapping[str, int], merged: tuple[str, ...], new_axis: AxisSelector | None
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return an order in which the axes to merge are next to each other, and the sizes of the axes of the result."""
     name, size = _axis.selector("flatten_axes", new_axis)
-    total = math.prod([own[each] for each, _ in old])
+    if not merged:
+        raise ValueError("flatten_axes: takes one axis or more, got none")
+    total = math.prod([own[each] for each in merged])
     if size is not None and size != total:
         raise ValueError(f"flatten_axes: axis {name!r} has size {size}, but the merged axes have {total} together")
-    if alone:
-        return Axis(name, total)
-    if not old:
-        raise ValueError("flatten_axes: takes one axis or more, got none")
-    merged = [each for each, _ in old]
-    order = _flattened(tuple(own), tuple(merged))
-    found = []
-    for each in order:
-        if each not in merged:
-            found.append((each, own[each]))
-        elif each == merged[0]:
-            found.append((name, total))
-    _axis.different("flatten_axes", [each for each, _ in found])
-    return dict(found) if isinstance(axes, Mapping) else tuple([Axis(*each) for each in found])
+    start = min([i for i, each in enumerate(own) if each in merged])
+    rest = [each for each in own if each not in merged]
+    _axis.different("flatten_axes", [name, *rest])
+    sizes = {**{each: own[each] for each in rest[:start]}, name: total, **{each: own[each] for each in rest[start:]}}
+    return (*rest[:start], *merged, *rest[start:]), sizes
 
 
 @operation
