@@ -235,13 +235,14 @@ class NamedArray(Methods, Operators):
         return found
 
     def tree_flatten(self) -> tuple[tuple[Any], tuple[str, ...]]:
-        """Return the leaf and the names, like functions of trees."""
-        return flatten(self)
+        """Return the leaf and the names: the children and the static data of a node of trees."""
+        return (self.array,), self.names
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[str, ...], tree: Any) -> "NamedArray":
         """Make an instance from names and a leaf, which may be any object."""
-        return unflatten(aux, tree)
+        (array,) = tree
+        return make(array, aux)
 
     def __repr__(self) -> str:
         shape = getattr(self.array, "shape", None)
@@ -320,17 +321,6 @@ def _restored(array: Any, names: tuple[str, ...]) -> NamedArray:
     return make(array, interned(names))
 
 
-def flatten(x: NamedArray) -> tuple[tuple[Any], tuple[str, ...]]:
-    """Return the children and the static data of a node of trees."""
-    return (x.array,), x.names
-
-
-def unflatten(names: tuple[str, ...], children: Any) -> NamedArray:
-    """Return the node with static data and children, which may be any objects."""
-    (array,) = children
-    return make(array, names)
-
-
 _registered: Final[set[str]] = set()
 
 
@@ -344,12 +334,12 @@ def _register_nodes() -> None:
             continue
         _registered.add(library)
         if library == "optree":
-            trees.register(NamedArray, flatten, unflatten)
+            trees.register(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
             continue
         package = plugin_package(library)
         module = None if package is None else import_if_present(f"{package}._named")
         if module is not None:
-            module.register_nodes(NamedArray, flatten, unflatten)
+            module.register_nodes(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
 
 
 def check_rank(function: str, x: NamedArray) -> None:
