@@ -60,16 +60,14 @@ Real = NamedArray | Array | float
 def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: Any) -> NamedArray:
     axes = _axis.specified(name, shape)
     names, sizes = tuple([axis.name for axis in axes]), tuple([axis.size for axis in axes])
-    aligned = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in parameters]
-    return make(getattr(positional, name)(key, *aligned, shape=sizes, **options), interned(names))
+    aligned = lambda x: call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x
+    options = {option: aligned(x) for option, x in options.items()}
+    return make(getattr(positional, name)(key, *map(aligned, parameters), shape=sizes, **options), interned(names))
 
 
 def randint(key: Array, shape: AxisSpec, minval: Any, maxval: Any, dtype: DType | None = None) -> NamedArray:
     """Draw integers from `minval` up to, but not including, `maxval`."""
-    axes = _axis.specified("randint", shape)
-    low, high = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in (minval, maxval)]
-    found = positional.randint(key, tuple([axis.size for axis in axes]), low, high, dtype)
-    return make(found, interned(tuple([axis.name for axis in axes])))
+    return _drawn("randint", key, shape, minval=minval, maxval=maxval, dtype=dtype)
 
 
 def uniform(
@@ -81,9 +79,7 @@ def uniform(
     >>> uniform(key(0, xp="numpy"), {"a": 2, "b": 3}).shape
     {'a': 2, 'b': 3}
     """
-    axes = _axis.specified("uniform", shape)
-    low, high = [call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x for x in (minval, maxval)]
-    return _drawn("uniform", key, shape, dtype=dtype, minval=low, maxval=high)
+    return _drawn("uniform", key, shape, dtype=dtype, minval=minval, maxval=maxval)
 
 
 def bernoulli(key: Array, shape: AxisSpec, p: Real = 0.5) -> NamedArray:
