@@ -209,6 +209,8 @@ def test_options_of_reductions(library: Library) -> None:
         ("b",),
         INTEGERS.sum(0) * 1.0,
     )
+    for nan_function in (hax.nansum, hax.nanprod):
+        assert nan_function(x, "a", dtype=library.xp.float32).dtype == library.xp.float32
     check(library, hax.argmax(x, "b"), ("a", "c"), CUBE.argmax(1))
     check(library, x.argmin(), (), np.asarray(CUBE.argmin()))
     holes = np.where(CUBE > 1.0, np.nan, CUBE)

@@ -84,7 +84,7 @@ def pairs(function: str, axes: Any) -> tuple[Pair, ...]:
     if isinstance(axes, Mapping):
         found = [_entry(function, key, value) for key, value in axes.items()]
     elif isinstance(axes, Iterable) and not isinstance(axes, (bytes, set, frozenset)) and not hasattr(axes, "dtype"):
-        found = [_pair(function, axis) for axis in axes]
+        found = [selector(function, axis) for axis in axes]
     else:
         raise _wrong(function, axes)
     return tuple(found)
@@ -102,9 +102,18 @@ def specified(function: str, axes: AxisSpec) -> tuple[Axis, ...]:
     return tuple([Axis(name, size) for name, size in found if size is not None])
 
 
-def selector(function: str, axis: AxisSelector | None) -> Pair:
-    """Return the name and size of one axis."""
-    return _pair(function, axis)
+def selector(function: str, axis: Any) -> Pair:
+    """Return the name and size of one axis; the size is None if it isn't given."""
+    if isinstance(axis, str):
+        return axis, None
+    if isinstance(axis, Axis):
+        return axis.name, axis.size
+    raise _wrong(function, axis)
+
+
+def has_sizes(function: str, axes: Any) -> bool:
+    """Return whether a selection gives sizes. Each call then compares them, so that its plan can't be cached."""
+    return any(size is not None for _, size in pairs(function, axes))
 
 
 def different(function: str, names: Sequence[str]) -> None:
@@ -126,7 +135,7 @@ def entries(function: str, axes: Any) -> tuple[Pair | EllipsisType, ...]:
     """Return the name and size of each axis, and each `...`, in a sequence of axes and `...`."""
     if isinstance(axes, (str, Axis)) or axes is Ellipsis:
         axes = (axes,)
-    return tuple([axis if axis is Ellipsis else _pair(function, axis) for axis in axes])
+    return tuple([axis if axis is Ellipsis else selector(function, axis) for axis in axes])
 
 
 def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | EllipsisType]) -> tuple[str, ...]:
@@ -162,7 +171,7 @@ def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | El
 
 
 def _entry(function: str, key: Any, value: Any) -> Pair:
-    name, size = _pair(function, key)
+    name, size = selector(function, key)
     if isinstance(value, Axis):
         value = value.size
     if value is not None:
@@ -170,14 +179,6 @@ def _entry(function: str, key: Any, value: Any) -> Pair:
             raise ValueError(f"{function}: axis {name!r} is given with two sizes, {size} and {value}")
         size = value
     return name, size
-
-
-def _pair(function: str, axis: Any) -> Pair:
-    if isinstance(axis, str):
-        return axis, None
-    if isinstance(axis, Axis):
-        return axis.name, axis.size
-    raise _wrong(function, axis)
 
 
 def _wrong(function: str, axis: Any) -> TypeError:
@@ -204,7 +205,7 @@ def axis_name(ax: AxisSelection) -> Any:
     ('a', ('a', 'b'))
     """
     if isinstance(ax, (str, Axis)):
-        return _pair("axis_name", ax)[0]
+        return selector("axis_name", ax)[0]
     return tuple([name for name, _ in pairs("axis_name", ax)])
 
 
@@ -317,7 +318,7 @@ def is_axis_compatible(ax1: AxisSelector, ax2: AxisSelector) -> bool:
     >>> is_axis_compatible("a", Axis("a", 2)), is_axis_compatible(Axis("a", 3), Axis("a", 2))
     (True, False)
     """
-    (name1, size1), (name2, size2) = _pair("is_axis_compatible", ax1), _pair("is_axis_compatible", ax2)
+    (name1, size1), (name2, size2) = selector("is_axis_compatible", ax1), selector("is_axis_compatible", ax2)
     return name1 == name2 and (size1 is None or size2 is None or size1 == size2)
 
 

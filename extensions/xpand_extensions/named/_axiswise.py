@@ -10,7 +10,7 @@ from . import _axis
 from ._array import NamedArray, check_rank, interned, make
 from ._axis import AxisSelector
 from ._calls import operation
-from ._plans import Positional, check_named, position, rest_of
+from ._plans import Positional, along, check_named, position, rest_of, selected
 from ._shapes import permuted
 
 __all__ = [
@@ -58,14 +58,6 @@ _UNPACK: Final = Positional("bits.unpackbits")
 _TOP_K: Final = Positional("sorting.top_k")
 
 
-def _along(name: str, function: Positional, a: NamedArray, axis: AxisSelector, **params: Any) -> NamedArray:
-    """Call a positional function along one axis, which stays in its result."""
-    check_named(name, "a", a)
-    i = position(name, a, axis)
-    check_rank(name, a)
-    return make(function.of(a.array)(a.array, axis=i, **params), a.names)
-
-
 @operation
 def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative sums along an axis.
@@ -74,41 +66,41 @@ def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> 
     >>> cumsum(NamedArray(np.asarray([1, 2, 3]), "a"), "a")
     NamedArray({'a': 3}, array([1, 3, 6]))
     """
-    return _along("cumsum", _SUM, a, axis, dtype=dtype)
+    return along("cumsum", _SUM, a, axis, "a", dtype=dtype)
 
 
 @operation
 def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative products along an axis."""
-    return _along("cumprod", _PROD, a, axis, dtype=dtype)
+    return along("cumprod", _PROD, a, axis, "a", dtype=dtype)
 
 
 def nancumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative sums along an axis; NaN counts as 0."""
-    return _along("nancumsum", _NAN_SUM, a, axis, dtype=dtype)
+    return along("nancumsum", _NAN_SUM, a, axis, "a", dtype=dtype)
 
 
 def nancumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative products along an axis; NaN counts as 1."""
-    return _along("nancumprod", _NAN_PROD, a, axis, dtype=dtype)
+    return along("nancumprod", _NAN_PROD, a, axis, "a", dtype=dtype)
 
 
 @operation
 def sort(a: NamedArray, axis: AxisSelector) -> NamedArray:
     """Sort along an axis, in ascending order."""
-    return _along("sort", _SORT, a, axis)
+    return along("sort", _SORT, a, axis, "a")
 
 
 def packbits(a: NamedArray, axis: AxisSelector, *, bitorder: Literal["big", "little"] = "big") -> NamedArray:
     """Pack eight elements along an axis into one byte. Nonzero elements become bits that are 1."""
-    return _along("packbits", _PACK, a, axis, bitorder=bitorder)
+    return along("packbits", _PACK, a, axis, "a", bitorder=bitorder)
 
 
 def unpackbits(
     a: NamedArray, axis: AxisSelector, *, count: int | None = None, bitorder: Literal["big", "little"] = "big"
 ) -> NamedArray:
     """Unpack the bits of bytes along an axis: all bits, or the first `count`."""
-    return _along("unpackbits", _UNPACK, a, axis, count=count, bitorder=bitorder)
+    return along("unpackbits", _UNPACK, a, axis, "a", count=count, bitorder=bitorder)
 
 
 @operation
@@ -140,7 +132,7 @@ def top_k(
         raise ValueError(f"top_k: k must be from 0 to the size {arr.array.shape[i]} of axis {arr.names[i]!r}, got {k}")
     names = (*arr.names[:i], name, *arr.names[i + 1 :])
     _axis.different("top_k", names)
-    values, indices = _TOP_K.of(arr.array)(arr.array, k, axis=i)
+    values, indices = _TOP_K(arr.array, k, axis=i)
     return make(values, interned(names)), make(indices, interned(names))
 
 
@@ -158,11 +150,9 @@ def _matrices(
     """Call a function of matrices with their axes last; return its result and the names of its argument's axes."""
     check_named(name, "array", array)
     check_rank(name, array)
-    row, column = [array.names[position(name, array, axis)] for axis in axes]
-    if row == column:
-        raise ValueError(f"{name}: axis1 and axis2 must be different, got {row!r} twice")
-    moved = permuted(array, (*rest_of(array.names, (row, column)), row, column))
-    return function.of(moved.array)(moved.array, **params), moved.names
+    matrix = selected(name, array, axes)
+    moved = permuted(array, (*rest_of(array.names, matrix), *matrix))
+    return function(moved.array, **params), moved.names
 
 
 @operation
@@ -175,10 +165,10 @@ def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -
         stable: Whether equal elements keep their order.
     """
     if axis is not None:
-        return _along("argsort", _ARGSORT, a, axis, stable=stable)
+        return along("argsort", _ARGSORT, a, axis, "a", stable=stable)
     check_named("argsort", "a", a)
     line = array_namespace(a.array).reshape(a.array, (-1,))
-    return _ARGSORT.of(line)(line, stable=stable)
+    return _ARGSORT(line, stable=stable)
 
 
 @operation

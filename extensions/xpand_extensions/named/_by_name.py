@@ -12,8 +12,8 @@ from .._plans import Memory
 from ..vmap import vmap
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make, no_axis
-from ._axis import AxisSelection, AxisSelector
-from ._plans import Step, check_named, different_sizes, position, rest_of, selected, step, stepped, union, without_axes
+from ._axis import AxisSelection
+from ._plans import Step, check_named, different_sizes, rest_of, selected, step, stepped, union, without_axes
 
 __all__ = ["by_name"]
 
@@ -105,13 +105,6 @@ def by_name(
         )
 
     return lifted
-
-
-def along(positional: Callable[..., Any], x: NamedArray, axis: AxisSelector) -> NamedArray:
-    """Call a positional function along one axis, which stays in its result."""
-    name = positional.__name__
-    check_named(name, "x", x)
-    return make(positional(x.array, axis=position(name, x, axis)), x.names)
 
 
 def reduced(

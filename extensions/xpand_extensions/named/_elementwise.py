@@ -56,7 +56,7 @@ def unary(name: str, doc: str, source: Source = "") -> Unary:
             out.names = a.names
             return out
         x = a if is_array(a) else default_namespace().asarray(a)
-        return function.of(x)(x)
+        return function(x)
 
     return entered(name, f"{doc}\n\nThe result has the same axes.", apply)
 
@@ -108,7 +108,7 @@ def binary(name: str, doc: str, source: Source = "") -> Binary:
 def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
     if isinstance(x1, NamedArray):
         without_axes(name, x2)
-        return make(function.of(x1.array)(x1.array, x2), x1.names)
+        return make(function(x1.array, x2), x1.names)
     if isinstance(x2, NamedArray):
         without_axes(name, x1)
         return make(function.of(x2.array)(x1, x2.array), x2.names)

@@ -231,7 +231,6 @@ true_divide = binary("true_divide", "Divide two arrays.", "divide")
 
 _AROUND: Final = elementwise("round", positional.around)
 _FREXP: Final = elementwise("frexp", positional.frexp)
-_DIVMOD: Final = elementwise("divmod", positional.divmod)
 
 
 @operation
@@ -258,7 +257,7 @@ def ndim(a: Any) -> int:
 @operation
 def divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Return the quotient, rounded down, and the remainder of a division."""
-    return _DIVMOD(x1, x2)
+    return floor_divide(x1, x2), remainder(x1, x2)
 
 
 # --- Python's operators ----------------------------------------------------------------------------------------------

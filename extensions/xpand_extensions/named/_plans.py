@@ -13,7 +13,7 @@ from xpand.extend import Array, Namespace, describe, is_array, knows_namespace
 from .._plans import Memory
 from ..tracing._functions import FUNCTIONS
 from . import _axis
-from ._array import NamedArray, check_rank, interned, no_axis
+from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import AxisSelection, AxisSelector
 
 _MAX_TYPES: Final = 1024
@@ -37,6 +37,10 @@ class Positional:
         self.path = function if isinstance(function, str) else ""
         self.function = None if isinstance(function, str) else function
         self.by_type: dict[type, Callable[..., Any]] = {}
+
+    def __call__(self, array: Array, /, *args: Any, **params: Any) -> Any:
+        """Call the function with an array, and other arguments."""
+        return self.of(array)(array, *args, **params)
 
     def of(self, array: Array) -> Callable[..., Any]:
         """Return the function for an array."""
@@ -129,6 +133,16 @@ def selected(function: str, x: NamedArray, axes: AxisSelection | None) -> tuple[
     names = tuple([name for name, _ in found])
     _axis.different(function, names)
     return names
+
+
+def along(
+    function: str, positional: Callable[..., Any], x: Any, axis: AxisSelector, parameter: str = "x", **params: Any
+) -> NamedArray:
+    """Call a positional function along one axis, which stays in its result."""
+    check_named(function, parameter, x)
+    i = position(function, x, axis)
+    check_rank(function, x)
+    return make(positional(x.array, axis=i, **params), x.names)
 
 
 def hashable(axes: Any) -> Any:

@@ -103,12 +103,6 @@ def logaddexp2(x1: Any, x2: Any, /) -> Array:
     return xp.logaddexp(x1 * scale, x2 * scale) / scale
 
 
-def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
-    """Return the quotient, rounded down, and the remainder."""
-    xp = array_namespace(*[x for x in (x1, x2) if is_array(x)])
-    return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
-
-
 def frexp(x: Array, /) -> tuple[Array, Array]:
     """Split x = mantissa * 2**exponent into mantissas, with absolute values in [0.5, 1), and exponents."""
     xp = array_namespace(x)

@@ -11,7 +11,7 @@ from ..linalg import einsum as positional_einsum
 from ..precision import matmul_precision
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make
-from ._axis import Axis, AxisSelector
+from ._axis import AxisSelector
 from ._calls import operation
 from ._plans import Pairs, check_sizes, equal_axes, hashable
 from ._rearrange import Group, side
@@ -144,13 +144,9 @@ def dot(
     plan = _PRODUCTS.get(key)
     if plan is None:
         plan = _planned_dot(arrays, several, axis, out_axes)
-        if not _has_sizes(axis):
+        if axis is None or not _axis.has_sizes("dot", axis):
             _PRODUCTS.add(key, plan)
     return _run("dot", plan, arrays, precision, preferred_element_type, dot_general)
-
-
-def _has_sizes(axis: Any) -> bool:
-    return axis is not None and any(size is not None for _, size in _axis.pairs("dot", axis))
 
 
 def _planned_dot(arrays: Sequence[NamedArray], several: Sequence[tuple[str, ...]], axis: Any, out: Any) -> Product:
@@ -240,7 +236,7 @@ def einsum(
     plan = _EINSUMS.get(key)
     if plan is None:
         plan = _planned_einsum(equation, arrays, axis_aliases)
-        if not any(isinstance(axis, Axis) for axis in axis_aliases.values()):
+        if not _axis.has_sizes("einsum", tuple(axis_aliases.values())):
             _EINSUMS.add(key, plan)
     return _run("einsum", plan, arrays, precision, preferred_element_type, _dot_general)
 

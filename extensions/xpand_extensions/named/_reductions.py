@@ -147,24 +147,13 @@ def _ptp(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any) -> Arra
     return high - xp.min(xp.where(mask, x, xp.full_like(x, _highest(xp, x))), axis=axis)
 
 
-def _not_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
-    """Make a masked reduction that masks NaN, too."""
+def _as_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
+    """Make a masked reduction of a function that ignores NaN. Other data types have no NaN, and use `masked`."""
 
-    def both(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, **params: Any) -> Array:
-        if xp.isdtype(x.dtype, ("real floating", "complex floating")):
-            mask = xp.logical_and(mask, ~xp.isnan(x))
-        return masked(function, xp, x, mask, axis, **params)
-
-    return both
-
-
-def _nan_extreme(masked: Callable[..., Array]) -> Callable[..., Array]:
-    """Make a function that finds the extreme of elements that are neither NaN nor masked; NaN if there are none."""
-
-    def found(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any) -> Array:
-        if not xp.isdtype(x.dtype, "real floating"):
-            return masked(function, xp, x, mask, axis)
-        return function(xp.where(mask, x, xp.full_like(x, math.nan)), axis=axis)
+    def found(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, **params: Any) -> Array:
+        if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
+            return masked(function, xp, x, mask, axis, **params)
+        return function(xp.where(mask, x, xp.full_like(x, math.nan)), axis=axis, **params)
 
     return found
 
@@ -174,7 +163,7 @@ _MIN: Final = _filled(_highest)
 _SUM: Final = _filled(lambda xp, x: 0)
 _PROD: Final = _filled(lambda xp, x: 1)
 
-_TYPED: Final = frozenset({"prod", "product", "sum", "nanprod", "nansum"})  # their positional functions take `dtype`
+_TYPED: Final = frozenset({"prod", "product", "sum"})  # their positional functions take `dtype`
 
 
 def _reducer(
@@ -215,7 +204,7 @@ def _reducer(
         size = axis.size if isinstance(axis, _axis.Axis) else None
         found = (positions[0] if len(positions) == 1 else positions, rest_of(array.names, removed), size)
         # Sizes of several axes are compared in each call.
-        if axis is None or size is not None or _is_of_names(axis):
+        if axis is None or size is not None or not _axis.has_sizes(name, axis):
             plans.add((array.names, hashable(axis)), found)
         return found
 
@@ -229,7 +218,7 @@ def _reducer(
             else:
                 array = call.astype(array, dtype=dtype)
         if where is None:
-            found = function.of(array.array)(array.array, axis=_positions(array.names, removed), **params)
+            found = function(array.array, axis=_positions(array.names, removed), **params)
             return make(found, rest_of(array.names, removed))
         names, (x, mask) = aligned(name, (array, where))
         if not isinstance(where, NamedArray):
@@ -249,11 +238,6 @@ def _reducer(
 
 def _positions(names: tuple[str, ...], chosen: tuple[str, ...]) -> tuple[int, ...]:
     return tuple([names.index(name) for name in chosen])
-
-
-def _is_of_names(axis: Any) -> bool:
-    """Return whether a selection gives no sizes, so that its plan can be cached."""
-    return isinstance(axis, str) or (isinstance(axis, (tuple, list)) and set(map(type, axis)) <= {str})
 
 
 def reduction(name: str, doc: str, source: str, masked: Callable[..., Array]) -> Reduction:
@@ -285,11 +269,11 @@ def search(name: str, doc: str, source: str) -> Search:
         x = array.array
         if axis is None:
             check_rank(name, array)
-            return make(function.of(x)(x), ())
+            return make(function(x), ())
         names = selected(name, array, axis)
         if len(names) != 1:
             raise ValueError(f"{name}: takes one axis, got {names}; flatten several with `flatten_axes` first")
-        return make(function.of(x)(x, axis=array.names.index(names[0])), rest_of(array.names, names))
+        return make(function(x, axis=array.names.index(names[0])), rest_of(array.names, names))
 
     return entered(name, f"{doc}\n\nBy default, count positions in the flattened array.", apply)
 
@@ -301,15 +285,15 @@ any = reduction("any", "Return whether any element is true.", "any", _filled(lam
 max = reduction("max", "Return the largest element; NaN if one is NaN.", "max", _MAX)
 mean = reduction("mean", "Compute the mean.", "mean", _mean)
 min = reduction("min", "Return the smallest element; NaN if one is NaN.", "min", _MIN)
-nanmax = reduction("nanmax", "Return the largest element that is not NaN.", "statistics.nanmax", _nan_extreme(_MAX))
-nanmean = reduction("nanmean", "Compute the mean of elements that are not NaN.", "statistics.nanmean", _not_nan(_mean))
-nanmin = reduction("nanmin", "Return the smallest element that is not NaN.", "statistics.nanmin", _nan_extreme(_MIN))
+nanmax = reduction("nanmax", "Return the largest element that is not NaN.", "statistics.nanmax", _as_nan(_MAX))
+nanmean = reduction("nanmean", "Compute the mean of elements that are not NaN.", "statistics.nanmean", _as_nan(_mean))
+nanmin = reduction("nanmin", "Return the smallest element that is not NaN.", "statistics.nanmin", _as_nan(_MIN))
 nanprod = reduction("nanprod", "Compute the product of elements that are not NaN.", "statistics.nanprod", _PROD)
 nanstd = deviation(
-    "nanstd", "Compute the standard deviation of elements that are not NaN.", "statistics.nanstd", _not_nan(_std)
+    "nanstd", "Compute the standard deviation of elements that are not NaN.", "statistics.nanstd", _as_nan(_std)
 )
 nansum = reduction("nansum", "Compute the sum of elements that are not NaN.", "statistics.nansum", _SUM)
-nanvar = deviation("nanvar", "Compute the variance of elements that are not NaN.", "statistics.nanvar", _not_nan(_var))
+nanvar = deviation("nanvar", "Compute the variance of elements that are not NaN.", "statistics.nanvar", _as_nan(_var))
 prod = reduction("prod", "Compute the product.", "prod", _PROD)
 product = reduction("product", "Compute the product, like `prod`.", "prod", _PROD)
 ptp = reduction("ptp", "Return the range of the elements, the largest minus the smallest.", "statistics.ptp", _ptp)

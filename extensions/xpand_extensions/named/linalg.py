@@ -11,17 +11,15 @@ solution of a system has the column axis, and the inverse has the column axis in
 NamedArray({'j': 2}, array([0.5, 0.5]))
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from xpand import array_namespace
+from xpand.extend import Array
 
-from .. import linalg as _linalg
-from . import _axis
 from ._array import NamedArray, no_axis
 from ._axis import AxisSelector
 from ._by_name import by_name
-from ._plans import check_named
+from ._plans import Positional, check_named, selected
 
 __all__ = ["Eigh", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "solve"]
 __dir__ = __all__.copy
@@ -60,31 +58,31 @@ def solve(a: NamedArray, b: NamedArray, *, axes: Axes) -> NamedArray:
         xp = array_namespace(a, b)
         return xp.linalg.solve(a, b[..., None])[..., 0]
 
+    columns.__name__ = "solve"  # for errors
     return by_name(columns, [(row, column), (row,)], (column,), broadcasts=True)(a, b)
 
 
 def inv(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Invert matrices. The last axes of the result are the column axis and the row axis."""
     row, column = _names("inv", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.inv(x), a, row, column, (column, row))
+    return _matrices("inv", a, (row, column), (column, row))
 
 
 def det(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the determinants of matrices."""
-    row, column = _names("det", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.det(x), a, row, column, ())
+    return _matrices("det", a, _names("det", a, axes), ())
 
 
 def cholesky(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the lower Cholesky factors of symmetric positive definite matrices, with the same axes."""
-    row, column = _names("cholesky", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.cholesky(x), a, row, column, (row, column))
+    names = _names("cholesky", a, axes)
+    return _matrices("cholesky", a, names, names)
 
 
 def expm(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the exponentials of matrices, with the same axes."""
-    row, column = _names("expm", a, axes)
-    return _matrices(_linalg.expm, a, row, column, (row, column))
+    names = _names("expm", a, axes)
+    return _matrices("expm", a, names, names)
 
 
 def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
@@ -94,34 +92,36 @@ def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
         The eigenvalues, in ascending order along the column axis; the eigenvectors, numbered by the column axis, with
         their elements along the row axis.
     """
-    row, column = _names("eigh", a, axes)
-    found = _matrices(lambda x: tuple(array_namespace(x).linalg.eigh(x)), a, row, column, [(column,), (row, column)])
-    return Eigh(*found)
+    names = _names("eigh", a, axes)
+    return Eigh(*_matrices("eigh", a, names, [names[1:], names]))
 
 
 def eigvalsh(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the eigenvalues of symmetric matrices, in ascending order along the column axis."""
-    row, column = _names("eigvalsh", a, axes)
-    return _matrices(lambda x: array_namespace(x).linalg.eigvalsh(x), a, row, column, (column,))
+    names = _names("eigvalsh", a, axes)
+    return _matrices("eigvalsh", a, names, names[1:])
 
 
-def _names(function: str, a: NamedArray, axes: Axes) -> tuple[str, str]:
+def _names(function: str, a: NamedArray, axes: Axes) -> tuple[str, ...]:
     check_named(function, "a", a)
-    found = _axis.pairs(function, axes)
-    if len(found) != 2:
-        raise ValueError(f"{function}: axes must be the row and the column axis, got {len(found)} of them")
-    _axis.different(function, [name for name, _ in found])
-    for name, size in found:
-        if name not in a.names or size not in (None, a.shape[name]):
-            raise no_axis(function, a, name, size)
-    (row, _), (column, _) = found
-    if a.shape[row] != a.shape[column]:
+    names = selected(function, a, axes)
+    if len(names) != 2:
+        raise ValueError(f"{function}: axes must be the row and the column axis, got {len(names)} of them")
+    rows, columns = [a.shape[name] for name in names]
+    if rows != columns:
         raise ValueError(
-            f"{function}: the matrices must be square, got sizes {a.shape[row]} and {a.shape[column]} of the axes "
-            f"{row!r} and {column!r}"
+            f"{function}: the matrices must be square, got sizes {rows} and {columns} of the axes {names[0]!r} and "
+            f"{names[1]!r}"
         )
-    return row, column
+    return names
 
 
-def _matrices(function: Callable[[Any], Any], a: NamedArray, row: str, column: str, out: Any) -> Any:
-    return by_name(function, [(row, column)], out, broadcasts=True)(a)
+def _matrices(name: str, a: NamedArray, names: tuple[str, ...], out: Any) -> Any:
+    function = Positional(f"linalg.{name}")
+
+    def of_matrices(x: Array) -> Any:
+        found = function(x)
+        return tuple(found) if isinstance(found, tuple) else found
+
+    of_matrices.__name__ = name  # for errors
+    return by_name(of_matrices, [names], out, broadcasts=True)(a)

@@ -12,7 +12,8 @@ array([0.    , 0.8427])
 from .. import special as _special
 from ._array import NamedArray
 from ._axis import AxisSelection, AxisSelector
-from ._by_name import along, by_name, reduced
+from ._by_name import by_name, reduced
+from ._plans import along
 
 betainc = by_name(_special.betainc, broadcasts=True)
 betaln = by_name(_special.betaln, broadcasts=True)
@@ -51,9 +52,9 @@ def logsumexp(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
 
 def softmax(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute exponentials divided by their sum along an axis, without overflow."""
-    return along(_special.softmax, x, axis)
+    return along("softmax", _special.softmax, x, axis)
 
 
 def log_softmax(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute the logarithm of `softmax`, even if `softmax` underflows."""
-    return along(_special.log_softmax, x, axis)
+    return along("log_softmax", _special.log_softmax, x, axis)

@@ -19,8 +19,8 @@ from .. import statistics as _statistics, windows as _windows
 from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelection, AxisSelector
-from ._by_name import along, reduced
-from ._plans import check_named, position
+from ._by_name import reduced
+from ._plans import along, check_named, position
 
 __all__ = [
     "cumulative_max",
@@ -102,17 +102,17 @@ def nanmedian(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:
 
 def cumulative_max(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute cumulative maxima along an axis."""
-    return along(_statistics.cumulative_max, x, axis)
+    return along("cumulative_max", _statistics.cumulative_max, x, axis)
 
 
 def cumulative_min(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute cumulative minima along an axis."""
-    return along(_statistics.cumulative_min, x, axis)
+    return along("cumulative_min", _statistics.cumulative_min, x, axis)
 
 
 def logcumsumexp(x: NamedArray, axis: AxisSelector) -> NamedArray:
     """Compute cumulative logarithms of sums of exponentials along an axis."""
-    return along(_statistics.logcumsumexp, x, axis)
+    return along("logcumsumexp", _statistics.logcumsumexp, x, axis)
 
 
 def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) -> NamedArray:
