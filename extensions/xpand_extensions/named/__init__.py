@@ -22,8 +22,7 @@ from . import (
     _by_name,
     _creation,
     _derivatives,
-    _einops,
-    _functions,
+    _elementwise,
     _index,
     _mapping,
     _others,
@@ -55,8 +54,7 @@ from ._axiswise import *  # noqa: F403
 from ._by_name import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._derivatives import *  # noqa: F403
-from ._einops import *  # noqa: F403
-from ._functions import *  # noqa: F403
+from ._elementwise import *  # noqa: F403
 from ._index import *  # noqa: F403
 from ._mapping import *  # noqa: F403
 from ._methods import bind
@@ -105,8 +103,7 @@ __all__ += _axiswise.__all__
 __all__ += _by_name.__all__
 __all__ += _creation.__all__
 __all__ += _derivatives.__all__
-__all__ += _einops.__all__
-__all__ += _functions.__all__
+__all__ += _elementwise.__all__
 __all__ += _index.__all__
 __all__ += _mapping.__all__
 __all__ += _others.__all__

@@ -128,7 +128,7 @@ class Methods:
 
 
 class Operators:
-    """Python's operators, which broadcast by name. `_functions` sets them to its functions."""
+    """Python's operators, which broadcast by name. `_elementwise` sets them to its functions."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
