@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +15,9 @@ import torch
 
 from tests.libraries import LIBRARIES, Library
 from xpand import trees
-from xpand_extensions import autodiff, named as hax
+from xpand_extensions import autodiff, named as hax, random
 from xpand_extensions.jit import jit
-from xpand_extensions.named import Axis, NamedArray
+from xpand_extensions.named import Axis, NamedArray, _array
 
 A3, B2 = Axis("a", 3), Axis("b", 2)
 
@@ -122,6 +124,30 @@ def test_trees_take_any_leaf(leaf: Any) -> None:
     assert flat[0] is x.array
     assert leaf is None or torch.utils._pytree.tree_unflatten([leaf], spec)[0].array is leaf
     assert "NamedArray" in repr(y)
+
+
+def test_created_arrays_are_nodes_of_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = """if True:
+        import jax
+        from xpand import trees
+        from xpand_extensions import named as hax
+        x = hax.zeros({"a": 2}, xp="jax")
+        assert trees.leaves(x)[0] is jax.tree.leaves(x)[0] is x.array
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    calls: list[None] = []
+    monkeypatch.setattr(_array, "_register_nodes", lambda: calls.append(None))
+    for made in (
+        lambda: hax.zeros({"a": 2}, xp="numpy"),
+        lambda: hax.linspace(Axis("a", 2), start=0.0, stop=1.0, xp="numpy"),
+        lambda: hax.arange(Axis("a", 2), xp="numpy"),
+        lambda: hax.random.normal(random.key(0, xp="numpy"), {"a": 2}),
+        lambda: hax.fft.fftfreq(Axis("a", 2), xp="numpy"),
+        lambda: hax.polyadd(np.ones(2), np.ones(2)),
+    ):
+        calls.clear()
+        made()
+        assert calls
 
 
 def test_trees_of_named_arrays() -> None:

@@ -257,7 +257,7 @@ class NamedArray(Methods, Operators):
         return as_html(title, zip(self.names, array.shape), ("axis", "size"), f"<pre>{escape(str(array))}</pre>")
 
     def __reduce__(self) -> Any:
-        return _restored, (self.array, self.names)
+        return created, (self.array, self.names)
 
     def __bool__(self) -> bool:
         return bool(self.array)
@@ -316,10 +316,13 @@ def make(array: Any, names: tuple[str, ...]) -> NamedArray:
     return found
 
 
-def _restored(array: Any, names: tuple[str, ...]) -> NamedArray:
-    """Make the pickled or copied array again."""
+def created(array: Any, names: tuple[str, ...]) -> NamedArray:
+    """Return a named array without checks. Its library may have had no named arrays before."""
+    _register_nodes()
     return make(array, interned(names))
 
+
+trees.register(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
 
 _registered: Final[set[str]] = set()
 
@@ -329,17 +332,19 @@ def _register_nodes() -> None:
 
     A library has its own trees if its plug-in package has a module `_named`.
     """
-    for library in ("optree", *imported_libraries()):
+    for library in imported_libraries():
         if library in _registered:
             continue
         _registered.add(library)
-        if library == "optree":
-            trees.register(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
-            continue
-        package = plugin_package(library)
-        module = None if package is None else import_if_present(f"{package}._named")
+        module = plugin_module(library)
         if module is not None:
             module.register_nodes(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
+
+
+def plugin_module(library: str) -> Any:
+    """Return the module for named arrays of a library's plug-in, or None."""
+    package = plugin_package(library)
+    return None if package is None else import_if_present(f"{package}._named")
 
 
 def check_rank(function: str, x: NamedArray) -> None:

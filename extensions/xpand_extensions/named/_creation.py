@@ -11,7 +11,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Device, DType, Namespace, device_of, is_array, namespace_or_default
 
 from . import _axis
-from ._array import NamedArray, interned, make
+from ._array import NamedArray, created
 from ._axis import AxisSelector, AxisSpec
 from ._calls import call, operation
 from ._plans import array_of, check_named, floating
@@ -36,7 +36,7 @@ def _dtype(xp: Namespace, dtype: DType | str | None) -> DType | None:
 
 def _spec(function: str, axes: AxisSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
     found = _axis.specified(function, axes)
-    return interned(tuple([axis.name for axis in found])), tuple([axis.size for axis in found])
+    return tuple([axis.name for axis in found]), tuple([axis.size for axis in found])
 
 
 def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace, Device | None]:
@@ -55,10 +55,10 @@ def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any
     xp, device = _place(function, xp, device, fill_value)
     if is_array(fill_value):
         value = fill_value if dtype is None else xp.astype(fill_value, _dtype(xp, dtype))
-        return make(xp.broadcast_to(value, sizes), names)
+        return created(xp.broadcast_to(value, sizes), names)
     if function == "full":
-        return make(xp.full(sizes, fill_value, dtype=_dtype(xp, dtype), device=device), names)
-    return make(getattr(xp, function)(sizes, dtype=_dtype(xp, dtype), device=device), names)
+        return created(xp.full(sizes, fill_value, dtype=_dtype(xp, dtype), device=device), names)
+    return created(getattr(xp, function)(sizes, dtype=_dtype(xp, dtype), device=device), names)
 
 
 def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> NamedArray:
@@ -69,8 +69,8 @@ def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> N
         found: NamedArray = call.broadcast_to(fill_value, a.axes)
         return call.astype(found, dtype=dtype)
     if is_array(fill_value):
-        return make(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
-    return make(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
+        return created(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
+    return created(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
 
 
 def zeros(
@@ -160,7 +160,7 @@ def arange(
     else:
         found = start + step * run
     found = found if dtype is None else xp.astype(found, _dtype(xp, dtype), copy=False)
-    return make(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
+    return created(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
 
 
 _SAMPLES: Final = 50
@@ -168,7 +168,7 @@ _SAMPLES: Final = 50
 
 def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
     name, size = _axis.selector(function, axis)
-    return interned((name,)), _SAMPLES if size is None else size
+    return (name,), _SAMPLES if size is None else size
 
 
 def _floating(xp: Namespace, dtype: Any) -> DType | None:
@@ -186,7 +186,7 @@ def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoi
 
 
 def _typed(xp: Namespace, x: Array, dtype: Any, names: tuple[str, ...]) -> NamedArray:
-    return make(x if dtype is None else xp.astype(x, _dtype(xp, dtype)), names)
+    return created(x if dtype is None else xp.astype(x, _dtype(xp, dtype)), names)
 
 
 def linspace(

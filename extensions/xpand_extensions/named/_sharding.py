@@ -8,18 +8,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Final, TypeAlias, TypeVar
 
 from xpand import trees
 from xpand.extend import describe, imported_libraries, is_array
 
 from .. import autodiff
-from .._dispatch import import_if_present, plugin_package
-from .._plans import Memory
+from .._plans import Memory, exact
 from ..jit import jit
 from . import _axis
-from ._array import NamedArray, make
+from ._array import NamedArray, make, plugin_module
 from ._axis import Axis, AxisSelection, AxisSelector
 from ._derivatives import is_named
 
@@ -113,9 +112,10 @@ def physical_axis_size(axis: AxisSelector, mapping: ResourceMapping | None = Non
     physical = physical_axis_name(axis, mapping)
     if physical is None:
         return None
-    _, sizes = _mesh("physical_axis_size", None)
-    if sizes is None:
+    module, mesh = _mesh("physical_axis_size", None)
+    if module is None:
         return 1
+    sizes = module.mesh_sizes(mesh)
     return math.prod(_size("physical_axis_size", each, sizes) for each in _several(physical))
 
 
@@ -149,25 +149,19 @@ def sharding_for_axis(axis: AxisSelection, mapping: ResourceMapping | None = Non
         ValueError: Two axes are split over the same axis of the mesh, or the mesh lacks an axis.
     """
     names = [name for name, _ in _axis.pairs("sharding_for_axis", axis)]
-    module, sizes = _mesh("sharding_for_axis", mesh)
-    if sizes is None:
+    module, mesh = _mesh("sharding_for_axis", mesh)
+    if module is None:
         return None
-    found = mesh if mesh is not None else module.current_mesh()
-    return module.sharding(found, _physical("sharding_for_axis", names, _resolved("sharding_for_axis", mapping), sizes))
+    resolved = _resolved("sharding_for_axis", mapping)
+    return module.sharding(mesh, _physical("sharding_for_axis", names, resolved, module.mesh_sizes(mesh)))
 
 
-def _mesh(function: str, mesh: Any) -> tuple[Any, Mapping[str, int] | None]:
-    """Return the plug-in module for meshes, and the sizes of the mesh's axes; None without a mesh."""
-    for library in imported_libraries():
-        package = plugin_package(library)
-        module = None if package is None else import_if_present(f"{package}._named")
-        if module is None or not hasattr(module, "current_mesh"):
-            continue
-        found = module.current_mesh() if mesh is None else mesh
-        if found is not None:
-            if not hasattr(found, "axis_names"):
-                raise TypeError(f"{function}: mesh must be a `jax.sharding.Mesh`, got {describe(found)}")
-            return module, module.mesh_sizes(found)
+def _mesh(function: str, mesh: Any) -> tuple[Any, Any]:
+    """Return the plug-in module for meshes and the mesh, by default the current one; None without a mesh."""
+    for module in map(plugin_module, imported_libraries()):
+        found = module.current_mesh() if mesh is None and hasattr(module, "current_mesh") else mesh
+        if hasattr(module, "current_mesh") and hasattr(found, "axis_names"):
+            return module, found
     if mesh is not None:
         raise TypeError(f"{function}: mesh must be a `jax.sharding.Mesh`, got {describe(mesh)}")
     return None, None
@@ -220,10 +214,10 @@ def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
     resolved = _resolved("shard", mapping)
     if mesh is None and not resolved:
         return x
-    module, sizes = _mesh("shard", mesh)
-    if sizes is None:
+    module, mesh = _mesh("shard", mesh)
+    if module is None:
         return x
-    found = mesh if mesh is not None else module.current_mesh()
+    sizes = module.mesh_sizes(mesh)
 
     def split(leaf: Any) -> Any:
         if not isinstance(leaf, NamedArray) or not module.has_shardings(leaf.array):
@@ -236,7 +230,7 @@ def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
                     f"shard: axis {name!r} of size {size} can't be split over {parts} devices; pad it to "
                     "`round_axis_for_partitioning(axis)`"
                 )
-        return make(module.sharded(leaf.array, found, physical), leaf.names)
+        return make(module.sharded(leaf.array, mesh, physical), leaf.names)
 
     return trees.map(split, x, is_leaf=is_named)
 
@@ -313,17 +307,19 @@ def named_jit(
     ):
         if mapping is not None:
             _checked(f"named_jit: {name}", mapping)
-    if fn is None:
-        return partial(
-            named_jit,
-            axis_resources=axis_resources,
-            in_axis_resources=in_axis_resources,
-            out_axis_resources=out_axis_resources,
-            donate_args=donate_args,
-            donate_kwargs=donate_kwargs,
-            **options,
-        )
-    function = fn
+    resources = (axis_resources, in_axis_resources, out_axis_resources)
+    decorate = lambda function: _compiled(function, *resources, donate_args, donate_kwargs)
+    return decorate if fn is None else decorate(fn)
+
+
+def _compiled(
+    function: Callable[..., Any],
+    axis_resources: ResourceMapping | None,
+    in_axis_resources: ResourceMapping | None,
+    out_axis_resources: ResourceMapping | None,
+    donate_args: Any,
+    donate_kwargs: Any,
+) -> Callable[..., Any]:
     programs = Memory()
 
     @wraps(function)
@@ -335,7 +331,7 @@ def named_jit(
         leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
         static = [(i, leaf) for i, leaf in enumerate(leaves) if not _is_dynamic(leaf)]
         donated = _donated(donate_args, donate_kwargs, args, kwargs)
-        key = (structure, tuple([(i, _key(leaf)) for i, leaf in static]), tuple(mapping.items()), donated)
+        key = (structure, tuple([(i, exact(leaf, _of_others)) for i, leaf in static]), tuple(mapping.items()), donated)
         try:
             program = programs.get(key)
         except TypeError as error:
@@ -364,9 +360,9 @@ def _is_dynamic(leaf: Any) -> bool:
     return isinstance(leaf, NamedArray) or is_array(leaf)
 
 
-def _key(leaf: Any) -> Any:
-    """Return a key of a static leaf that distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
-    return type(leaf), repr(leaf) if isinstance(leaf, (float, complex)) else leaf
+def _of_others(leaf: Any) -> Any:
+    """Return the key of a static leaf that is not a number, a string or None."""
+    return type(leaf), leaf
 
 
 def _donated(donate_args: Any, donate_kwargs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, ...]:

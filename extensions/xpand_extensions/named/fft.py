@@ -13,7 +13,7 @@ from xpand.extend import Array, Device, Namespace, knows_namespace, namespace_or
 
 from .._modules import make_callable
 from . import _axis
-from ._array import NamedArray, check_rank, interned, make
+from ._array import NamedArray, check_rank, created, interned, make
 from ._axis import Axis, AxisSelection, AxisSelector
 from ._plans import attribute, check_named, floating, position, selected
 
@@ -64,12 +64,9 @@ def _axes(name: str, a: NamedArray, axis: Any) -> tuple[tuple[int, ...], list[in
             raise ValueError(f"{name}: takes an array with one axis or more, got none")
         return (len(a.names) - 1,), [None], {}
     if not isinstance(axis, Mapping):
-        several = (axis,) if isinstance(axis, (str, Axis)) else tuple(axis)
-        axis = {
-            each.name if isinstance(each, Axis) else each: each if isinstance(each, Axis) else None for each in several
-        }
-        if len(axis) < len(several):
-            raise ValueError(f"{name}: axes must be different, got {several}")
+        lengths = _axis.pairs(name, axis)
+        _axis.different(name, [each for each, _ in lengths])
+        axis = dict(lengths)
     if not axis:
         raise ValueError(f"{name}: takes one axis or more, got none")
     positions, sizes, renamed = [], [], {}
@@ -99,7 +96,7 @@ def _shifted(name: str, x: NamedArray, axes: AxisSelection | None) -> NamedArray
 def _frequencies(name: str, axis: Axis, d: float, xp: Namespace | str | None, device: Device | None) -> NamedArray:
     (found,) = _axis.specified(name, axis)
     function = attribute(namespace_or_default(xp, name), f"fft.{name}")
-    return make(function(found.size, d=d, device=device), interned((found.name,)))
+    return created(function(found.size, d=d, device=device), (found.name,))
 
 
 def fft(a: NamedArray, axis: TransformedAxes = None, norm: str | None = None) -> NamedArray:

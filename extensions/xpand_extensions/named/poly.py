@@ -11,7 +11,7 @@ from xpand.extend import Array, is_array
 
 from .._modules import make_callable
 from . import _axis
-from ._array import NamedArray, check_rank, interned, make
+from ._array import NamedArray, check_rank, created
 from ._axis import AxisSelector
 from ._plans import array_of, check_named, namespace_of
 
@@ -47,12 +47,12 @@ def _coefficients(function: str, *arguments: Any) -> tuple[tuple[str, ...], list
             raise ValueError(f"{function}: takes arrays of one axis, got {_axis.written(x.shape.items())}")
     xp = namespace_of(*arguments)
     arrays = [array_of(x) if is_array(array_of(x)) else xp.asarray(x) for x in arguments]
-    return named[0].names if named else interned((DEFAULT_POLY_AXIS_NAME,)), arrays
+    return named[0].names if named else (DEFAULT_POLY_AXIS_NAME,), arrays
 
 
 def _computed(function: str, *arguments: Any, **params: Any) -> NamedArray:
     names, arrays = _coefficients(function, *arguments)
-    return make(getattr(polynomial, function)(*arrays, **params), names)
+    return created(getattr(polynomial, function)(*arrays, **params), names)
 
 
 def poly(seq_of_zeros: Any) -> NamedArray:
@@ -84,19 +84,19 @@ def polydiv(p1: Any, p2: Any) -> tuple[NamedArray, NamedArray]:
     """Divide two polynomials, and return the quotient and the remainder."""
     names, arrays = _coefficients("polydiv", p1, p2)
     found = polynomial.polydiv(*arrays)
-    return make(found.quotient, names), make(found.remainder, names)
+    return created(found.quotient, names), created(found.remainder, names)
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> NamedArray:
     """Integrate a polynomial `m` times, with the constants `k`, 0 by default."""
     names, (array,) = _coefficients("polyint", p)
-    return make(polynomial.polyint(array, m, k=0.0 if k is None else array_of(k)), names)
+    return created(polynomial.polyint(array, m, k=0.0 if k is None else array_of(k)), names)
 
 
 def polyder(p: Any, m: int = 1) -> NamedArray:
     """Differentiate a polynomial `m` times."""
     names, (array,) = _coefficients("polyder", p)
-    return make(polynomial.polyder(array, m), names)
+    return created(polynomial.polyder(array, m), names)
 
 
 def polyval(p: Any, x: Any) -> Any:
@@ -106,7 +106,7 @@ def polyval(p: Any, x: Any) -> Any:
     if not is_array(values):
         values = array_namespace(array).asarray(values, dtype=array.dtype)
     found = polynomial.polyval(array, values)
-    return make(found, x.names) if isinstance(x, NamedArray) else found
+    return created(found, x.names) if isinstance(x, NamedArray) else found
 
 
 def polyfit(
@@ -139,7 +139,7 @@ def polyfit(
     names, arrays = _coefficients("polyfit", *arguments)
     weights = arrays[2] if w is not None else None
     if not full and not cov:
-        return make(polynomial.polyfit(arrays[0], arrays[1], deg, w=weights, rtol=rcond), names)
+        return created(polynomial.polyfit(arrays[0], arrays[1], deg, w=weights, rtol=rcond), names)
     return _fitted(names, arrays[0], arrays[1], deg, rcond, full, weights)
 
 
@@ -158,7 +158,7 @@ def _fitted(
     u, s, vh = xp.linalg.svd(matrix / scale, full_matrices=False)
     used = s > rcond * s[0]
     inverse = xp.where(used, 1 / xp.where(used, s, xp.ones_like(s)), xp.zeros_like(s))
-    found = make((vh.T @ (inverse * (u.T @ rhs))) / scale, names)
+    found = created((vh.T @ (inverse * (u.T @ rhs))) / scale, names)
     residual = rhs - matrix @ found.array
     squares = xp.sum(residual * residual, keepdims=True)
     rank = xp.count_nonzero(used)
@@ -169,7 +169,7 @@ def _fitted(
         raise ValueError(f"polyfit: {count} points are too few for the covariance of {order} coefficients")
     basis = vh.T * inverse
     covariance = (basis @ basis.T) / (scale[:, None] * scale) * (squares[0] / (count - order))
-    return found, make(covariance, interned((names[0], f"{names[0]}_cov")))
+    return found, created(covariance, (names[0], f"{names[0]}_cov"))
 
 
 def roots(p: Any) -> NamedArray:
@@ -196,4 +196,4 @@ def vander(x: NamedArray, degree: AxisSelector) -> NamedArray:
     names, (array,) = _coefficients("vander", x)
     name, size = _axis.selector("vander", degree)
     _axis.different("vander", (*names, name))
-    return make(polynomial.vander(array, array.shape[0] if size is None else size), interned((*names, name)))
+    return created(polynomial.vander(array, array.shape[0] if size is None else size), (*names, name))

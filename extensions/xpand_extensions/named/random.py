@@ -11,7 +11,7 @@ from xpand.extend import Array, DType
 
 from .. import random as positional
 from . import _axis
-from ._array import NamedArray, check_rank, interned, make
+from ._array import NamedArray, check_rank, created, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._calls import call
 from ._plans import check_named, position
@@ -62,7 +62,7 @@ def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: 
     names, sizes = tuple([axis.name for axis in axes]), tuple([axis.size for axis in axes])
     aligned = lambda x: call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x
     options = {option: aligned(x) for option, x in options.items()}
-    return make(getattr(positional, name)(key, *map(aligned, parameters), shape=sizes, **options), interned(names))
+    return created(getattr(positional, name)(key, *map(aligned, parameters), shape=sizes, **options), names)
 
 
 def randint(key: Array, shape: AxisSpec, minval: Any, maxval: Any, dtype: DType | None = None) -> NamedArray:
@@ -94,7 +94,7 @@ def ball(key: Array, shape: AxisSpec, D: Axis, p: float = 2.0, dtype: DType | No
     names = (*(axis.name for axis in axes), last.name)
     _axis.different("ball", names)
     sizes = tuple([axis.size for axis in axes])
-    return make(positional.ball(key, last.size, p, sizes, dtype), interned(names))
+    return created(positional.ball(key, last.size, p, sizes, dtype), names)
 
 
 def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisSpec | None = None) -> NamedArray:

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import sparse as _sparse
 from . import _axis
-from ._array import NamedArray, interned, make, no_axis
+from ._array import NamedArray, created, no_axis
 from ._axis import AxisSelection, AxisSelector
 from ._calls import call
 from ._plans import check_named, rest_of
@@ -105,4 +105,4 @@ def _reduced(positional: Callable[..., Any], a: Any, axis: AxisSelection | None,
         if name not in names:
             raise ValueError(f"{function}: no axis {name!r}; the sparse array has the axes {names}")
     found = positional(a, axis=tuple([names.index(name) for name in removed]))
-    return make(_sparse.todense(found), interned(rest_of(names, removed)))
+    return created(_sparse.todense(found), rest_of(names, removed))
