@@ -57,7 +57,6 @@ from ._derivatives import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
 from ._index import *  # noqa: F403
 from ._mapping import *  # noqa: F403
-from ._methods import bind
 from ._others import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._rearrange import *  # noqa: F403
@@ -116,7 +115,6 @@ __all__ += _xarray.__all__
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 __all__ += ["roots", "trim_zeros", "vander"]
 __dir__ = __all__.copy
-bind()
 
 if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from xpand import array_namespace, default_namespace, trees
 from xpand.extend import Array, DType, describe, imported_libraries, is_array
@@ -14,9 +14,8 @@ from .._display import as_html
 from .._elsewhere import missing
 from ..convert import to_numpy
 from . import _axis
-from ._axis import Axis, AxisSelection, AxisSelector
-from ._calls import call
-from ._methods import Methods, Operators
+from ._axis import Axis, AxisSelection
+from ._methods import Methods
 
 _MAX_NAMES: Final = 4096
 _NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
@@ -29,7 +28,7 @@ def interned(names: tuple[str, ...]) -> tuple[str, ...]:
     return _NAMES.setdefault(names, names)
 
 
-class NamedArray(Methods, Operators):
+class NamedArray(Methods):
     """An array of any library with names for its axes.
 
     Args:
@@ -94,14 +93,6 @@ class NamedArray(Methods, Operators):
 
         def __getattr__(self, name: str) -> Any:
             raise missing("'NamedArray' object", "NamedArray", name)
-
-    def __class_getitem__(cls, axes: Any) -> Any:
-        """Return an annotation for named arrays with these axes: see `named.typing`."""
-        return call.annotation(axes)
-
-    def matches_axes(self, spec: Any) -> bool:
-        """Return whether the array has the axes of an annotation, of a string, or of names: see `named.typing`."""
-        return call.matches_axes(self, spec)
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -186,16 +177,6 @@ class NamedArray(Methods, Operators):
         """The number of bytes of the elements."""
         return nbytes(self.array)
 
-    @property
-    def real(self) -> "NamedArray":
-        """The real part."""
-        return call.real(self)
-
-    @property
-    def imag(self) -> "NamedArray":
-        """The imaginary part, zero for real numbers."""
-        return call.imag(self)
-
     def item(self) -> Any:
         """Return the value as a Python number.
 
@@ -276,33 +257,6 @@ class NamedArray(Methods, Operators):
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a NamedArray has no first axis to iterate over; name one: `for row in x.unbind(axis)`")
-
-    # --- functions whose arguments as methods are NumPy's ------------------------------------------------------------
-
-    def var(
-        self, axis: AxisSelection | None = None, dtype: DType | None = None, ddof: float = 0, *, where: Any = None
-    ) -> Self:
-        """Reduce axes: see `named.var`."""
-        return call.var(self, axis, where=where, ddof=ddof, dtype=dtype)
-
-    def argsort(self, axis: AxisSelector | None = None, *, stable: bool = False) -> Self:
-        """Return the order along an axis: see `named.argsort`."""
-        return call.argsort(self, axis, stable=stable)
-
-    def clip(self, a_min: Any = None, a_max: Any = None) -> Self:
-        """Limit the values: see `named.clip`."""
-        return call.clip(self, a_min, a_max)
-
-    # --- indices -----------------------------------------------------------------------------------------------------
-
-    def __getitem__(self, index: Any) -> "NamedArray":
-        """Select along axes by name: `x[{"a": 0, "b": slice(2)}]` or `x["a", 0, "b", :2]`. See `named.index`."""
-        return call.getitem(self, index)
-
-    @property
-    def at(self) -> Any:
-        """Updates of a part, which return a new array: `x.at[{"a": 0}].set(1.0)`. See `named.at`."""
-        return call.at(self)
 
 
 _new: Final = object.__new__

@@ -16,17 +16,18 @@ from ..scatter import At, at as positional_at
 from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelector
-from ._calls import call, operation
+from ._creation import full_like
 from ._index import Picked, dslice, entries, index, pick
+from ._methods import bind, method
 from ._plans import array_of, check_named, position
-from ._shapes import permuted
+from ._shapes import broadcast_to, permuted
 
 __all__ = ["NamedAt", "NamedRef", "freeze", "new_ref", "slice", "swap", "updated_slice"]
 
 # --- slices ----------------------------------------------------------------------------------------------------------
 
 
-@operation
+@method
 def slice(array: NamedArray, *args: Any, **kwargs: Any) -> NamedArray:
     """Select a part: `slice(array, axis, new_axis=None, start=0, length=None)` or `slice(array, start, length)`.
 
@@ -178,7 +179,7 @@ class NamedAt:
                     f"the axes {picked.selection}"
                 )
             selection = picked.sizes(at.x.shape)
-            values = call.broadcast_to(values, selection).array
+            values = broadcast_to(values, selection).array
         elif is_array(values) and len(values.shape):
             raise TypeError(f"at.{operation}: values must be a number or a NamedArray, got {describe(values)}")
         return self._restored(picked, getattr(at, operation)(values, mode=_mode(mode, picked)))
@@ -198,12 +199,10 @@ def _mode(mode: str | None, picked: Picked) -> Any:
     return "raise" if mode == "error" else mode
 
 
-@operation
-def _at(x: NamedArray) -> NamedAt:
-    return NamedAt(x)
+bind("at", property(NamedAt))
 
 
-@operation
+@method
 def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArray) -> NamedArray:
     """Return a copy of an array with a part replaced.
 
@@ -327,7 +326,7 @@ def _written(x: NamedArray, indices: tuple[Mapping[Any, Any], ...], value: Any) 
     if len(indices) > 1:
         value = _written(x[indices[0]], indices[1:], value)
     if not indices[0]:
-        return call.full_like(x, value)
+        return full_like(x, value)
     return NamedAt(x, indices[0]).set(value)
 
 

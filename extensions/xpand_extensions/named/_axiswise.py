@@ -9,7 +9,7 @@ from xpand.extend import Array, DType, checks
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make
 from ._axis import AxisSelector
-from ._calls import operation
+from ._methods import method
 from ._plans import Positional, along, check_named, position, rest_of, selected
 from ._shapes import permuted
 
@@ -58,7 +58,7 @@ _UNPACK: Final = Positional("bits.unpackbits")
 _TOP_K: Final = Positional("sorting.top_k")
 
 
-@operation
+@method
 def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative sums along an axis.
 
@@ -69,7 +69,7 @@ def cumsum(a: NamedArray, axis: AxisSelector, *, dtype: DType | None = None) -> 
     return along("cumsum", _SUM, a, axis, "a", dtype=dtype)
 
 
-@operation
+@method
 def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> NamedArray:
     """Compute cumulative products along an axis."""
     return along("cumprod", _PROD, a, axis, "a", dtype=dtype)
@@ -85,7 +85,7 @@ def nancumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) ->
     return along("nancumprod", _NAN_PROD, a, axis, "a", dtype=dtype)
 
 
-@operation
+@method
 def sort(a: NamedArray, axis: AxisSelector) -> NamedArray:
     """Sort along an axis, in ascending order."""
     return along("sort", _SORT, a, axis, "a")
@@ -103,7 +103,6 @@ def unpackbits(
     return along("unpackbits", _UNPACK, a, axis, "a", count=count, bitorder=bitorder)
 
 
-@operation
 def top_k(
     arr: NamedArray, axis: AxisSelector, k: int, new_axis: AxisSelector | None = None
 ) -> tuple[NamedArray, NamedArray]:
@@ -155,8 +154,8 @@ def _matrices(
     return function(moved.array, **params), moved.names
 
 
-@operation
-def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -> Any:
+@method
+def argsort(a: NamedArray, axis: AxisSelector | None = None, *, stable: bool = False) -> Any:
     """Return the positions that sort an array along an axis.
 
     Args:
@@ -171,7 +170,7 @@ def argsort(a: NamedArray, axis: AxisSelector | None, *, stable: bool = False) -
     return _ARGSORT(line, stable=stable)
 
 
-@operation
+@method
 def trace(
     array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, offset: int = 0, dtype: DType | None = None
 ) -> NamedArray:

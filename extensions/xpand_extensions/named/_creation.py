@@ -13,8 +13,9 @@ from xpand.extend import Array, Device, DType, Namespace, device_of, is_array, n
 from . import _axis
 from ._array import NamedArray, created
 from ._axis import AxisSelector, AxisSpec
-from ._calls import call, operation
+from ._others import astype
 from ._plans import array_of, check_named, floating
+from ._shapes import broadcast_to
 
 __all__ = [
     "arange",
@@ -50,8 +51,8 @@ def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace
 def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any, device: Any) -> NamedArray:
     names, sizes = _spec(function, shape)
     if isinstance(fill_value, NamedArray):
-        found: NamedArray = call.broadcast_to(fill_value, shape)
-        return found if dtype is None else call.astype(found, dtype=dtype)
+        found: NamedArray = broadcast_to(fill_value, shape)
+        return found if dtype is None else astype(found, dtype=dtype)
     xp, device = _place(function, xp, device, fill_value)
     if is_array(fill_value):
         value = fill_value if dtype is None else xp.astype(fill_value, _dtype(xp, dtype))
@@ -66,8 +67,8 @@ def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> N
     xp = array_namespace(a.array)
     dtype = a.array.dtype if dtype is None else _dtype(xp, dtype)
     if isinstance(fill_value, NamedArray):
-        found: NamedArray = call.broadcast_to(fill_value, a.axes)
-        return call.astype(found, dtype=dtype)
+        found: NamedArray = broadcast_to(fill_value, a.axes)
+        return astype(found, dtype=dtype)
     if is_array(fill_value):
         return created(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
     return created(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
@@ -121,7 +122,6 @@ def ones_like(a: NamedArray, dtype: DType | str | None = None) -> NamedArray:
     return _filled_like("ones_like", a, 1, dtype)
 
 
-@operation
 def full_like(a: NamedArray, fill_value: Any, dtype: DType | str | None = None) -> NamedArray:
     """Return an array filled with a value, with the axes, the data type and the device of an array."""
     return _filled_like("full_like", a, fill_value, dtype)

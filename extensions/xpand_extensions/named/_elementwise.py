@@ -15,9 +15,8 @@ from xpand.extend import is_array
 
 from . import _positional as positional
 from ._array import NamedArray, check_rank, make
-from ._calls import call, entered, operation
-from ._methods import Operators
-from ._plans import ALIGNMENTS, Positional, aligned, alignment, check_sizes, stepped, without_axes
+from ._methods import bind, method
+from ._plans import ALIGNMENTS, Positional, aligned, alignment, check_sizes, documented, stepped, without_axes
 
 __all__ = [
     "abs",
@@ -171,7 +170,7 @@ def unary(name: str, doc: str, source: Source = "") -> Unary:
         x = a if is_array(a) else default_namespace().asarray(a)
         return function(x)
 
-    return entered(name, f"{doc}\n\nThe result has the same axes.", apply)
+    return documented(name, f"{doc}\n\nThe result has the same axes.", apply)
 
 
 def binary(name: str, doc: str, source: Source = "") -> Binary:
@@ -215,7 +214,7 @@ def binary(name: str, doc: str, source: Source = "") -> Binary:
             return out
         return _with_number(name, function, x1, x2)
 
-    return entered(name, f"{doc}\n\nThe arrays broadcast by name, and the result has the axes of both.", apply)
+    return documented(name, f"{doc}\n\nThe arrays broadcast by name, and the result has the axes of both.", apply)
 
 
 def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
@@ -375,7 +374,7 @@ _AROUND: Final = elementwise("round", positional.around)
 _FREXP: Final = elementwise("frexp", positional.frexp)
 
 
-@operation
+@method
 def round(a: A, decimals: int = 0) -> A:
     """Round each element to a number of decimals, halves to even. Negative numbers round to tens, hundreds, …."""
     return _AROUND(a, decimals=decimals)
@@ -396,7 +395,6 @@ def ndim(a: Any) -> int:
     return len(a.names) if isinstance(a, NamedArray) else len(getattr(a, "shape", ()))
 
 
-@operation
 def divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Return the quotient, rounded down, and the remainder of a division."""
     return floor_divide(x1, x2), remainder(x1, x2)
@@ -404,34 +402,47 @@ def divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 # --- Python's operators ----------------------------------------------------------------------------------------------
 
-_OPERATORS: Final = {
-    **{name: name for name in ("add", "divmod")},
-    **{name: f"bitwise_{name}" for name in ("and", "or", "xor")},
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "power",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
+_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "truediv": divide,
+    "floordiv": floor_divide,
+    "mod": remainder,
+    "divmod": divmod,
+    "pow": power,
+    "and": bitwise_and,
+    "or": bitwise_or,
+    "xor": bitwise_xor,
+    "lshift": bitwise_left_shift,
+    "rshift": bitwise_right_shift,
 }
-_COMPARISONS: Final = {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
+_COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
+    "lt": less,
+    "le": less_equal,
+    "gt": greater,
+    "ge": greater_equal,
+    "eq": equal,
+    "ne": not_equal,
 }
-_UNARY_OPERATORS: Final = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
+_UNARY_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+    "neg": negative,
+    "pos": positive,
+    "abs": abs,
+    "invert": bitwise_invert,
+}
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, other: function(other, self)
 
 
-for _name, _operation in (*_OPERATORS.items(), *_COMPARISONS.items(), *_UNARY_OPERATORS.items()):
-    setattr(Operators, f"__{_name}__", getattr(call, _operation))
-for _name, _operation in _OPERATORS.items():
-    setattr(Operators, f"__r{_name}__", _reflected(getattr(call, _operation)))
+for _name, _function in (_OPERATORS | _COMPARISONS | _UNARY_OPERATORS).items():
+    bind(f"__{_name}__", _function)
+for _name, _function in _OPERATORS.items():
+    bind(f"__r{_name}__", _reflected(_function))
+bind("conj", conj)
+bind("conjugate", conjugate)
+bind("copy", copy)
+bind("real", property(real))
+bind("imag", property(imag))

@@ -13,7 +13,8 @@ from ..scatter import at as positional_at
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector
-from ._calls import call, operation
+from ._elementwise import add
+from ._methods import bind, method
 from ._plans import aligned, check_named, position, rest_of, union
 from ._shapes import permuted
 
@@ -87,7 +88,6 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return found
 
 
-@operation
 def _getitem(x: NamedArray, given: Any) -> NamedArray:
     found = given if type(given) is dict else entries("index", given)
     # The most common indices, positions and slices with Python numbers, need no plan.
@@ -112,6 +112,9 @@ def _getitem(x: NamedArray, given: Any) -> NamedArray:
             # If no axes are left, libraries such as NumPy return a number, except with an ellipsis.
             return make(array[(*parts, ...)] if not rest else array[tuple(parts)], rest)
     return index(x, found)
+
+
+bind("__getitem__", _getitem)
 
 
 class Picked(NamedTuple):
@@ -142,7 +145,6 @@ class Picked(NamedTuple):
         return dict(zip(self.selection, (*lead, *kept)))
 
 
-@operation
 def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
     """Select along axes, like `array[slices]`.
 
@@ -272,7 +274,7 @@ def _positions_of_slice(function: str, x: NamedArray, name: str, part: dslice) -
                 f"{function}: the start of a dslice must have no axes, or named ones, got {describe(start)}"
             )
         start = make(start, ())
-    found: NamedArray = call.add(run, start)
+    found: NamedArray = add(run, start)
     return found
 
 
@@ -305,7 +307,7 @@ def _positions(function: str, x: NamedArray, name: str, given: Any) -> NamedArra
     return make(xp.nonzero(part.array)[0], part.names)
 
 
-@operation
+@method
 def take(array: NamedArray, axis: AxisSelector, index: Any) -> NamedArray:
     """Select along an axis by an integer, or by an array with axes that replace it: see `index`."""
     check_named("take", "array", array)

@@ -8,10 +8,9 @@ from xpand.extend import describe, is_array
 
 from .. import control_flow, vmap as _vmap
 from ..vmap import vmap as positional_vmap
-from . import _axis
+from . import _axis, _reductions
 from ._array import NamedArray, interned, make
 from ._axis import AxisSelection, AxisSelector
-from ._calls import call
 from ._derivatives import is_named
 from ._plans import array_of, rest_of
 
@@ -315,7 +314,7 @@ def _collective(function: str, reduction: str, tree: Any, axis: AxisSelector) ->
 
     def combined(x: Any) -> Any:
         if isinstance(x, NamedArray) and name in x.names:
-            return getattr(call, reduction)(x, axis)
+            return getattr(_reductions, reduction)(x, axis)
         try:
             return getattr(_vmap, function)(x, name)
         except NameError as error:

@@ -1,23 +1,50 @@
-"""Methods of named arrays: functions of the package, which have the documentation, and operators."""
+"""Methods of named arrays: functions of the package, which have the documentation, and operators.
+
+The class of arrays imports none of the modules of these functions. They replace the declarations here.
+"""
 
 # mypy: disable-error-code=empty-body
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from xpand.extend import DType
 
 from ._axis import Axis, AxisSelection, AxisSelector, AxisSpec
-from ._calls import call
 
 Operand: TypeAlias = Any
 """A named array, or a number: a Python scalar or an array without axes."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Methods:
     """Functions of the package with a named array as first argument. `bind` replaces these declarations by them."""
 
     __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __class_getitem__(cls, axes: Any) -> Any:
+        """Return an annotation for named arrays with these axes: see `named.typing`."""
+
+    def matches_axes(self, spec: Any) -> bool:
+        """Return whether the array has the axes of an annotation, of a string, or of names: see `named.typing`."""
+
+    def __getitem__(self, index: Any) -> Self:
+        """Select along axes by name: `x[{"a": 0, "b": slice(2)}]` or `x["a", 0, "b", :2]`. See `named.index`."""
+
+    @property
+    def at(self) -> Any:
+        """Updates of a part, which return a new array: `x.at[{"a": 0}].set(1.0)`. See `named.NamedAt`."""
+
+    @property
+    def real(self) -> Self:
+        """The real part."""
+
+    @property
+    def imag(self) -> Self:
+        """The imaginary part, zero for real numbers."""
 
     def rearrange(self, *args: Any, **bindings: AxisSelector | int) -> Self:
         """Order, merge and split axes: see `named.rearrange`."""
@@ -93,11 +120,19 @@ class Methods:
     ) -> Self:
         """Reduce axes: see `named.std`."""
 
+    def var(
+        self, axis: AxisSelection | None = None, dtype: DType | None = None, ddof: float = 0, *, where: Any = None
+    ) -> Self:
+        """Reduce axes, with NumPy's order of arguments: see `named.var`."""
+
     def argmax(self, axis: AxisSelector | None = None) -> Self:
         """Return positions along an axis: see `named.argmax`."""
 
     def argmin(self, axis: AxisSelector | None = None) -> Self:
         """Return positions along an axis: see `named.argmin`."""
+
+    def argsort(self, axis: AxisSelector | None = None, *, stable: bool = False) -> Self:
+        """Return the order along an axis: see `named.argsort`."""
 
     def sort(self, axis: AxisSelector) -> Self:
         """Sort along an axis: see `named.sort`."""
@@ -110,6 +145,9 @@ class Methods:
 
     def astype(self, dtype: DType) -> Self:
         """Convert to another data type."""
+
+    def clip(self, a_min: Any = None, a_max: Any = None) -> Self:
+        """Limit the values: see `named.clip`."""
 
     def conj(self) -> Self:
         """Return the complex conjugate."""
@@ -126,18 +164,11 @@ class Methods:
     def trace(self, axis1: AxisSelector, axis2: AxisSelector, offset: int = 0, dtype: DType | None = None) -> Self:
         """Sum a diagonal: see `named.trace`."""
 
-
-class Operators:
-    """Python's operators, which broadcast by name. `_elementwise` sets them to its functions."""
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __matmul__(self, other: Any) -> Self:
-        return call.matmul(self, other)
+    # --- Python's operators, which broadcast by name -----------------------------------------------------------------
 
     if TYPE_CHECKING:
 
+        def __matmul__(self, other: Any) -> Self: ...
         def __add__(self, other: Operand) -> Self: ...
         def __radd__(self, other: Operand) -> Self: ...
         def __sub__(self, other: Operand) -> Self: ...
@@ -176,8 +207,12 @@ class Operators:
         def __invert__(self) -> Self: ...
 
 
-def bind() -> None:
-    """Set the declared methods to the functions of the table."""
-    for name in list(vars(Methods)):
-        if not name.startswith("_"):
-            setattr(Methods, name, getattr(call, name))
+def bind(name: str, member: Any) -> None:
+    """Set a declared method or property of arrays."""
+    setattr(Methods, name, member)
+
+
+def method(function: F) -> F:
+    """Make a function of the package a method of arrays."""
+    bind(function.__name__, function)
+    return function

@@ -10,8 +10,8 @@ from .. import histograms, indexing, padding, sorting
 from . import _axis, _positional as positional
 from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis
-from ._calls import operation
 from ._elementwise import elementwise
+from ._methods import method
 from ._plans import aligned, array_of, check_named, namespace_of, position
 
 __all__ = [
@@ -42,7 +42,6 @@ def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
 _choose = elementwise("where", _where_by_position)
 
 
-@operation
 def where(
     condition: Any, x: Any = None, y: Any = None, fill_value: int | None = None, new_axis: Axis | None = None
 ) -> Any:
@@ -74,7 +73,6 @@ def where(
     return nonzero(condition, size=new_axis, fill_value=fill_value)
 
 
-@operation
 def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[NamedArray, ...]:
     """Return the positions of nonzero elements, in an array for each axis.
 
@@ -101,13 +99,11 @@ def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | No
     return aligned(function, (a, b))[1]
 
 
-@operation
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether two arrays, broadcast by name, are equal within tolerances: an array without names or axes."""
     return comparison.allclose(*aligned("allclose", (a, b))[1], rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-@operation
 def array_equal(a: Any, b: Any) -> Any:
     """Return whether two arrays have the same axes, in any order, and equal elements. The result may be traced or lazy.
 
@@ -120,7 +116,6 @@ def array_equal(a: Any, b: Any) -> Any:
     return False if found is None else _all_equal(*found)
 
 
-@operation
 def array_equiv(a: Any, b: Any) -> Any:
     """Return whether two arrays, broadcast by name, have equal elements: a boolean, perhaps traced or lazy."""
     found = _compared("array_equiv", a, b, equal_axes=False)
@@ -134,7 +129,6 @@ def _all_equal(a: Any, b: Any) -> Any:
     return bool(found) if is_concrete(found) else found
 
 
-@operation
 def pad(
     array: NamedArray,
     pad_width: Mapping[Any, tuple[int, int]],
@@ -174,7 +168,6 @@ def pad(
     return make(padding.pad(array.array, tuple(widths), mode=mode, **kwargs), array.names)  # type: ignore[arg-type]
 
 
-@operation
 def searchsorted(
     a: NamedArray, v: Any, *, side: Literal["left", "right"] = "left", sorter: Any = None, method: str = "scan"
 ) -> NamedArray:
@@ -204,7 +197,6 @@ def searchsorted(
     return make(found, v.names if isinstance(v, NamedArray) else ())
 
 
-@operation
 def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int = 0) -> NamedArray:
     """Count how often each integer occurs among all elements, or add up the weights of its occurrences.
 
@@ -239,13 +231,14 @@ _CLIP: Final = elementwise("clip", positional.clip)
 _ISCLOSE: Final = elementwise("isclose", comparison.isclose)
 
 
-@operation
-def _astype(x: NamedArray, dtype: Any) -> NamedArray:
+@method
+def astype(x: NamedArray, dtype: Any) -> NamedArray:
+    """Convert to a data type of the library, which may be given by name."""
     return _ASTYPE(x, dtype=dtype)
 
 
-@operation
-def clip(array: Any, a_min: Any, a_max: Any) -> Any:
+@method
+def clip(array: Any, a_min: Any = None, a_max: Any = None) -> Any:
     """Limit values from below and above, by numbers or arrays that broadcast by name; None sets no limit."""
     return _CLIP(array, a_min, a_max)
 

@@ -5,7 +5,7 @@ Sizes are not part of a plan, so each call compares them.
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from xpand import array_namespace, default_namespace
 from xpand.extend import Array, Namespace, describe, is_array, knows_namespace
@@ -15,6 +15,8 @@ from ..tracing._functions import FUNCTIONS
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import AxisSelection, AxisSelector
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _MAX_TYPES: Final = 1024
 _NUMBERS: Final = (bool, int, float, complex)
@@ -105,6 +107,13 @@ def without_axes(function: str, x: Any) -> None:
             f"{function}: got a NamedArray and {describe(x)}, whose {len(x.shape)} axes have no names; name them with "
             "`named(array, axes)`"
         )
+
+
+def documented(name: str, doc: str, function: F) -> F:
+    """Give a generated function the name, the module and the docstring of a public function."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = __package__, doc
+    return function
 
 
 # --- axes of one array -----------------------------------------------------------------------------------------------

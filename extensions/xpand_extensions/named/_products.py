@@ -12,7 +12,7 @@ from ..precision import matmul_precision
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make
 from ._axis import AxisSelector
-from ._calls import operation
+from ._methods import bind, method
 from ._plans import Pairs, check_sizes, equal_axes, hashable
 from ._rearrange import Group, side
 
@@ -94,7 +94,7 @@ def _by_dot_general(
     return positional_einsum(f"{own}->{result}", found) if own != result else found
 
 
-@operation
+@method
 def dot(
     *arrays: Any,
     precision: Any = None,
@@ -172,12 +172,14 @@ def _planned_dot(arrays: Sequence[NamedArray], several: Sequence[tuple[str, ...]
     return _product("dot", several, names, names)
 
 
-@operation
 def _matmul(x1: Any, x2: Any) -> NamedArray:
     if not isinstance(x1, NamedArray) or not isinstance(x2, NamedArray):
         raise TypeError("@: takes two named arrays; name the axes with `named(array, axes)`")
     shared = [name for name in x1.names if name in x2.names]
     return dot(x1, x2, axis=tuple(shared))
+
+
+bind("__matmul__", _matmul)
 
 
 # --- einsum ----------------------------------------------------------------------------------------------------------
@@ -193,7 +195,6 @@ def _words(equation: str, text: str, start: int) -> list[Any]:
     return found
 
 
-@operation
 def einsum(
     equation: str,
     /,

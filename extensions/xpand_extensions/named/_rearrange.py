@@ -14,7 +14,7 @@ from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import Axis, AxisSelector
-from ._calls import operation
+from ._methods import method
 from ._plans import check_named, hashable
 from ._shapes import grouped, permuted
 
@@ -50,7 +50,7 @@ _ORDERS: Final = Memory()
 _TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<dots>\.\.\.|…)|(?P<mark>[(){}:])|(?P<other>\S))")
 
 
-@operation
+@method
 def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> NamedArray:
     """Order, merge and split axes.
 

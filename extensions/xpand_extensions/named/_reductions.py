@@ -23,8 +23,9 @@ from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, check_rank, make
 from ._axis import AxisSelection, AxisSelector
-from ._calls import call, entered
-from ._plans import Positional, aligned, check_named, floating, hashable, rest_of, selected
+from ._methods import method
+from ._others import astype
+from ._plans import Positional, aligned, check_named, documented, floating, hashable, rest_of, selected
 
 __all__ = [
     "all",
@@ -216,7 +217,7 @@ def _reducer(
             if typed:
                 params["dtype"] = dtype
             else:
-                array = call.astype(array, dtype=dtype)
+                array = astype(array, dtype=dtype)
         if where is None:
             found = function(array.array, axis=_positions(array.names, removed), **params)
             return make(found, rest_of(array.names, removed))
@@ -245,7 +246,7 @@ def reduction(name: str, doc: str, source: str, masked: Callable[..., Array]) ->
 
     The second is called as `masked(function, xp, x, mask, axis, **params)`.
     """
-    return entered(name, doc + _OVER_AXES, _reducer(name, source, masked)[0])
+    return documented(name, doc + _OVER_AXES, _reducer(name, source, masked)[0])
 
 
 def deviation(name: str, doc: str, source: str, masked: Callable[..., Array]) -> Deviation:
@@ -257,7 +258,7 @@ def deviation(name: str, doc: str, source: str, masked: Callable[..., Array]) ->
             return apply(array, axis, where=where, dtype=dtype)
         return general(array, axis, where, dtype, correction=ddof)
 
-    return entered(name, f"{doc}{_OVER_AXES} `ddof` is subtracted from the number of elements.", deviation)
+    return documented(name, f"{doc}{_OVER_AXES} `ddof` is subtracted from the number of elements.", deviation)
 
 
 def search(name: str, doc: str, source: str) -> Search:
@@ -275,7 +276,7 @@ def search(name: str, doc: str, source: str) -> Search:
             raise ValueError(f"{name}: takes one axis, got {names}; flatten several with `flatten_axes` first")
         return make(function(x, axis=array.names.index(names[0])), rest_of(array.names, names))
 
-    return entered(name, f"{doc}\n\nBy default, count positions in the flattened array.", apply)
+    return documented(name, f"{doc}\n\nBy default, count positions in the flattened array.", apply)
 
 
 all = reduction("all", "Return whether all elements are true.", "all", _filled(lambda xp, x: 1))
@@ -312,3 +313,19 @@ nanargmax = search(
 nanargmin = search(
     "nanargmin", "Return the position of the smallest element along an axis that is not NaN.", "statistics.nanargmin"
 )
+
+
+def _var_as_method(
+    self: NamedArray,
+    axis: AxisSelection | None = None,
+    dtype: DType | None = None,
+    ddof: float = 0,
+    *,
+    where: Any = None,
+) -> NamedArray:
+    return var(self, axis, where=where, ddof=ddof, dtype=dtype)
+
+
+for _function in (all, any, argmax, argmin, max, mean, min, prod, product, ptp, std, sum):
+    method(_function)
+method(documented("var", "Compute the variance, with NumPy's order of arguments.", _var_as_method))

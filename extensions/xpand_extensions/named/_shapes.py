@@ -11,7 +11,7 @@ from .._plans import Memory
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
-from ._calls import operation
+from ._methods import method
 from ._plans import check_named, different_sizes, position, rest_of, selected, step, stepped
 
 __all__ = [
@@ -63,7 +63,7 @@ def ungrouped(array: Array, groups: Sequence[tuple[str, ...]], sizes: Mapping[st
     return make(array, interned(tuple(names)))
 
 
-@operation
+@method
 def rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray:
     """Rename axes, from the keys of a dictionary to its values.
 
@@ -91,7 +91,7 @@ def rename(array: NamedArray, renames: Mapping[Any, AxisSelector]) -> NamedArray
     return make(array.array, interned(names))
 
 
-@operation
+@method
 def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_extra_axes: bool = True) -> NamedArray:
     """Broadcast an array, or a number, to given axes.
 
@@ -141,13 +141,13 @@ def broadcast_to(a: Any, axes: AxisSpec, ensure_order: bool = True, enforce_no_e
     return make(x if tuple(x.shape) == shape else array_namespace(x).broadcast_to(x, shape), names)
 
 
-@operation
+@method
 def broadcast_axis(a: NamedArray, axis: AxisSpec) -> NamedArray:
     """Add the axes that an array lacks, like `broadcast_to`. Extra axes of the array are no error."""
     return broadcast_to(a, axis, True, False)
 
 
-@operation
+@method
 def flatten_axes(array: Any, old_axes: Any, new_axis: AxisSelector | None = None) -> Any:
     """Merge axes into one, which replaces the first of them in the array.
 
@@ -203,7 +203,7 @@ def _flattened(
     return (*rest[:start], *merged, *rest[start:]), sizes
 
 
-@operation
+@method
 def unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) -> NamedArray:
     """Split one axis into several. The last one varies fastest.
 
@@ -232,7 +232,7 @@ def unflatten_axis(array: NamedArray, axis: AxisSelector, new_axes: AxisSpec) ->
     return make(x, interned(names))
 
 
-@operation
+@method
 def ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     """Merge all axes into one."""
     check_named("ravel", "array", array)
@@ -244,13 +244,13 @@ def ravel(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     return make(array_namespace(array.array).expand_dims(array.array, axis=0), interned((name,)))
 
 
-@operation
+@method
 def flatten(array: NamedArray, new_axis_name: AxisSelector) -> NamedArray:
     """Merge all axes into one, like `ravel`."""
     return ravel(array, new_axis_name)
 
 
-@operation
+@method
 def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[NamedArray]:
     """Split an array along an axis into parts. Each part has one of the new axes in its place.
 
@@ -278,7 +278,7 @@ def split(a: NamedArray, axis: AxisSelector, new_axes: Sequence[Axis]) -> list[N
     return found
 
 
-@operation
+@method
 def unbind(array: NamedArray, axis: AxisSelector) -> list[NamedArray]:
     """Return a list with the part of an array at each position along an axis, without that axis."""
     check_named("unbind", "array", array)
@@ -311,7 +311,6 @@ def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None
     return found
 
 
-@operation
 def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     """Join arrays along an axis that all have. The first array determines the order of axes.
 
@@ -334,7 +333,6 @@ def concatenate(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     return make(x, found[0].names)
 
 
-@operation
 def stack(axis: AxisSelector, arrays: Sequence[NamedArray]) -> NamedArray:
     """Join arrays along a new axis, which is the first of the result.
 

@@ -308,7 +308,10 @@ def named_jit(
         if mapping is not None:
             _checked(f"named_jit: {name}", mapping)
     resources = (axis_resources, in_axis_resources, out_axis_resources)
-    decorate = lambda function: _compiled(function, *resources, donate_args, donate_kwargs)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        return _compiled(function, *resources, donate_args, donate_kwargs)
+
     return decorate if fn is None else decorate(fn)
 
 

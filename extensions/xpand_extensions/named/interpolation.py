@@ -20,9 +20,8 @@ from . import _axis
 from ._array import NamedArray
 from ._axis import AxisSelector
 from ._by_name import by_name
-from ._calls import call
 from ._plans import check_named, position, rest_of, selected, union
-from ._shapes import grouped, ungrouped
+from ._shapes import broadcast_to, grouped, stack, ungrouped
 
 __all__ = ["grid_sample", "interp"]
 __dir__ = __all__.copy
@@ -97,7 +96,7 @@ def grid_sample(grid: NamedArray, coordinates: Mapping[Any, NamedArray], **optio
         raise ValueError(f"grid_sample: the coordinates have the axes {extra} of the grid to interpolate along")
     axes = {name: size for each in coordinates.values() for name, size in each.shape.items()}
     batch, points = tuple([name for name in names if name in grid.names]), rest_of(names, grid.names)
-    stacked = call.stack(_new(axes), [call.broadcast_to(each, axes) for each in coordinates.values()])
+    stacked = stack(_new(axes), [broadcast_to(each, axes) for each in coordinates.values()])
     for name in batch:
         position("grid_sample", grid, _axis.Axis(name, axes[name]))
     channel = rest_of(grid.names, (*spatial, *batch))

@@ -26,10 +26,10 @@ from .. import optimize as _optimize
 from . import _axis
 from ._array import NamedArray, interned, make
 from ._axis import AxisSelection
-from ._calls import call
 from ._derivatives import is_named
 from ._plans import aligned, rest_of, selected
-from ._shapes import permuted
+from ._rearrange import rearrange
+from ._shapes import broadcast_to, permuted
 
 __all__ = ["bisect", "bracketed_root", "brentq", "fixed_point", "least_squares", "minimize", "root"]
 __dir__ = __all__.copy
@@ -156,7 +156,7 @@ def _like(f: Function, x0: trees.Tree) -> Function:
     """Make a function return arrays with the order of axes of `x0`."""
 
     def ordered(*args: Any) -> Any:
-        order = lambda x, y: call.rearrange(y, x.names) if is_named(x) and is_named(y) else y
+        order = lambda x, y: rearrange(y, x.names) if is_named(x) and is_named(y) else y
         return trees.map(order, x0, f(*args), is_leaf=is_named)
 
     return ordered
@@ -165,7 +165,7 @@ def _like(f: Function, x0: trees.Tree) -> Function:
 def _bound(x0: trees.Tree, bound: Any) -> Any:
     if not any(is_named(leaf) for leaf in trees.leaves(bound, is_leaf=is_named)):
         return bound
-    return trees.map(lambda x, y: call.broadcast_to(y, x.axes) if is_named(x) else y, x0, bound, is_leaf=is_named)
+    return trees.map(lambda x, y: broadcast_to(y, x.axes) if is_named(x) else y, x0, bound, is_leaf=is_named)
 
 
 def _values(function: str, found: Any, names: tuple[str, ...]) -> Any:

@@ -13,8 +13,9 @@ from .. import random as positional
 from . import _axis
 from ._array import NamedArray, check_rank, created, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
-from ._calls import call
+from ._index import take
 from ._plans import check_named, position
+from ._shapes import broadcast_to
 
 __all__ = [
     "ball",
@@ -60,7 +61,10 @@ Real = NamedArray | Array | float
 def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: Any) -> NamedArray:
     axes = _axis.specified(name, shape)
     names, sizes = tuple([axis.name for axis in axes]), tuple([axis.size for axis in axes])
-    aligned = lambda x: call.broadcast_to(x, axes).array if isinstance(x, NamedArray) else x
+
+    def aligned(x: Any) -> Any:
+        return broadcast_to(x, axes).array if isinstance(x, NamedArray) else x
+
     options = {option: aligned(x) for option, x in options.items()}
     return created(getattr(positional, name)(key, *map(aligned, parameters), shape=sizes, **options), names)
 
@@ -107,7 +111,7 @@ def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisS
     name = logits.names[position("categorical", logits, axis)]
     rest = {each: size for each, size in logits.shape.items() if each != name}
     wanted = rest if shape is None else {each.name: each.size for each in _axis.specified("categorical", shape)}
-    moved = call.broadcast_to(logits, {**wanted, name: logits.shape[name]}).array
+    moved = broadcast_to(logits, {**wanted, name: logits.shape[name]}).array
     return make(positional.categorical(key, moved, axis=-1, shape=tuple(wanted.values())), interned(tuple(wanted)))
 
 
@@ -139,7 +143,7 @@ def choice(
     sizes = tuple([each.size for each in axes])
     weights = p.array if isinstance(p, NamedArray) else p
     drawn = positional.choice(key, a.array.shape[i], sizes, replace=replace, p=weights)
-    found: NamedArray = call.take(a, a.names[i], make(drawn, interned(tuple([each.name for each in axes]))))
+    found: NamedArray = take(a, a.names[i], make(drawn, interned(tuple([each.name for each in axes]))))
     return found
 
 

@@ -17,9 +17,9 @@ from .. import sparse as _sparse
 from . import _axis
 from ._array import NamedArray, created, no_axis
 from ._axis import AxisSelection, AxisSelector
-from ._calls import call
 from ._plans import check_named, rest_of
-from ._shapes import grouped, ungrouped
+from ._rearrange import rearrange
+from ._shapes import broadcast_to, grouped, ungrouped
 from .linear_solve import matrices
 
 __all__ = ["from_dense", "matmul", "max", "mean", "min", "sum", "todense"]
@@ -40,7 +40,7 @@ def from_dense(x: NamedArray, axes: Axes, **options: Any) -> _sparse.Sparse:
         ValueError: `axes` are not those of the array.
     """
     check_named("from_dense", "x", x)
-    return _sparse.from_dense(call.rearrange(x, tuple(axes)).array, **options)
+    return _sparse.from_dense(rearrange(x, tuple(axes)).array, **options)
 
 
 def todense(a: Any, axes: Axes) -> NamedArray:
@@ -70,7 +70,7 @@ def matmul(a: Any, x: NamedArray, *, axes: Axes) -> NamedArray:
     names = (*stack, row, *rest)
     _axis.different("matmul", names)
     sizes = {**x.shape, **dict(zip((*stack, row, column), a.shape))}
-    whole = call.broadcast_to(x, {name: sizes[name] for name in (*stack, column, *rest)})
+    whole = broadcast_to(x, {name: sizes[name] for name in (*stack, column, *rest)})
     singles = [(name,) for name in stack]
     found = _sparse.matmul(a, grouped(whole, [*singles, (column,), rest]))
     return ungrouped(found, [*singles, (row,), rest], sizes)

@@ -30,7 +30,7 @@ from xpand.extend import describe
 
 from . import _axis
 from ._array import NamedArray
-from ._calls import operation
+from ._methods import bind, method
 
 __all__ = [
     "AxesSpec",
@@ -146,14 +146,17 @@ def _entries(function: str, entries: Sequence[Any]) -> tuple[tuple[str, int | No
     return tuple(found)
 
 
-@operation
-def _annotation(axes: Any) -> Any:
-    return Annotated[NamedArray, spec_of("NamedArray[...]", axes)]
+def _annotation(cls: type, axes: Any) -> Any:
+    return Annotated[cls, spec_of("NamedArray[...]", axes)]
 
 
-@operation
-def _matches_axes(x: NamedArray, spec: Any) -> bool:
+@method
+def matches_axes(x: NamedArray, spec: Any) -> bool:
+    """Return whether an array has the axes of an annotation, of a string, or of names."""
     return spec_of("matches_axes", spec).matches(x)
+
+
+bind("__class_getitem__", classmethod(_annotation))
 
 
 class Kind:
