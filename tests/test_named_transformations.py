@@ -117,6 +117,13 @@ def test_vmap_of_arrays_without_names(library: Library) -> None:
     assert_named(library, hax.vmap(multiplied, "batch", args=(0, None))(x, shared), NAMES, 2 * VALUES)
 
 
+def test_vmap_of_keyword_arguments(library: Library) -> None:
+    x, plain = named(library), library.asarray(VALUES[0, 0])
+    scaled = hax.vmap(lambda x, *, y, b: (x * y * b).sum(), "column", kwargs={"b": 0, "y": None})
+    found = scaled(x, y=library.asarray(2.0), b=plain)
+    assert_named(library, found, ("column",), 2 * VALUES.sum((0, 1)) * VALUES[0, 0])
+
+
 def test_collectives_find_axes_of_arrays_and_of_maps(library: Library) -> None:
     x = named(library)
     assert_named(library, hax.psum(x, "batch"), ("row", "column"), VALUES.sum(0))

@@ -18,7 +18,6 @@ from .._elsewhere import elsewhere
 from . import (
     _at,
     _axis,
-    _axiswise,
     _by_name,
     _creation,
     _derivatives,
@@ -50,7 +49,6 @@ from . import (
 from ._array import NamedArray, named
 from ._at import *  # noqa: F403
 from ._axis import *  # noqa: F403
-from ._axiswise import *  # noqa: F403
 from ._by_name import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._derivatives import *  # noqa: F403
@@ -98,7 +96,6 @@ __all__ = [
 ]
 __all__ += _at.__all__
 __all__ += _axis.__all__
-__all__ += _axiswise.__all__
 __all__ += _by_name.__all__
 __all__ += _creation.__all__
 __all__ += _derivatives.__all__

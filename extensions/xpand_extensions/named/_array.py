@@ -1,6 +1,7 @@
 """Arrays with named axes."""
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -279,6 +280,8 @@ def created(array: Any, names: tuple[str, ...]) -> NamedArray:
 trees.register(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
 
 _registered: Final[set[str]] = set()
+_modules = 0
+"""The number of imported modules when `_register_nodes` last looked for libraries."""
 
 
 def _register_nodes() -> None:
@@ -286,6 +289,10 @@ def _register_nodes() -> None:
 
     A library has its own trees if its plug-in package has a module `_named`.
     """
+    global _modules
+    if _modules == len(sys.modules):
+        return
+    count = len(sys.modules)
     for library in imported_libraries():
         if library in _registered:
             continue
@@ -293,6 +300,7 @@ def _register_nodes() -> None:
         module = plugin_module(library)
         if module is not None:
             module.register_nodes(NamedArray, NamedArray.tree_flatten, NamedArray.tree_unflatten)
+    _modules = count
 
 
 def plugin_module(library: str) -> Any:

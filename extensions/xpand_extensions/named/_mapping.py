@@ -70,19 +70,18 @@ def _mapped(
     name, size = axis
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        def axes(arg: Any, selector: Any) -> Any:
-            return trees.map(lambda leaf: _axis_of(leaf, name, selector), arg, is_leaf=is_named)
+        given = [(arg, args_axes[i] if i < len(args_axes) else default) for i, arg in enumerate(args)]
+        given += [(kwargs[key], kwargs_axes.get(key, default)) for key in sorted(kwargs)]  # in the order of trees
+        selectors = [selector for arg, selector in given for _ in trees.leaves(arg, is_leaf=is_named)]
+        leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
+        _check_size(name, size, leaves)
+        in_axes = tuple([_axis_of(leaf, name, selector) for leaf, selector in zip(leaves, selectors)])
 
-        def lane(args: Any, kwargs: Any) -> Any:
-            args, kwargs = trees.map(lambda x: _without(x, name), (args, kwargs), is_leaf=is_named)
+        def lane(*leaves: Any) -> Any:
+            args, kwargs = trees.unflatten(structure, [_without(x, name) for x in leaves])
             return function(*args, **kwargs)
 
-        _check_size(name, size, trees.leaves((args, kwargs), is_leaf=is_named))
-        in_axes = (
-            tuple([axes(arg, args_axes[i] if i < len(args_axes) else default) for i, arg in enumerate(args)]),
-            {key: axes(arg, kwargs_axes.get(key, default)) for key, arg in kwargs.items()},
-        )
-        found = positional_vmap(lane, in_axes=in_axes, axis_name=name, axis_size=size)(args, kwargs)
+        found = positional_vmap(lane, in_axes=in_axes, axis_name=name, axis_size=size)(*leaves)
         return trees.map(lambda x: _with("vmap", name, x), found, is_leaf=is_named)
 
     return mapped

@@ -42,7 +42,7 @@ class Positional:
 
     def __call__(self, array: Array, /, *args: Any, **params: Any) -> Any:
         """Call the function with an array, and other arguments."""
-        return self.of(array)(array, *args, **params)
+        return (self.by_type.get(type(array)) or self.found(array))(array, *args, **params)
 
     def of(self, array: Array) -> Callable[..., Any]:
         """Return the function for an array."""
@@ -149,9 +149,10 @@ def along(
 ) -> NamedArray:
     """Call a positional function along one axis, which stays in its result."""
     check_named(function, parameter, x)
-    i = position(function, x, axis)
-    check_rank(function, x)
-    return make(positional(x.array, axis=i, **params), x.names)
+    i, array = position(function, x, axis), x.array
+    if len(array.shape) != len(x.names):
+        check_rank(function, x)
+    return make(positional(array, axis=i, **params), x.names)
 
 
 def hashable(axes: Any) -> Any:
