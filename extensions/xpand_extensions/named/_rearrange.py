@@ -47,6 +47,8 @@ class Rearrangement(NamedTuple):
 
 _REARRANGEMENTS: Final = Memory()
 _ORDERS: Final = Memory()
+_UNBOUND: Final = (None, None)
+"""The name and the size that no binding gives."""
 _TOKEN: Final = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<dots>\.\.\.|…)|(?P<mark>[(){}:])|(?P<other>\S))")
 
 
@@ -196,71 +198,66 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
     """Plan the steps of a string for an array."""
     bound: dict[Any, Any] = {name: _binding(name, value) for name, value in bindings.items()}
     own = array.shape
-    groups = _in_order(pattern, text, array, bound)
-    # A part is a label, the name of the axis, and its size.
-    labels: list[Any] = []
-    sizes: list[int] = []
-    names: dict[Any, str] = {}
-    for axis, left in zip(array.names, groups):
+    parts: list[tuple[Any, str, int]] = []  # the label, the name of the axis, and the size
+    for axis, left in zip(array.names, _in_order(pattern, text, array, bound)):
         if left is None:
-            labels.append((axis,))
-            sizes.append(own[axis])
-            names[(axis,)] = axis
+            parts.append(((axis,), axis, own[axis]))  # a label unlike those in the string
         elif left.parts is None:
-            labels.append(left.name)
-            sizes.append(own[axis])
-            names[left.name] = axis
-            _check_size(text, left.name, bound, own[axis])
+            size = bound.get(left.name, _UNBOUND)[1]
+            if size is not None and size != own[axis]:
+                raise ValueError(
+                    f"rearrange: {left.name!r} in {text!r} is bound to size {size}, but the axis has {own[axis]}"
+                )
+            parts.append((left.name, axis, own[axis]))
         else:
-            labels.extend(left.parts)
             given = {part: bound[part][1] for part in left.parts if part in bound}
-            sizes.extend(sizes_of_parts("rearrange", text, axis, own[axis], left.parts, given))
-            names.update({part: bound.get(part, (None, None))[0] or part for part in left.parts})
-    _axis_labels_differ(text, labels)
-    result: list[str] = []
-    order: list[int] = []
-    merged: list[int] = []
+            sizes = sizes_of_parts("rearrange", text, axis, own[axis], left.parts, given)
+            parts.extend((part, bound.get(part, _UNBOUND)[0] or part, size) for part, size in zip(left.parts, sizes))
+    labels = [label for label, _, _ in parts]
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise ValueError(f"rearrange: {', '.join(map(repr, twice))} occurs more than once before '->' in {text!r}")
+    table = {label: (name, size) for label, name, size in parts}
+    result: list[tuple[str, int]] = []
+    order: list[Any] = []
     for group in pattern.right:
         if isinstance(group, EllipsisType):
             rest = [label for label in labels if isinstance(label, tuple)]
-            order.extend(labels.index(label) for label in rest)
-            result.extend(names[label] for label in rest)
-            merged.extend(sizes[labels.index(label)] for label in rest)
+            order.extend(rest)
+            result.extend(table[label] for label in rest)
             continue
-        parts: tuple[Any, ...] = (group.name,) if group.parts is None else group.parts
-        for part in parts:
-            if part not in labels:
+        merged: tuple[Any, ...] = (group.name,) if group.parts is None else group.parts
+        for part in merged:
+            if part not in table:
                 raise ValueError(
                     f"rearrange: {part!r} after '->' in {text!r} is not bound, and is none of the axes before '->'; "
                     f"the array has the axes {_axis.written(own.items())}"
                 )
-        total = math.prod([sizes[labels.index(part)] for part in parts])
-        order.extend(labels.index(part) for part in parts)
-        merged.append(total)
+        order.extend(merged)
+        total = math.prod([table[part][1] for part in merged])
+        name, size = bound.get(group.name, _UNBOUND)
         if group.parts is None:
-            name, size = bound.get(group.name, (None, None))
-            result.append(names[group.name] if not pattern.ordered or name is None else name)
-        elif group.name is None:
+            result.append((table[group.name][0] if not pattern.ordered or name is None else name, total))
+            continue
+        if group.name is None:
             raise ValueError(f"rearrange: the merged axes {group.parts} in {text!r} have no name; write '(name: a b)'")
-        else:
-            name, size = bound.get(group.name, (None, None))
-            # A merged axis may have the name of one of its parts. The given size then belongs to the part.
-            if size is not None and group.name not in labels and size != total:
-                raise ValueError(f"rearrange: axis {group.name!r} has size {size}, but the merged axes have {total}")
-            result.append(name or names.get(group.name, group.name))
+        # A merged axis may have the name of one of its parts. The given size then belongs to the part.
+        if size is not None and group.name not in table and size != total:
+            raise ValueError(f"rearrange: axis {group.name!r} has size {size}, but the merged axes have {total}")
+        result.append((name or table.get(group.name, (group.name,))[0], total))
     if len(set(order)) < len(order):
         raise ValueError(f"rearrange: an axis occurs twice after '->' in {text!r}")
-    if missing := [names[label] for i, label in enumerate(labels) if i not in order]:
+    if missing := [name for label, name, _ in parts if label not in order]:
         raise ValueError(
             f"rearrange: {text!r} lacks the axes {', '.join(map(repr, missing))} after '->'; list them, or write ... "
             "for axes that aren't listed before '->'"
         )
-    _axis.different("rearrange", result)
+    names = tuple([name for name, _ in result])
+    _axis.different("rearrange", names)
     return Rearrangement(
-        tuple(sizes) if len(sizes) != len(own) else None,
-        tuple(order) if order != sorted(order) else None,
-        tuple(merged) if len(merged) != len(sizes) else None,
-        interned(tuple(result)),
+        tuple([size for _, _, size in parts]) if len(parts) != len(own) else None,
+        tuple([labels.index(label) for label in order]) if order != labels else None,
+        tuple([size for _, size in result]) if len(result) != len(parts) else None,
+        interned(names),
     )
 
 
@@ -288,19 +285,13 @@ def _in_order(
             raise ValueError(
                 f"rearrange: {group.parts} in {text!r} doesn't say which axis it splits; write '(axis: a b)'"
             )
-        name = bound.get(group.name, (None, None))[0] or group.name
+        name = bound.get(group.name, _UNBOUND)[0] or group.name
         if name not in array.names:
             raise no_axis("rearrange", array, name)
         if name in by_name:
             raise ValueError(f"rearrange: axis {name!r} occurs twice before '->' in {text!r}")
         by_name[name] = group
     return [by_name.get(name) for name in array.names]
-
-
-def _axis_labels_differ(text: str, labels: Sequence[Any]) -> None:
-    if len(set(labels)) < len(labels):
-        twice = sorted({label for label in labels if isinstance(label, str) and labels.count(label) > 1})
-        raise ValueError(f"rearrange: {', '.join(map(repr, twice))} occurs more than once before '->' in {text!r}")
 
 
 def _binding(name: str, value: Any) -> tuple[str | None, int | None]:
@@ -311,12 +302,6 @@ def _binding(name: str, value: Any) -> tuple[str | None, int | None]:
     if hasattr(type(value), "__index__") and not isinstance(value, bool):
         return None, value.__index__()
     raise TypeError(f"rearrange: {name} must be a size, a name or an Axis, got {describe(value)}")
-
-
-def _check_size(text: str, name: str | None, bound: Mapping[Any, tuple[str | None, int | None]], actual: int) -> None:
-    size = bound.get(name, (None, None))[1]
-    if size is not None and size != actual:
-        raise ValueError(f"rearrange: {name!r} in {text!r} is bound to size {size}, but the axis has {actual}")
 
 
 def sizes_of_parts(
