@@ -7,9 +7,7 @@ Exit codes: 0, success; 1, a library failed or results disagree; 2, the command 
 import argparse
 import io
 import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -39,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
     try:
-        code = _interruptible(arguments)
+        code = _run(arguments)
         sys.stdout.flush()
     except UsageError as error:
         sys.stderr.write(f"xpand {arguments.command}: error: {error}\n")
@@ -51,27 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A reader such as `head` has closed the output. The buffered output must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    return code
-
-
-def _interruptible(arguments: argparse.Namespace) -> int:
-    """Run the command. Raise `KeyboardInterrupt` even if a library hides it or raises another error."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        return _run(arguments)
-    seen = False
-
-    def interrupt(number: int, frame: object) -> None:
-        nonlocal seen
-        seen = True
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        code = _run(arguments)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if seen:
-        raise KeyboardInterrupt
     return code
 
 
