@@ -109,8 +109,7 @@ class NamedArray(Methods):
 
     def has_axis(self, axis: AxisSelection) -> bool:
         """Return whether the array has an axis, or all of several axes, with the given size if there is one."""
-        own = self.shape
-        return all(name in own and (size is None or size == own[name]) for name, size in _axis.pairs("has_axis", axis))
+        return _axis.selects_axis(self.shape, axis)
 
     def axis_size(self, axis: AxisSelection) -> Any:
         """Return the size of an axis, or a tuple with the sizes of several.

@@ -13,7 +13,19 @@ from ..vmap import vmap
 from . import _axis
 from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import AxisSelection
-from ._plans import Step, check_named, different_sizes, rest_of, selected, step, stepped, union, without_axes
+from ._plans import (
+    Pairs,
+    Step,
+    check_named,
+    check_sizes,
+    equal_axes,
+    rest_of,
+    selected,
+    step,
+    stepped,
+    union,
+    without_axes,
+)
 
 __all__ = ["by_name"]
 
@@ -29,6 +41,7 @@ class Layout(NamedTuple):
     """The order of each array's axes: mapped ones first, then the core axes."""
     mapped: tuple[tuple[int | None, ...], ...]
     """The `in_axes` of the arrays for each mapped axis, the outermost first."""
+    same: Pairs
 
 
 def by_name(
@@ -84,7 +97,7 @@ def by_name(
             check_rank(name, x)
         cores = _cores(name, given, args, per_array)
         layout = _layout(tuple([x.names for x in arrays]), cores, broadcasts)
-        _check_sizes(name, arrays)
+        check_sizes(name, layout.same, arrays)
         values = [x.array if way is None else stepped(x.array, way) for x, way in zip(arrays, layout.steps)]
         names: list[Any] = []
 
@@ -155,18 +168,10 @@ def _layout(several: tuple[Names, ...], cores: tuple[Names, ...], broadcasts: bo
     own = [tuple([name for name in batch if name in names]) for names in several]
     if broadcasts:
         steps = tuple([step(names, (*batch, *core), pad=bool(core)) for names, core in zip(several, cores)])
-        return _LAYOUTS.add(key, Layout(batch, steps, ()))
+        return _LAYOUTS.add(key, Layout(batch, steps, (), equal_axes(several)))
     steps = tuple([step(names, (*mine, *core)) for names, mine, core in zip(several, own, cores)])
     mapped = tuple([tuple([0 if name in mine else None for mine in own]) for name in batch])
-    return _LAYOUTS.add(key, Layout(batch, steps, mapped))
-
-
-def _check_sizes(function: str, arrays: Sequence[NamedArray]) -> None:
-    sizes: dict[str, tuple[int, NamedArray]] = {}
-    for x in arrays:
-        for name, size in zip(x.names, x.array.shape):
-            if sizes.setdefault(name, (size, x))[0] != size:
-                raise different_sizes(function, sizes[name][1], x, name)
+    return _LAYOUTS.add(key, Layout(batch, steps, mapped, equal_axes(several)))
 
 
 def _result_names(
