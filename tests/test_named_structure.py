@@ -387,6 +387,16 @@ def test_creation(library: Library) -> None:
     check(library, hax.ones_like(x, "int64"), NAMES, np.ones(CUBE.shape, dtype=np.int64))
     check(library, hax.full_like(x, of(library, [1.0, 2.0], "c")), NAMES, np.broadcast_to([1.0, 2.0], CUBE.shape))
     check(library, x.astype("float32"), NAMES, CUBE.astype(np.float32), rtol=1e-6)
+    b = of(library, [0.0, 1.0, 2.0], "b")
+    for wrong, parameter in (
+        (lambda: hax.linspace(Axis("a", 3), start=b, stop=1.0), "linspace: start"),
+        (lambda: hax.geomspace(Axis("a", 3), start=1.0, stop=b.array), "geomspace: stop"),
+        (lambda: hax.arange(Axis("a", 3), step=b), "arange: step"),
+        (lambda: hax.full({"a": 3}, b.array), "full: fill_value"),
+        (lambda: hax.full_like(b, b.array), "full_like: fill_value"),
+    ):
+        with pytest.raises(TypeError, match=f"{parameter} must be a number or an array without axes, got"):
+            wrong()
     with pytest.raises(ValueError, match="the size of axis 'a' is needed"):
         hax.zeros("a")  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand.extend import Array, Device, DType, Namespace, device_of, is_array, namespace_or_default
+from xpand.extend import Array, Device, DType, Namespace, describe, device_of, is_array, namespace_or_default
 
 from . import _axis
 from ._array import NamedArray, created
@@ -48,12 +48,20 @@ def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace
     return namespace_or_default(xp, function), device
 
 
+def _number(function: str, parameter: str, x: Any) -> Any:
+    """Return a number or an array without axes, which may be wrapped."""
+    array = array_of(x)
+    if is_array(array) and len(array.shape):
+        raise TypeError(f"{function}: {parameter} must be a number or an array without axes, got {describe(x)}")
+    return array
+
+
 def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any, device: Any) -> NamedArray:
     names, sizes = _spec(function, shape)
     if isinstance(fill_value, NamedArray):
         found: NamedArray = broadcast_to(fill_value, shape)
         return found if dtype is None else astype(found, dtype=dtype)
-    xp, device = _place(function, xp, device, fill_value)
+    xp, device = _place(function, xp, device, _number(function, "fill_value", fill_value))
     if is_array(fill_value):
         value = fill_value if dtype is None else xp.astype(fill_value, _dtype(xp, dtype))
         return created(xp.broadcast_to(value, sizes), names)
@@ -69,7 +77,7 @@ def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> N
     if isinstance(fill_value, NamedArray):
         found: NamedArray = broadcast_to(fill_value, a.axes)
         return astype(found, dtype=dtype)
-    if is_array(fill_value):
+    if is_array(_number(function, "fill_value", fill_value)):
         return created(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
     return created(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
 
@@ -145,7 +153,7 @@ def arange(
            [2, 3]]))
     """
     names, sizes = _spec("arange", axis)
-    start, step = array_of(start), array_of(step)
+    start, step = _number("arange", "start", start), _number("arange", "step", step)
     xp, device = _place("arange", xp, device, start, step)
     count = math.prod(sizes)
     # Count from 0, so that rounding doesn't change the number of elements.
@@ -201,7 +209,7 @@ def linspace(
 ) -> NamedArray:
     """Return evenly spaced numbers from `start` to `stop`: 50 of them if the axis has no size."""
     names, size = _one("linspace", axis)
-    start, stop = array_of(start), array_of(stop)
+    start, stop = _number("linspace", "start", start), _number("linspace", "stop", stop)
     xp, device = _place("linspace", xp, device, start, stop)
     return _typed(xp, _spaced(xp, device, start, stop, size, endpoint, dtype), dtype, names)
 
@@ -219,7 +227,7 @@ def logspace(
 ) -> NamedArray:
     """Return powers of a base. Their exponents are evenly spaced from `start` to `stop`."""
     names, size = _one("logspace", axis)
-    start, stop = array_of(start), array_of(stop)
+    start, stop = _number("logspace", "start", start), _number("logspace", "stop", stop)
     xp, device = _place("logspace", xp, device, start, stop)
     exponents = _spaced(xp, device, start, stop, size, endpoint, dtype)
     return _typed(xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
@@ -237,7 +245,7 @@ def geomspace(
 ) -> NamedArray:
     """Return numbers with equal ratios from `start` to `stop`, which have the same sign."""
     names, size = _one("geomspace", axis)
-    start, stop = array_of(start), array_of(stop)
+    start, stop = _number("geomspace", "start", start), _number("geomspace", "stop", stop)
     xp, device = _place("geomspace", xp, device, start, stop)
     working = _floating(xp, dtype)
     first = start if is_array(start) else xp.asarray(float(start), dtype=working, device=device)
