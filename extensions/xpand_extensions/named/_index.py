@@ -141,8 +141,8 @@ class Picked(NamedTuple):
         arrays = [part for part in self.entries if not isinstance(part, (int, slice))]
         lead = checks.broadcast_shapes("at", **{f"index {i}": x.shape for i, x in enumerate(arrays)}) if arrays else ()
         rest = zip(self.entries[len(arrays) :], shape[len(arrays) :])
-        kept = [len(range(*part.indices(size))) for part, size in rest if isinstance(part, slice)]
-        return dict(zip(self.selection, (*lead, *kept)))
+        lengths = [len(range(*part.indices(size))) for part, size in rest if isinstance(part, slice)]
+        return dict(zip(self.selection, (*lead, *lengths)))
 
 
 def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:

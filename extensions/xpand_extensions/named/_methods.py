@@ -207,9 +207,9 @@ class Methods:
         def __invert__(self) -> Self: ...
 
 
-def bind(name: str, member: Any) -> None:
+def bind(name: str, attribute: Any) -> None:
     """Set a declared method or property of arrays."""
-    setattr(Methods, name, member)
+    setattr(Methods, name, attribute)
 
 
 def method(function: F) -> F:
