@@ -20,6 +20,7 @@ from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace
 
 from .._plans import Memory
+from ..scatter._segments import Combination, identity
 from . import _axis
 from ._array import NamedArray, check_rank, make
 from ._axis import AxisSelection, AxisSelector
@@ -101,25 +102,20 @@ class Search(Protocol):
         ...
 
 
-def _filled(value: Callable[[Namespace, Array], Any]) -> Callable[..., Array]:
+def _filled(combination: Combination) -> Callable[..., Array]:
     """Make a reduction that replaces masked elements by a value without effect."""
 
     def masked(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, **params: Any) -> Array:
-        return function(xp.where(mask, x, xp.full_like(x, value(xp, x))), axis=axis, **params)
+        fill = xp.full_like(x, identity(xp, x.dtype, combination))
+        return function(xp.where(mask, x, fill), axis=axis, **params)
 
     return masked
 
 
-def _lowest(xp: Namespace, x: Array) -> Any:
-    if xp.isdtype(x.dtype, "bool"):
-        return False
-    return -math.inf if xp.isdtype(x.dtype, "real floating") else xp.iinfo(x.dtype).min
-
-
-def _highest(xp: Namespace, x: Array) -> Any:
-    if xp.isdtype(x.dtype, "bool"):
-        return True
-    return math.inf if xp.isdtype(x.dtype, "real floating") else xp.iinfo(x.dtype).max
+_MAX: Final = _filled("max")
+_MIN: Final = _filled("min")
+_SUM: Final = _filled("add")
+_PROD: Final = _filled("multiply")
 
 
 def _mean(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, keepdims: bool = False) -> Array:
@@ -144,8 +140,7 @@ def _std(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correct
 
 
 def _ptp(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any) -> Array:
-    high = xp.max(xp.where(mask, x, xp.full_like(x, _lowest(xp, x))), axis=axis)
-    return high - xp.min(xp.where(mask, x, xp.full_like(x, _highest(xp, x))), axis=axis)
+    return _MAX(xp.max, xp, x, mask, axis) - _MIN(xp.min, xp, x, mask, axis)
 
 
 def _as_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
@@ -158,11 +153,6 @@ def _as_nan(masked: Callable[..., Array]) -> Callable[..., Array]:
 
     return found
 
-
-_MAX: Final = _filled(_lowest)
-_MIN: Final = _filled(_highest)
-_SUM: Final = _filled(lambda xp, x: 0)
-_PROD: Final = _filled(lambda xp, x: 1)
 
 _TYPED: Final = frozenset({"prod", "product", "sum"})  # their positional functions take `dtype`
 
@@ -279,10 +269,10 @@ def search(name: str, doc: str, source: str) -> Search:
     return documented(name, f"{doc}\n\nBy default, count positions in the flattened array.", apply)
 
 
-all = reduction("all", "Return whether all elements are true.", "all", _filled(lambda xp, x: 1))
+all = reduction("all", "Return whether all elements are true.", "all", _PROD)
 amax = reduction("amax", "Return the largest element, like `max`.", "max", _MAX)
 amin = reduction("amin", "Return the smallest element, like `min`.", "min", _MIN)
-any = reduction("any", "Return whether any element is true.", "any", _filled(lambda xp, x: 0))
+any = reduction("any", "Return whether any element is true.", "any", _SUM)
 max = reduction("max", "Return the largest element; NaN if one is NaN.", "max", _MAX)
 mean = reduction("mean", "Compute the mean.", "mean", _mean)
 min = reduction("min", "Return the smallest element; NaN if one is NaN.", "min", _MIN)
