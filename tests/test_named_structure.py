@@ -388,6 +388,12 @@ def test_creation(library: Library) -> None:
     check(library, hax.full_like(x, of(library, [1.0, 2.0], "c")), NAMES, np.broadcast_to([1.0, 2.0], CUBE.shape))
     check(library, x.astype("float32"), NAMES, CUBE.astype(np.float32), rtol=1e-6)
     b = of(library, [0.0, 1.0, 2.0], "b")
+    for function in ("zeros", "arange", "linspace", "geomspace"):
+        ends = {"start": 1.0, "stop": 2.0} if "space" in function else {}
+        with pytest.raises(TypeError, match=f"{function}: dtype must be a data type or the name of one.*'sum'"):
+            getattr(hax, function)(Axis("a", 3), dtype="sum", **ends, **place)
+    with pytest.raises(TypeError, match="astype: dtype must be a data type or the name of one"):
+        b.astype("float")
     for wrong, parameter in (
         (lambda: hax.linspace(Axis("a", 3), start=b, stop=1.0), "linspace: start"),
         (lambda: hax.geomspace(Axis("a", 3), start=1.0, stop=b.array), "geomspace: stop"),

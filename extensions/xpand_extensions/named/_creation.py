@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from xpand import array_namespace
-from xpand.extend import Array, Device, DType, Namespace, describe, device_of, is_array, namespace_or_default
+from xpand.extend import Array, Device, DType, Namespace, checks, describe, device_of, is_array, namespace_or_default
 
 from . import _axis
 from ._array import NamedArray, created
@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 
-def _dtype(xp: Namespace, dtype: DType | str | None) -> DType | None:
-    return getattr(xp, dtype) if isinstance(dtype, str) else dtype
+def _dtype(function: str, xp: Namespace, dtype: DType | str | None) -> DType | None:
+    return None if dtype is None else checks.named_dtype(function, xp, dtype)
 
 
 def _spec(function: str, axes: AxisSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -63,17 +63,17 @@ def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any
         return found if dtype is None else astype(found, dtype=dtype)
     xp, device = _place(function, xp, device, _number(function, "fill_value", fill_value))
     if is_array(fill_value):
-        value = fill_value if dtype is None else xp.astype(fill_value, _dtype(xp, dtype))
+        value = fill_value if dtype is None else xp.astype(fill_value, _dtype(function, xp, dtype))
         return created(xp.broadcast_to(value, sizes), names)
     if function == "full":
-        return created(xp.full(sizes, fill_value, dtype=_dtype(xp, dtype), device=device), names)
-    return created(getattr(xp, function)(sizes, dtype=_dtype(xp, dtype), device=device), names)
+        return created(xp.full(sizes, fill_value, dtype=_dtype(function, xp, dtype), device=device), names)
+    return created(getattr(xp, function)(sizes, dtype=_dtype(function, xp, dtype), device=device), names)
 
 
 def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> NamedArray:
     check_named(function, "a", a)
     xp = array_namespace(a.array)
-    dtype = a.array.dtype if dtype is None else _dtype(xp, dtype)
+    dtype = a.array.dtype if dtype is None else _dtype(function, xp, dtype)
     if isinstance(fill_value, NamedArray):
         found: NamedArray = broadcast_to(fill_value, a.axes)
         return astype(found, dtype=dtype)
@@ -167,7 +167,7 @@ def arange(
         found = run
     else:
         found = start + step * run
-    found = found if dtype is None else xp.astype(found, _dtype(xp, dtype), copy=False)
+    found = found if dtype is None else xp.astype(found, _dtype("arange", xp, dtype), copy=False)
     return created(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
 
 
@@ -179,22 +179,24 @@ def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
     return (name,), _SAMPLES if size is None else size
 
 
-def _floating(xp: Namespace, dtype: Any) -> DType | None:
+def _floating(function: str, xp: Namespace, dtype: Any) -> DType | None:
     """Return the data type to compute in: the given one, or None, the default, for integers."""
-    found = _dtype(xp, dtype)
+    found = _dtype(function, xp, dtype)
     return found if found is not None and xp.isdtype(found, ("real floating", "complex floating")) else None
 
 
-def _spaced(xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool, dtype: Any) -> Array:
+def _spaced(
+    function: str, xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool, dtype: Any
+) -> Array:
     if not is_array(start) and not is_array(stop):
-        return xp.linspace(start, stop, size, endpoint=endpoint, dtype=_floating(xp, dtype), device=device)
-    dtype = _floating(xp, start.dtype if is_array(start) else stop.dtype)
+        return xp.linspace(start, stop, size, endpoint=endpoint, dtype=_floating(function, xp, dtype), device=device)
+    dtype = _floating(function, xp, start.dtype if is_array(start) else stop.dtype)
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=dtype, device=device)
     return start * (1 - steps) + stop * steps
 
 
-def _typed(xp: Namespace, x: Array, dtype: Any, names: tuple[str, ...]) -> NamedArray:
-    return created(x if dtype is None else xp.astype(x, _dtype(xp, dtype)), names)
+def _typed(function: str, xp: Namespace, x: Array, dtype: Any, names: tuple[str, ...]) -> NamedArray:
+    return created(x if dtype is None else xp.astype(x, _dtype(function, xp, dtype)), names)
 
 
 def linspace(
@@ -211,7 +213,7 @@ def linspace(
     names, size = _one("linspace", axis)
     start, stop = _number("linspace", "start", start), _number("linspace", "stop", stop)
     xp, device = _place("linspace", xp, device, start, stop)
-    return _typed(xp, _spaced(xp, device, start, stop, size, endpoint, dtype), dtype, names)
+    return _typed("linspace", xp, _spaced("linspace", xp, device, start, stop, size, endpoint, dtype), dtype, names)
 
 
 def logspace(
@@ -229,8 +231,8 @@ def logspace(
     names, size = _one("logspace", axis)
     start, stop = _number("logspace", "start", start), _number("logspace", "stop", stop)
     xp, device = _place("logspace", xp, device, start, stop)
-    exponents = _spaced(xp, device, start, stop, size, endpoint, dtype)
-    return _typed(xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
+    exponents = _spaced("logspace", xp, device, start, stop, size, endpoint, dtype)
+    return _typed("logspace", xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
 
 
 def geomspace(
@@ -247,8 +249,8 @@ def geomspace(
     names, size = _one("geomspace", axis)
     start, stop = _number("geomspace", "start", start), _number("geomspace", "stop", stop)
     xp, device = _place("geomspace", xp, device, start, stop)
-    working = _floating(xp, dtype)
+    working = _floating("geomspace", xp, dtype)
     first = start if is_array(start) else xp.asarray(float(start), dtype=working, device=device)
     last = stop if is_array(stop) else xp.asarray(float(stop), dtype=working, device=device)
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=first.dtype, device=device)
-    return _typed(xp, first * xp.exp(xp.log(last / first) * steps), dtype, names)
+    return _typed("geomspace", xp, first * xp.exp(xp.log(last / first) * steps), dtype, names)

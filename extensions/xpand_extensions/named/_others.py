@@ -179,7 +179,7 @@ def trace(
         ValueError: There is no such axis, or both axes are the same.
     """
     if isinstance(dtype, str):
-        dtype = getattr(array_namespace(array.array), dtype)
+        dtype = checks.named_dtype("trace", array_namespace(array.array), dtype)
     found, names = _matrices("trace", _TRACE, array, (axis1, axis2), offset=offset, dtype=dtype)
     return make(found, interned(names[:-2]))
 

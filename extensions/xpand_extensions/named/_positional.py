@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, Namespace, is_array
+from xpand.extend import Array, DType, Namespace, checks, is_array
 
 from ..arithmetic import promote
 
@@ -17,7 +17,7 @@ def copy(x: Array, /) -> Array:
 def astype(x: Array, /, *, dtype: DType) -> Array:
     """Convert to a data type of the library, which may be given by name."""
     xp = array_namespace(x)
-    return xp.astype(x, getattr(xp, dtype) if isinstance(dtype, str) else dtype)
+    return xp.astype(x, checks.named_dtype("astype", xp, dtype))
 
 
 def _is_complex(xp: Namespace, x: Array) -> bool:
