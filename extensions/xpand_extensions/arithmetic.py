@@ -33,45 +33,32 @@ def check_operands(
     named = dict(zip(names, operands))
     arrays = {name: x for name, x in named.items() if type(x) not in SCALARS}
     if not arrays:
-        no_array(function, named)
-    xp = checks.namespace_of(function, **arrays)
-    checks.one_device(function, **arrays)
-    for name, x in arrays.items():
-        checks.dtype(function, name, xp, x, kinds)
+        _no_array(function, named)
+    xp = checks.together(function, kinds, **arrays)
     target = checks.promote(function, xp, **arrays)[0]
     for name, x in named.items():
         if name not in arrays:
             checks.castable(function, name, xp, x, target, "the array")
     if len(arrays) > 1:
         checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
-    return tuple([conversion(xp, x, target) for x in operands])
+    return tuple([_conversion(xp, x, target) for x in operands])
 
 
-def conversion(xp: Namespace, value: Any, target: Array) -> Callable[[Any], Array]:
+def _conversion(xp: Namespace, value: Any, target: Array) -> Callable[[Any], Array]:
     """Return a function that converts values like `value`, arrays or Python numbers, to the data type of `target`."""
-    dtype = target.dtype
+    dtype, options = target.dtype, {"dtype": target.dtype, "device": checks.device_of(target)}
     if type(value) in SCALARS:
-        return partial(xp.asarray, dtype=dtype, device=checks.device_of(target))
-    return unchanged if value.dtype == dtype else lambda x: xp.astype(x, dtype)
+        if checks.kind(xp, dtype) == "real":  # libraries accept no integers beyond int64
+            return lambda x: xp.asarray(float(x), **options)
+        return lambda x: xp.asarray(x, **options)
+    return _unchanged if value.dtype == dtype else lambda x: xp.astype(x, dtype)
 
 
-def unchanged(x: Array) -> Array:
+def _unchanged(x: Array) -> Array:
     return x
 
 
-def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> Array:
-    """Convert an array, or a Python scalar that fits, to the data type of `target`.
-
-    Raises:
-        TypeError: A scalar of a kind that does not fit the data type.
-        OverflowError: A Python integer too large for the data type.
-    """
-    if type(value) in SCALARS:
-        checks.castable(function, name, xp, value, target, "the array")
-    return conversion(xp, value, target)(value)
-
-
-def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
+def _no_array(function: str, operands: dict[str, Any]) -> NoReturn:
     """Raise the error for a call without an array."""
     listed = ", ".join(f"{name} ({describe(x)})" for name, x in operands.items()) or "nothing"
     raise TypeError(f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`")
@@ -123,9 +110,8 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
     named: dict[str, Any] = {f"operand {number}": x for number, x in enumerate(operands)}
     arrays = {name: x for name, x in named.items() if type(x) not in SCALARS}
     if not arrays:
-        no_array("promote", named)
-    xp = checks.namespace_of("promote", **arrays)
-    checks.one_device("promote", **arrays)
+        _no_array("promote", named)
+    xp = checks.together("promote", **arrays)
     device = checks.device_of(next(iter(arrays.values())))
     rank = {"bool": 0, "unsigned": 1, "signed": 1, "real": 2, "complex": 2}
     ranks = {name: rank.get(checks.kind(xp, x.dtype) or "", 3) for name, x in arrays.items()}
@@ -146,7 +132,10 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
         target = xp.zeros((), device=device)
 
     def converted(name: str, x: Any) -> Array:
-        return cast("promote", name, xp, int(x) if type(x) is bool and bool_to_int else x, target)
+        x = int(x) if type(x) is bool and bool_to_int else x
+        if type(x) in SCALARS:
+            checks.castable("promote", name, xp, x, target, "the array")
+        return _conversion(xp, x, target)(x)
 
     return tuple(converted(name, x) for name, x in named.items())
 

@@ -1,13 +1,10 @@
-"""Argument checks of the special functions: arrays of floating-point data types, and numbers combined with them."""
+"""Argument checks of the special functions of one array, and functions of complex numbers."""
 
 import math
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, checks, library_of
-
-from ..arithmetic import no_array, unchanged
 
 _MAX_TYPES: Final = 4096  # as in dispatch, the table must stay bounded if a program keeps making classes
 
@@ -43,30 +40,6 @@ def is_complex(function: str, x: Array) -> bool:
         _passes(x)
         return False
     return True
-
-
-def check_reals(names: tuple[str, ...], function: str, *operands: Any) -> tuple[Callable[[Any], Array], ...]:
-    """Check that operands are arrays of real floating-point data types that broadcast, or real Python numbers.
-
-    Returns:
-        A conversion for each operand. Arrays stay unchanged. A number becomes an array of shape (), with the data type
-        of the first array and on its device.
-
-    Raises:
-        TypeError: There is no array, an operand is neither an array nor a number, or data types or libraries don't fit.
-        ValueError: Shapes don't broadcast, or arrays are on two devices.
-    """
-    arrays = {name: x for name, x in zip(names, operands) if type(x) not in (float, int)}
-    if not arrays:
-        no_array(function, dict(zip(names, operands)))
-    xp = checks.namespace_of(function, **arrays)
-    checks.one_device(function, **arrays)
-    for name, x in arrays.items():
-        checks.dtype(function, name, xp, x, checks.REAL)
-    checks.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
-    first = next(iter(arrays.values()))
-    options = {"dtype": first.dtype, "device": checks.device_of(first)}
-    return tuple([unchanged if name in arrays else lambda x: xp.asarray(float(x), **options) for name in names])
 
 
 def _passes(x: Array) -> None:

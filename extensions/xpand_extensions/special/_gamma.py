@@ -6,13 +6,14 @@ from typing import Final
 from xpand.extend import Array, ArrayLike, checks
 
 from .._dispatch import pluggable
-from ._arguments import check_reals, real
+from ..arithmetic import check_operands
+from ._arguments import real
 
 _LARGEST_ORDER: Final = 30
-_CHECK_SQ: Final = partial(check_reals, ("s", "q"))
-_CHECK_AX: Final = partial(check_reals, ("a", "x"))
-_CHECK_AB: Final = partial(check_reals, ("a", "b"))
-_CHECK_ABX: Final = partial(check_reals, ("a", "b", "x"))
+_CHECK_SQ: Final = partial(check_operands, checks.REAL, ("s", "q"))
+_CHECK_AX: Final = partial(check_operands, checks.REAL, ("a", "x"))
+_CHECK_AB: Final = partial(check_operands, checks.REAL, ("a", "b"))
+_CHECK_ABX: Final = partial(check_operands, checks.REAL, ("a", "b", "x"))
 
 
 @pluggable

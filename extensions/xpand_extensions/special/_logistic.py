@@ -7,10 +7,11 @@ from typing import Any, Final
 from xpand.extend import Array, checks
 
 from .._dispatch import pluggable
+from ..arithmetic import check_operands
 from . import _arguments as _complex
-from ._arguments import check_reals, is_complex, real
+from ._arguments import is_complex, real
 
-_CHECK_XY: Final = partial(check_reals, ("x", "y"))
+_CHECK_XY: Final = partial(check_operands, checks.REAL, ("x", "y"))
 
 
 @pluggable
@@ -143,8 +144,8 @@ def _check_logsumexp(function: str, *given: Any) -> tuple[tuple[int, ...]]:
         real(function, arrays[0])
     else:
         named = dict(zip(("x", "b"), arrays))
-        checks.namespace_of(function, **named)
-        check_reals((*named,), function, *arrays)
+        checks.together(function, checks.REAL, **named)
+        checks.broadcast_shapes(function, **{name: tuple(array.shape) for name, array in named.items()})
     checks.boolean(function, "keepdims", keepdims)
     ndim = max([array.ndim for array in arrays])
     return (tuple(range(ndim)) if axis is None else checks.axes(function, axis, ndim, "axis"),)
