@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array, checks as _arguments
+from xpand.extend import Array, checks as _arguments, describe
 
 from .._dispatch import pluggable
 from . import _checks as checks
-from ._plan import METHODS, from_lists, plan_of
+from ._plan import METHODS, plan_of
 
 
 @pluggable
@@ -18,8 +18,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
         subscripts: A letter for each axis of each operand, with commas between operands; after `->`, the letters of the
             result. Letters missing in the result are summed over. A letter that occurs twice in an operand selects its
             diagonal. `...` stands for axes that broadcast. Without `->`, the result has the axes of `...`, followed by
-            the letters that occur once, in alphabetic order. The interleaved form is accepted, too: `einsum(x, [0, 1],
-            y, [1, 2], [0, 2])`.
+            the letters that occur once, in alphabetic order.
         *operands: Arrays of numeric data types, which are promoted together. Axes of one letter have one size, or size
             one, which broadcasts.
         optimize: How to find the order of the products. True: the default method. A name: a method of opt_einsum, such
@@ -49,7 +48,10 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
     5.0
     """
     if not isinstance(subscripts, str):
-        subscripts, operands = from_lists((subscripts, *operands))
+        raise TypeError(
+            f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(subscripts)}; write the labels of "
+            "lists as letters"
+        )
     if not operands:
         raise TypeError("einsum: needs at least one operand, got none; pass the arrays after the subscripts")
     implementation, convert = einsum.planned(_check_einsum, operands, subscripts, optimize)
@@ -169,12 +171,7 @@ def _check_matvec(function: str, a: Array, x: Array) -> tuple[checks.Conversion]
             f"{function}: x must have the shape (..., {columns}) for matrices of shape {tuple(a.shape)}, got "
             f"{tuple(x.shape)}"
         )
-    for m, n in zip(reversed(a.shape[:-2]), reversed(x.shape[:-1])):
-        if m != n and 1 not in (m, n):
-            raise ValueError(
-                f"{function}: the stacks of a, of shape {tuple(a.shape)}, and x, of shape {tuple(x.shape)}, don't "
-                "broadcast"
-            )
+    checks.stacks(function, a=tuple(a.shape[:-2]), x=tuple(x.shape[:-1]))
     return (convert,)
 
 
