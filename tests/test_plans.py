@@ -33,7 +33,6 @@ from xpand_extensions import (
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions._plans import Memory, signature
-from xpand_extensions.random._arguments import _PLANS as DRAWN
 
 X = np.asarray([3.0, 1.0, 2.0, 5.0, 4.0, 0.5])
 INDEX = np.asarray([0, 2, 2, 5, 1, 4])
@@ -155,7 +154,6 @@ def _on(library: Library, given: Given) -> Given:
 def _forget() -> None:
     for operation in OPERATIONS.values():
         operation.forget_types()
-    DRAWN.clear()
 
 
 def _outcome(library: Library, function: Callable[..., Any], given: Given) -> Any:

@@ -9,27 +9,15 @@ A key is an array of uint32 of shape (2,) on every library, so it passes through
 any array. JAX's typed keys are keys too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from xpand import array_namespace, check
+from xpand import check
 from xpand._precision import current
-from xpand.extend import (
-    Array,
-    Device,
-    DType,
-    Key,
-    Namespace,
-    checks,
-    default_dtype,
-    describe,
-    knows_namespace,
-    trace_instead,
-)
+from xpand.extend import Array, Device, DType, Key, Namespace, checks, default_dtype, describe
 
-from .._plans import Memory, signature
-from ..arithmetic import conversion, integer_width
+from ..arithmetic import integer_width
 
 _SIGNED: Final[frozenset[checks.Kind]] = frozenset({"signed", "real", "complex"})
 _UNSIGNED: Final[frozenset[checks.Kind]] = frozenset({"unsigned"})
@@ -176,8 +164,7 @@ def as_array(
                 f"{function}: {name} must be a real number or an array of such, got {value!r} ({describe(value)})"
             )
     if arrays:
-        checks.namespace_of(function, key=key, **arrays)
-        checks.one_device(function, key=key, **arrays)
+        checks.together(function, key=key, **arrays)
     found: list[Any] = []
     for name, value in values.items():
         if name in numbers:
@@ -214,107 +201,51 @@ class Draw(NamedTuple):
     shape: tuple[int, ...]
     dtype: DType
     given: tuple[Real, ...]
-    """The parameters for checks of their signs. Numbers are not converted, so that none is rounded to 0."""
-
-
-def plain(function: str, key: Key, shape: Any, dtype: DType | None, *, may_be_complex: bool = False) -> Draw:
-    """Check the arguments of a distribution without parameters.
-
-    Raises:
-        TypeError: `key` is not a key, `shape` is not a shape, or the data type is not supported.
-        ValueError: A key of the wrong shape, or a negative size.
-    """
-    xp, key = key_of(function, key)
-    check_dtype = inexact_dtype if may_be_complex else float_dtype
-    return Draw(key, (), shape_of(function, shape), check_dtype(function, xp, dtype, key), ())
-
-
-_PLANS: Final = Memory()
-"""The results of `drawn` by signature: the shape and data type of samples, and the conversions of the parameters."""
+    """The parameters for checks of their signs."""
 
 
 def drawn(
-    function: str, key: Key, shape: Any, dtype: DType | None, /, *, computed_in: Any = None, **parameters: Any
+    function: str,
+    key: Key,
+    shape: Any,
+    dtype: DType | None,
+    /,
+    *,
+    computed_in: Any = None,
+    row: str | None = None,
+    **parameters: Any,
 ) -> Draw:
     """Check the arguments of a distribution whose parameters broadcast to the shape of its samples.
 
     By default, the data type is the library's default, promoted with those of the parameters. The parameters are
-    converted to it; or if `computed_in` is an array, to its data type, and if it is a number, to `wide_dtype`.
+    converted to it; or if `computed_in` is an array, to its data type, and if it is a number, to `wide_dtype`. The
+    last axis of the parameter `row` has the numbers of one distribution; `shape` is the shape of the result without it.
 
     Raises:
-        TypeError: As `plain`; or a parameter that is neither a real number nor a real array of the key's library.
-        ValueError: As `plain`; or parameters that don't broadcast to the shape, or on another device than the key.
-    """
-    made: Any
-    try:
-        default = default_dtype(array_namespace(key), "real floating", checks.device_of(key)) if dtype is None else None
-        made = function, current(), default, signature((key, *parameters.values()), (shape, dtype))
-        found = _PLANS.get(made)
-    except (AttributeError, TypeError):  # not an array, or an argument without a hash
-        made = found = None
-    if found is not None:
-        shape, dtype, conversions = found
-        values = tuple([f(x) for f, x in zip(conversions, parameters.values())])
-        return Draw(key, values, shape, dtype, _exact_numbers(parameters.values(), values))
-    return _checked(function, key, shape, dtype, computed_in, parameters, made)
-
-
-def _checked(
-    function: str, key: Key, shape: Any, dtype: DType | None, computed_in: Any, parameters: dict[str, Any], made: Any
-) -> Draw:
-    """Check the arguments of `drawn`, and store the results under the signature `made`, if it is not None."""
-    xp, key = key_of(function, key)
-    arrays = _arrays(function, key, parameters)
-    dtype = _real_dtype(function, xp, key, dtype, arrays)
-    wide = dtype
-    if computed_in is not None:
-        is_real = checks.is_array(computed_in) and checks.kind(xp, computed_in.dtype) == "real"
-        wide = computed_in.dtype if is_real else wide_dtype(function, xp, key)
-    shape = shape_of(function, shape, *arrays.values())
-    values = _converted(function, xp, key, wide, parameters)
-    # NumPy's float64 is both an array and a number: it gets no plan.
-    if made is not None and all(
-        type(x) in (int, float) or knows_namespace(type(x)) for x in (key, *parameters.values())
-    ):
-        xp = checks.namespace_of(function, key=key, **arrays)
-        _PLANS.add(made, (shape, dtype, [conversion(xp, x, values[0]) for x in parameters.values()]))
-    return Draw(key, values, shape, dtype, _exact_numbers(parameters.values(), values))
-
-
-def _exact_numbers(given: Iterable[Any], values: Iterable[Array]) -> tuple[Any, ...]:
-    """Return parameters for checks of their signs: numbers unchanged, unless a small data type may round them to 0."""
-    return tuple([x if type(x) in (int, float) and (x == 0 or abs(x) > 1e-4) else y for x, y in zip(given, values)])
-
-
-def _unplanned(
-    function: str, key: Key, shape: Any, dtype: DType | None, /, *, computed_in: Any = None, **parameters: Any
-) -> Draw:
-    return _checked(function, key, shape, dtype, computed_in, parameters, None)
-
-
-trace_instead(drawn, _unplanned)  # torch.compile checks while it compiles
-
-
-def rows_drawn(function: str, key: Key, shape: Any, dtype: DType | None, row: str, /, **parameters: Any) -> Draw:
-    """Check the arguments of a distribution. The last axis of the parameter `row` has the numbers of one distribution.
-
-    `shape` is the shape of the result without this axis.
-
-    Raises:
-        TypeError, ValueError: As `drawn`; or a ValueError if `row` has no axis.
+        TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a parameter is neither
+            a real number nor a real array of the key's library.
+        ValueError: A key of the wrong shape, a negative size, parameters that don't broadcast to the shape or are on
+            another device than the key, or `row` has no axis.
     """
     xp, key = key_of(function, key)
     arrays = _arrays(function, key, parameters)
-    if row not in arrays or not arrays[row].ndim:
+    if row is not None and (row not in arrays or not arrays[row].ndim):
         raise ValueError(
             f"{function}: {row} must be an array with the numbers of a distribution along its last axis, got "
             f"{parameters[row]!r}"
         )
-    dtype = _real_dtype(function, xp, key, dtype, arrays)
+    wide = dtype = _real_dtype(function, xp, key, dtype, arrays)
+    if computed_in is not None:
+        is_real = checks.is_array(computed_in) and checks.kind(xp, computed_in.dtype) == "real"
+        wide = computed_in.dtype if is_real else wide_dtype(function, xp, key)
     shapes = {name: tuple(x.shape)[: -1 if name == row else None] for name, x in arrays.items()}
-    found = batch_shape(function, shape, **shapes)
-    values = _converted(function, xp, key, dtype, parameters)
-    return Draw(key, values, found, dtype, values)
+    shape = batch_shape(function, shape, **shapes)
+    values = _converted(function, xp, key, wide, parameters)
+    # Numbers are given unchanged, unless a small data type may round them to 0.
+    given = [
+        x if type(x) in (int, float) and (x == 0 or abs(x) > 1e-4) else y for x, y in zip(parameters.values(), values)
+    ]
+    return Draw(key, values, shape, dtype, tuple(given))
 
 
 def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -328,7 +259,7 @@ def batch_shape(function: str, shape: Any, /, **shapes: tuple[int, ...]) -> tupl
         return checks.broadcast_shapes(function, **shapes) if shapes else ()
     found = checks.shape(function, "shape", shape)
     for each in shapes.values():
-        if len(each) > len(found) or not all(n in (1, m) for n, m in zip(reversed(each), reversed(found))):
+        if not checks.broadcasts_to(each, found):
             raise ValueError(
                 f"{function}: a parameter of shape {each} does not broadcast to shape={found}; pass a shape to "
                 "which it broadcasts, or leave it out"
@@ -385,11 +316,11 @@ def _none(condition: Array | bool) -> Array | bool:
     return not condition if isinstance(condition, bool) else ~condition
 
 
-def probabilities(function: str, **parameters: Array) -> None:
+def probabilities(function: str, **parameters: Real) -> None:
     """Check that concrete values are between 0 and 1, or NaN.
 
     Raises:
         ValueError: A value is out of range.
     """
     for name, x in parameters.items():
-        check(~((x < 0.0) | (x > 1.0)), f"{function}: {name} must hold probabilities, from 0 to 1")
+        check(_none((x < 0.0) | (x > 1.0)), f"{function}: {name} must hold probabilities, from 0 to 1")

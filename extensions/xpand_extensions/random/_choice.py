@@ -145,8 +145,7 @@ def _number_or_array(x: Any) -> Any:
 def _population(function: str, key: Key, x: Array) -> tuple[int, ...]:
     """Check an array to permute or to choose from; return its shape."""
     name = "x" if function == "permutation" else "a"
-    checks.namespace_of(function, **{"key": key, name: x})
-    checks.one_device(function, **{"key": key, name: x})
+    checks.together(function, **{"key": key, name: x})
     if not x.ndim:
         raise ValueError(f"{function}: {name} must have at least one axis; for a range pass a Python integer")
     return checks.known_shape(function, name, x)

@@ -2,10 +2,11 @@
 
 from typing import Any, Final, Literal, TypeAlias
 
+from xpand import array_namespace
 from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
-from ._arguments import plain
+from ._arguments import check_key, float_dtype
 
 GumbelMode: TypeAlias = Literal["low", "high", "highest"]
 GUMBEL_MODES: Final = ("low", "high", "highest")
@@ -34,8 +35,8 @@ def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arr
     >>> random.exponential(random.key(0), (2,)).round(4)
     array([0.5421, 0.2437])
     """
-    draw = plain("exponential", key, shape, dtype)
-    return exponential.native(draw.key)(draw.key, draw.shape, draw.dtype)
+    implementation, shape = exponential.planned(check_key, (key,), shape)
+    return implementation(key, shape, float_dtype("exponential", array_namespace(key), dtype, key))
 
 
 @pluggable
@@ -66,8 +67,8 @@ def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: Gumbe
     array([ 0.1379, -0.426 ])
     """
     checks.choice("gumbel", "mode", mode, (*GUMBEL_MODES, None))
-    draw = plain("gumbel", key, shape, dtype)
-    return gumbel.native(draw.key)(draw.key, draw.shape, draw.dtype, mode or "low")
+    implementation, shape = gumbel.planned(check_key, (key,), shape)
+    return implementation(key, shape, float_dtype("gumbel", array_namespace(key), dtype, key), mode or "low")
 
 
 @pluggable
@@ -83,8 +84,8 @@ def laplace(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     >>> random.laplace(random.key(0), (2,)).round(4)
     array([0.178, 0.838])
     """
-    draw = plain("laplace", key, shape, dtype)
-    return laplace.native(draw.key)(draw.key, draw.shape, draw.dtype)
+    implementation, shape = laplace.planned(check_key, (key,), shape)
+    return implementation(key, shape, float_dtype("laplace", array_namespace(key), dtype, key))
 
 
 @pluggable
@@ -100,8 +101,8 @@ def logistic(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     >>> random.logistic(random.key(0), (2,)).round(4)
     array([-0.3291, -1.2874])
     """
-    draw = plain("logistic", key, shape, dtype)
-    return logistic.native(draw.key)(draw.key, draw.shape, draw.dtype)
+    implementation, shape = logistic.planned(check_key, (key,), shape)
+    return implementation(key, shape, float_dtype("logistic", array_namespace(key), dtype, key))
 
 
 @pluggable
@@ -118,8 +119,8 @@ def cauchy(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     >>> random.cauchy(random.key(0), (2,)).round(4)
     array([-0.2619, -1.2378])
     """
-    draw = plain("cauchy", key, shape, dtype)
-    return cauchy.native(draw.key)(draw.key, draw.shape, draw.dtype)
+    implementation, shape = cauchy.planned(check_key, (key,), shape)
+    return implementation(key, shape, float_dtype("cauchy", array_namespace(key), dtype, key))
 
 
 @pluggable
@@ -135,5 +136,5 @@ def maxwell(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     >>> random.maxwell(random.key(0), (2,)).round(4)
     array([1.9891, 0.4246])
     """
-    draw = plain("maxwell", key, shape, dtype)
-    return maxwell.native(draw.key)(draw.key, draw.shape, draw.dtype)
+    implementation, shape = maxwell.planned(check_key, (key,), shape)
+    return implementation(key, shape, float_dtype("maxwell", array_namespace(key), dtype, key))

@@ -7,7 +7,7 @@ from xpand import check
 from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
-from ._arguments import Real, batch_shape, drawn, integer_dtype, key_of, not_negative, probabilities, rows_drawn
+from ._arguments import Real, batch_shape, drawn, integer_dtype, key_of, not_negative, probabilities
 from ._continuous import GUMBEL_MODES, GumbelMode
 
 
@@ -49,8 +49,7 @@ def categorical(
     array([2, 3, 4, 0, 1])
     """
     xp, key = key_of("categorical", key)
-    checks.namespace_of("categorical", key=key, logits=logits)
-    checks.one_device("categorical", key=key, logits=logits)
+    checks.together("categorical", key=key, logits=logits)
     checks.dtype("categorical", "logits", xp, logits, checks.REAL)
     checks.boolean("categorical", "replace", replace)
     checks.choice("categorical", "mode", mode, (*GUMBEL_MODES, None))
@@ -216,7 +215,7 @@ def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DTy
     >>> random.multinomial(random.key(0), 100, np.asarray([0.2, 0.3, 0.5]))
     array([22., 31., 47.])
     """
-    draw = rows_drawn("multinomial", key, shape, dtype, "p", n=n, p=p)
+    draw = drawn("multinomial", key, shape, dtype, row="p", n=n, p=p)
     not_negative("multinomial", n=draw.given[0], p=draw.given[1])
     native = multinomial.native(draw.key)
     return native(draw.key, draw.parameters[0], draw.parameters[1], shape=draw.shape, dtype=draw.dtype)

@@ -5,7 +5,7 @@ from typing import Any
 from xpand.extend import Array, DType, Key
 
 from .._dispatch import pluggable
-from ._arguments import Real, drawn, not_negative, positive, rows_drawn
+from ._arguments import Real, drawn, not_negative, positive
 
 
 @pluggable
@@ -117,7 +117,7 @@ def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None 
     >>> random.dirichlet(random.key(0), np.asarray([0.5, 2.0, 1.0])).round(4)
     array([0.0287, 0.3291, 0.6422])
     """
-    draw = rows_drawn("dirichlet", key, shape, dtype, "alpha", alpha=alpha)
+    draw = drawn("dirichlet", key, shape, dtype, row="alpha", alpha=alpha)
     not_negative("dirichlet", alpha=draw.given[0])
     return dirichlet.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 

@@ -124,8 +124,7 @@ def fold_in(key: Key, /, data: Array | int) -> Array:
 
 
 def _check_data(key: Key, data: Array) -> None:
-    xp = checks.namespace_of("fold_in", key=key, data=data)
-    checks.one_device("fold_in", key=key, data=data)
+    xp = checks.together("fold_in", key=key, data=data)
     checks.dtype("fold_in", "data", xp, data, checks.INTEGERS)
     if data.ndim:
         raise ValueError(f"fold_in: takes one number, got data of shape {tuple(data.shape)}; for several use `vmap`")

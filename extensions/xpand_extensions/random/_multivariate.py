@@ -2,12 +2,12 @@
 
 from typing import Any, Final, Literal
 
-from xpand import check, is_concrete
+from xpand import array_namespace, check, is_concrete
 from xpand.extend import Array, DType, Key, checks, import_module
 
 from .._dispatch import pluggable
 from .._solver_status import Status
-from ._arguments import Real, batch_shape, drawn, float_dtype, key_of, plain
+from ._arguments import Real, batch_shape, check_key, drawn, float_dtype, inexact_dtype, key_of
 
 METHODS: Final = ("cholesky", "eigh", "svd")
 _ROUNDING: Final = 100.0
@@ -57,10 +57,8 @@ def multivariate_normal(
     """
     _, key = key_of("multivariate_normal", key)
     arrays = {"mean": mean, "cov": cov}
-    xp = checks.namespace_of("multivariate_normal", key=key, **arrays)
-    checks.one_device("multivariate_normal", key=key, **arrays)
-    for name, x in arrays.items():
-        checks.dtype("multivariate_normal", name, xp, x, checks.REAL)
+    checks.together("multivariate_normal", key=key, mean=mean)
+    xp = checks.together("multivariate_normal", checks.REAL, **arrays)
     checks.choice("multivariate_normal", "method", method, METHODS)
     if mean.ndim < 1:
         raise ValueError("multivariate_normal: mean must be a vector or a stack of them, got a number")
@@ -117,8 +115,8 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
     """
     rows = checks.integer("orthogonal", "n", n, minimum=0)
     columns = rows if m is None else checks.integer("orthogonal", "m", m, minimum=0)
-    draw = plain("orthogonal", key, shape, dtype, may_be_complex=True)
-    return orthogonal.native(draw.key)(draw.key, rows, draw.shape, draw.dtype, columns)
+    implementation, shape = orthogonal.planned(check_key, (key,), shape)
+    return implementation(key, rows, shape, inexact_dtype("orthogonal", array_namespace(key), dtype, key), columns)
 
 
 @pluggable

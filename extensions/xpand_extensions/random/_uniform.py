@@ -1,8 +1,8 @@
 """Uniform and normal numbers, integers and booleans."""
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from xpand import array_namespace, check
+from xpand import array_namespace
 from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
@@ -15,6 +15,7 @@ from ._arguments import (
     integer_dtype,
     key_of,
     number_dtype,
+    probabilities,
     probability_dtype,
     shape_of,
 )
@@ -163,12 +164,9 @@ def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Lite
     dtype = probability_dtype(xp, p)
     (p,) = as_array("bernoulli", xp, key, dtype, {"p": p}, checks.REAL)
     checks.choice("bernoulli", "mode", mode, ("low", "high"))
-    check(~((p < 0.0) | (p > 1.0)) if checks.is_array(p) else not (p < 0.0 or p > 1.0), _PROBABILITY)
+    probabilities("bernoulli", p=p)
     shape = shape_of("bernoulli", shape, p)
     return bernoulli.native(key, *arrays_of(p))(key, p, shape, mode)
-
-
-_PROBABILITY: Final = "bernoulli: p must hold probabilities, from 0 to 1"
 
 
 @pluggable
