@@ -81,3 +81,44 @@ def rows(
         number = xp.where(index < size, number, beyond)
     number = xp.reshape(xp.broadcast_to(number, shape), (math.prod(shape),))
     return Rows(number, stride, width, shape, math.prod(shape) <= 1, dropped)
+
+
+def rows_along(
+    function: str, x: Array, indices: Array, axis: int, batch_dims: int, mode: Mode | None
+) -> tuple[Rows, tuple[int, ...]]:
+    """Find the rows of an array at indices along an axis; return also the shape of a row.
+
+    Args:
+        function: The name for messages.
+        x: An array.
+        indices: Indices, separate ones for each batch element: shape `(*batch, *positions)`.
+        axis: The indexed axis of `x`.
+        batch_dims: The number of leading axes of both arrays that are a batch.
+        mode: The treatment of indices out of bounds.
+    """
+    xp = array_namespace(x)
+    size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
+    index, dropped = resolve(function, xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
+    batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
+    index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
+    selected = checks.broadcast(lead[:batch_dims], batch) + lead[batch_dims:] + positions
+    return rows(xp, index, dropped, lead, size, math.prod(after), selected), after
+
+
+def rows_at(
+    function: str, x: Array, indices: Array, axes: tuple[int, ...], batch_dims: int, mode: Mode | None
+) -> tuple[Array, Rows, tuple[int, ...], tuple[int, ...]]:
+    """Find the rows of an array at multi-indices into some axes.
+
+    Returns:
+        The array with the batch axes first, then the indexed ones; its rows; the shape of a row; and the order of axes.
+    """
+    xp = array_namespace(x)
+    index, dropped = flat_multi_index(function, x, indices, axes, mode)
+    rest = [axis for axis in range(batch_dims, x.ndim) if axis not in axes]
+    order = (*range(batch_dims), *axes, *rest)
+    table = x if order == tuple(range(x.ndim)) else xp.permute_dims(x, order)
+    batch, after = tuple(x.shape[:batch_dims]), tuple([x.shape[axis] for axis in rest])
+    size = math.prod([x.shape[axis] for axis in axes])
+    selected = checks.broadcast(batch, tuple(indices.shape[:batch_dims])) + tuple(indices.shape[batch_dims:-1])
+    return table, rows(xp, index, dropped, batch, size, math.prod(after), selected), after, order

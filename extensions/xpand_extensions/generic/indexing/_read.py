@@ -6,11 +6,11 @@ from functools import reduce
 from operator import and_
 from typing import Any, TypeAlias
 
-from xpand import array_namespace, is_concrete
+from xpand import array_namespace
 from xpand.extend import Array, ArrayLike, checks
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Basic, Rows
-from xpand_extensions._rows import copied, fill_value as fill_of, flat_multi_index, row_kernels, rows
+from xpand_extensions._rows import copied, fill_value as fill_of, row_kernels, rows_along, rows_at
 from xpand_extensions.indexing._slice import SliceMode
 
 from ..scatter._offsets import segment_ids
@@ -26,31 +26,16 @@ def gather(
 ) -> Array:
     if batch_dims == 0:
         return along("gather", array_namespace(x).take, x, indices, axis, mode, fill_value)
-    xp = array_namespace(x)
-    size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
-    index, dropped = resolve("gather", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
-    batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
-    index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
-    selected = checks.broadcast(lead[:batch_dims], batch) + lead[batch_dims:] + positions
-    chosen = rows(xp, index, dropped, lead, size, math.prod(after), selected)
-    return _read(x, chosen, selected + after, fill_value)
+    chosen, after = rows_along("gather", x, indices, axis, batch_dims, mode)
+    return _read(x, chosen, chosen.shape + after, fill_value)
 
 
 def gather_nd(
     x: Array, indices: Array, /, *, batch_dims: int = 0, axes: Any = None, mode: Any = None, fill_value: Any = None
 ) -> Array:
     assert axes is not None, "the facade fills them in"
-    xp = array_namespace(x)
-    axes = tuple(axes)
-    index, dropped = flat_multi_index("gather_nd", x, indices, axes, mode)
-    rest = [axis for axis in range(batch_dims, x.ndim) if axis not in axes]
-    order = (*range(batch_dims), *axes, *rest)
-    moved = x if order == tuple(range(x.ndim)) else xp.permute_dims(x, order)
-    batch, after = tuple(x.shape[:batch_dims]), tuple([x.shape[axis] for axis in rest])
-    size = math.prod([x.shape[axis] for axis in axes])
-    selected = checks.broadcast(batch, tuple(indices.shape[:batch_dims])) + tuple(indices.shape[batch_dims:-1])
-    chosen = rows(xp, index, dropped, batch, size, math.prod(after), selected)
-    return _read(moved, chosen, selected + after, fill_value)
+    table, chosen, after, _ = rows_at("gather_nd", x, indices, tuple(axes), batch_dims, mode)
+    return _read(table, chosen, chosen.shape + after, fill_value)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1, mode: Any = None, fill_value: Any = None) -> Array:
@@ -301,14 +286,4 @@ def ravel_multi_index(
 def _resolve(function: str, index: Array, size: int, mode: Mode | None, where: str) -> tuple[Array, bool]:
     """Bring indices within bounds. Negative ones are out of bounds, since an offset has no end to count from."""
     bounds = row_kernels(index).bounds
-    if mode in (None, "raise") and is_concrete(index):
-        if math.prod(index.shape):
-            low, high = bounds(index)
-            if low < 0 or high >= size:
-                found = high if high >= size else low
-                takes = (
-                    f"takes 0 to {size - 1}, or choose mode='fill', 'clip' or 'wrap'" if size else "choose mode='fill'"
-                )
-                raise IndexError(f"{function}: index {found} is out of bounds for {where}; {takes}")
-        mode = "clip" if size else "drop"
-    return resolve(function, array_namespace(index), index, size, mode, bounds, axis=0, from_end=False)
+    return resolve(function, array_namespace(index), index, size, mode, bounds, axis=where, from_end=False)

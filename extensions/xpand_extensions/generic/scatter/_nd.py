@@ -1,14 +1,13 @@
 """Write at integer indices with the library's row kernels."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Scalar, checks
-from xpand_extensions._bounds import Mode, index_dtype, resolve
+from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Rows
-from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
+from xpand_extensions._rows import copied, row_kernels, rows_along, rows_at
 from xpand_extensions.scatter._nd import ScatterOperation
 
 
@@ -23,12 +22,7 @@ def scatter(
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    xp = array_namespace(x)
-    size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
-    index, dropped = resolve("scatter", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
-    batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
-    index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
-    chosen = rows(xp, index, dropped, lead, size, math.prod(after), lead + positions)
+    chosen, after = rows_along("scatter", x, indices, axis, batch_dims, mode)
     return write(x, chosen, values, after, operation)
 
 
@@ -44,18 +38,11 @@ def scatter_nd(
     mode: Mode | None = None,
 ) -> Array:
     assert axes is not None, "the facade fills them in"
-    xp = array_namespace(x)
-    axes = tuple(axes)
-    index, dropped = flat_multi_index("scatter_nd", x, indices, axes, mode)
-    rest = [axis for axis in range(batch_dims, x.ndim) if axis not in axes]
-    order = (*range(batch_dims), *axes, *rest)
-    moved = order != tuple(range(x.ndim))
-    table = xp.permute_dims(x, order) if moved else x
-    batch, after = tuple(x.shape[:batch_dims]), tuple([x.shape[axis] for axis in rest])
-    size = math.prod([x.shape[axis] for axis in axes])
-    chosen = rows(xp, index, dropped, batch, size, math.prod(after), batch + tuple(indices.shape[batch_dims:-1]))
+    table, chosen, after, order = rows_at("scatter_nd", x, indices, tuple(axes), batch_dims, mode)
     written = write(table, chosen, values, after, operation)
-    return xp.permute_dims(written, tuple([order.index(axis) for axis in range(x.ndim)])) if moved else written
+    if table is x:
+        return written
+    return array_namespace(x).permute_dims(written, tuple([order.index(axis) for axis in range(x.ndim)]))
 
 
 def write(x: Array, chosen: Rows, values: Array | Scalar, after: tuple[int, ...], operation: ScatterOperation) -> Array:
