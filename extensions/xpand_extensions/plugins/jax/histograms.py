@@ -13,7 +13,7 @@ from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 
-from ._rows import is_on_cpu
+from ._rows import bounds
 
 is_ascending = jax.jit(generic.is_ascending)
 digitize = jax.jit(generic.digitize, static_argnames=("right",))
@@ -22,17 +22,9 @@ _count = jax.jit(generic.bincount, static_argnames=("minlength", "length", "mode
 
 def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: Any = None, mode: Any = None) -> Array:
     if mode == "raise":
-        length = pieces.checked_length(x, minlength, length, *_extremes(x))
+        length = pieces.checked_length(x, minlength, length, *(bounds(x) if x.size else pieces.extremes(x)))
         mode = "drop"
     return _count(x, weights=weights, length=length, mode=mode)
-
-
-def _extremes(x: Array) -> tuple[int, int]:
-    if x.size and is_on_cpu(x):
-        # This needs no copy, and is six times faster than XLA's minimum and maximum.
-        values = np.asarray(x)
-        return int(values.min()), int(values.max())
-    return pieces.extremes(x)
 
 
 def histogram(x: Array, /, bins: Any = 10, *, range: Any = None, weights: Any = None, density: bool = False) -> Any:
