@@ -482,7 +482,7 @@ X, K = np.ones((2, 4, 5, 5)), np.ones((4, 4, 3, 3))
         (X, K[..., :0], {}, ValueError, "kernel must have taps"),
         (X, np.ones((3, 3, 3, 3)), {}, ValueError, "4 channels"),
         (X, K, {"strides": 0}, ValueError, "strides must be at least 1"),
-        (X, K, {"strides": (1, 1, 1)}, ValueError, "strides must be one number, or one for each of 2"),
+        (X, K, {"strides": (1, 1, 1)}, ValueError, "strides must have one integer for each of the 2"),
         (X, K, {"kernel_dilation": 1.5}, TypeError, "kernel_dilation must be an integer"),
         (X, K, {"padding": "smae"}, ValueError, "did you mean 'same'"),
         (X, K, {"padding": 1}, TypeError, "padding must be one of"),

@@ -630,7 +630,7 @@ def bad_calls(library: Library) -> dict[str, tuple[Any, type, str]]:
         "misspelt mode": (lambda: at(x)[i].get(mode="wrapp"), ValueError, "did you mean 'wrap'?"),
         "type of mode": (lambda: at(x)[i].apply(operator.neg, mode=3), TypeError, "mode must be one of"),
         "type of fill_value": (lambda: at(x)[i].get(fill_value="nan"), TypeError, "fill_value"),
-        "shape of fill_value": (lambda: at(x)[i].get(fill_value=long), ValueError, "fill_value must have the shape ()"),
+        "shape of fill_value": (lambda: at(x)[i].get(fill_value=long), ValueError, "fill_value must be a scalar"),
         "kind of fill_value": (lambda: at(integers)[i].get(fill_value=0.5), TypeError, "fill_value"),
         "function": (lambda: at(x)[i].apply(3), TypeError, "function must be a function, got int"),
         "shape of function": (lambda: at(x)[:2].apply(lambda y: y[:1, :]), ValueError, "keep the shape"),

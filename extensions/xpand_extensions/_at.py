@@ -8,7 +8,7 @@ from xpand import UnsupportedError, array_namespace, is_concrete, is_writeable_a
 from xpand.extend import DType, LibraryArray as Array, Namespace, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
-from xpand_extensions._runs import Matches, Runs
+from xpand_extensions._runs import Runs
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._segments import Combination, identity
 
@@ -56,7 +56,7 @@ class GenericAt(At):
         return int(xp.min(index)), int(xp.max(index))
 
     @staticmethod
-    def runs(index: Array, count: int) -> Runs | Matches:
+    def runs(index: Array, count: int) -> Runs:
         """Find where each row is in the index."""
         return Runs.of(array_namespace(index), index, count)
 
@@ -107,7 +107,7 @@ class GenericAt(At):
         xp = array_namespace(table)
         if operation == "power":
 
-            def power(old: Array, runs: Runs | Matches, number: int, there: Array) -> Array:
+            def power(old: Array, runs: Runs, number: int, there: Array) -> Array:
                 return xp.pow(old, xp.where(there, runs.occurrence(number, values), self._scalar(1)))
 
             return self._in_turn(table, rows, power)
@@ -236,7 +236,7 @@ class GenericAt(At):
 
         return call
 
-    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs | Matches, int, Array], Array]) -> Array:
+    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs, int, Array], Array]) -> Array:
         """Update with the first occurrence of each index, then with the second, and so on."""
         xp = array_namespace(table)
         if not rows.unique and not is_concrete(rows.index):
@@ -256,11 +256,7 @@ def _check_broadcast(function: str, values: Array | Scalar, selection: Basic | R
     if isinstance(values, Scalar) and not hasattr(values, "dtype"):
         return
     shape = checks.known_shape(function, "values", values)
-    try:
-        fits = checks.broadcast(shape, selection.shape) == selection.shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not checks.broadcasts_to(shape, selection.shape):
         raise ValueError(
             f"{function}: values of shape {shape} do not broadcast to the selection's shape {selection.shape}"
         )
@@ -297,11 +293,7 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
     if position >= 0:
         lengths = tuple(mask.shape) if shape[position] != 1 else (1,) * mask.ndim
         values = xp.reshape(values, shape[:position] + lengths + shape[position + 1 :])
-    try:
-        fits = checks.broadcast(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if not checks.broadcasts_to(tuple(values.shape), tuple(x.shape)):
         selected = (*x.shape[: selection.axis], "true positions of the mask", *x.shape[x.ndim - after :])
         raise ValueError(
             f"{function}: values of shape {shape} do not broadcast to the selection's shape "

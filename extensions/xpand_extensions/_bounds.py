@@ -29,7 +29,7 @@ def resolve(
     mode: Mode | None,
     bounds: Bounds,
     *,
-    axis: int | None,
+    axis: int | str | None,
     from_end: bool,
 ) -> tuple[Array, bool]:
     """Bring the indices of an integer array within `0 <= index < size`, as `mode` says.
@@ -41,7 +41,8 @@ def resolve(
         size: The size of the axis.
         mode: As in `select`.
         bounds: As in `select`.
-        axis: The indexed axis, for messages; None for segments.
+        axis: The indexed axis, for messages; None for segments; another place, in which negative numbers are out of
+            bounds, in words.
         from_end: Whether negative numbers count from the end. Otherwise they are out of bounds.
 
     Returns:
@@ -59,18 +60,10 @@ def resolve(
             index = xp.astype(index, dtype, copy=False)
             return (xp.where(index < 0, index + size, index) if low < 0 else index), False
         if mode == "raise":
-            raise ValueError(
-                f"{function}: mode='raise' needs the values of the indices, which aren't known here (under jit or "
-                "vmap, or in a lazy array); omit mode to drop indices out of bounds, or choose 'drop', 'clip' or "
-                "'wrap'"
-            )
+            raise needs_values(function, "the indices")
     if size == 0 and not empty and mode in ("clip", "wrap"):
         raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
-    if checks.integer_range(xp, index.dtype)[1] > checks.integer_range(xp, dtype)[1]:
-        # uint64: the conversion would make the largest numbers negative.
-        cap = xp.full((), size, dtype=index.dtype, device=checks.device_of(index))
-        index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
-    index = xp.astype(index, dtype, copy=False)
+    index = signed(xp, index, size, dtype, wraps=mode == "wrap")
     if mode == "wrap":
         return (
             index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=checks.device_of(index)))
@@ -83,16 +76,52 @@ def resolve(
     return xp.where((index >= 0) & (index < size), index, beyond), True
 
 
-def out_of_bounds(function: str, index: int, axis: int | None, size: int) -> IndexError:
+def signed(xp: Namespace, index: Array, size: int, dtype: DType, *, wraps: bool) -> Array:
+    """Convert an index to the data type for indices. Numbers beyond `size` stay beyond it, or wrap around."""
+    if checks.integer_range(xp, index.dtype)[1] > checks.integer_range(xp, dtype)[1]:
+        # uint64: the conversion would make the largest numbers negative.
+        cap = xp.full((), size, dtype=index.dtype, device=checks.device_of(index))
+        index = xp.remainder(index, cap) if wraps and size else xp.minimum(index, cap)
+    return xp.astype(index, dtype, copy=False)
+
+
+def checked_mode(function: str, name: str, mode: Mode, size: int | None, is_empty: bool, concrete: bool) -> Mode:
+    """Check that a mode can treat numbers that must be below `size`; return "drop" for "fill".
+
+    Args:
+        function: The name for messages.
+        name: The numbers in words, for messages.
+        mode: The given mode.
+        size: The number of results; None: unknown.
+        is_empty: Whether there are no numbers.
+        concrete: Whether their values are known.
+
+    Raises:
+        ValueError: The mode is "raise", and the values are not known.
+        IndexError: The mode moves numbers, but there are no results.
+    """
+    if mode == "raise" and not concrete:
+        raise needs_values(function, name)
+    if mode in ("clip", "wrap") and size == 0 and not is_empty:
+        raise IndexError(f"{function}: mode={mode!r} has no result to move {name} to, because there are 0")
+    return "drop" if mode == "fill" else mode
+
+
+def needs_values(function: str, name: str) -> ValueError:
+    """Make the error for the mode "raise" where values aren't known."""
+    return ValueError(
+        f"{function}: mode='raise' needs the values of {name}, which aren't known here (under jit or vmap, or in a "
+        "lazy array); omit mode to drop those out of bounds, or choose 'drop', 'clip' or 'wrap'"
+    )
+
+
+def out_of_bounds(function: str, index: int, axis: int | str | None, size: int) -> IndexError:
     """Make the error for an index out of bounds."""
-    if axis is None:
-        where, first, modes = f"segment id {index} is out of bounds for num_segments={size}", 0, "'clip' or 'wrap'"
-    else:
-        where, first, modes = (
-            f"index {index} is out of bounds for axis {axis} of size {size}",
-            -size,
-            "'clip', 'wrap' or 'fill'",
-        )
+    modes = "'clip' or 'wrap'" if axis is None else "'clip', 'wrap' or 'fill'"
+    first, place = 0, f"num_segments={size}" if axis is None else axis
+    if isinstance(axis, int):
+        first, place = -size, f"axis {axis} of size {size}"
+    where = f"{'segment id' if axis is None else 'index'} {index} is out of bounds for {place}"
     if not size:
         return IndexError(f"{function}: {where}, which takes none; choose mode='drop' to ignore it")
     return IndexError(f"{function}: {where}; takes {first} to {size - 1}, or choose mode='drop', {modes}")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from xpand import array_namespace, check, is_concrete
 from xpand.extend import Array, DType, Namespace, checks, eager
 
-from ._bounds import MODES, Mode
+from ._bounds import MODES, Mode, checked_mode
 from ._dispatch import pluggable
 from ._dtypes import as_dtype, comparable_dtype
 
@@ -274,10 +274,7 @@ def _check_histogram(
 
 
 def _check_digitize(function: str, x: Array, edges: Array, right: Any) -> tuple[DType | None]:
-    xp = checks.namespace_of(function, x=x, edges=edges)
-    checks.one_device(function, x=x, edges=edges)
-    checks.dtype(function, "x", xp, x, checks.REAL_VALUED)
-    checks.dtype(function, "edges", xp, edges, checks.REAL_VALUED)
+    xp = checks.together(function, checks.REAL_VALUED, x=x, edges=edges)
     checks.boolean(function, "right", right)
     if edges.ndim != 1:
         raise ValueError(f"{function}: edges must have the shape (m,), got {tuple(edges.shape)}")
@@ -296,16 +293,9 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
             "bincount: length must be given where the values of x aren't known (under jit or vmap, or in a lazy array),"
             " since it is the size of the result"
         )
-    if mode == "raise" and not concrete:
-        raise ValueError(
-            "bincount: mode='raise' needs the values of x, which aren't known here (under jit or vmap, or in a lazy "
-            "array); omit mode to drop values out of bounds, or choose 'drop', 'clip' or 'wrap'"
-        )
-    if length == 0 and mode in ("clip", "wrap") and 0 not in x.shape:
-        raise IndexError(f"bincount: mode={mode!r} has no bin to move values to: length is 0")
     if mode is None:
         return "raise" if concrete else "drop"
-    return "drop" if mode == "fill" else mode
+    return checked_mode("bincount", "x", mode, length, 0 in x.shape, concrete)
 
 
 def _check_weights(
@@ -319,8 +309,7 @@ def _check_weights(
     found = tuple(weights.shape)
     if found == shape:
         return None
-    tail = shape[len(shape) - len(found) :]
-    if len(found) > len(shape) or any(a not in (1, b) for a, b in zip(found, tail)):
+    if not checks.broadcasts_to(found, shape):
         raise ValueError(
             f"{function}: weights must have a shape that broadcasts to {shape}, one for each value, got {found}"
         )
@@ -362,8 +351,7 @@ def _check_bins(
         return bins, None if range is None else _range(function, range), None
     if range is not None:
         raise ValueError(f"{function}: range is for a number of bins, and edges were given; omit it")
-    xp = checks.namespace_of(function, x=x, bins=bins)
-    checks.one_device(function, x=x, bins=bins)
+    xp = checks.together(function, x=x, bins=bins)
     checks.dtype(function, "bins", xp, bins, checks.REAL_VALUED)
     edges = checks.known_shape(function, "bins", bins)
     if not edges or edges[-1] < 2 or (len(edges) > 1 and edges[:-1] != shape[:-1]):

@@ -103,8 +103,7 @@ def interp(
 
 
 def _check_grid_sample(function: str, grid: Array, coordinates: Array, extrapolation: Any) -> tuple[Any]:
-    xp = checks.namespace_of(function, grid=grid, coordinates=coordinates)
-    checks.one_device(function, grid=grid, coordinates=coordinates)
+    xp = checks.together(function, grid=grid, coordinates=coordinates)
     checks.dtype(function, "grid", xp, grid, checks.FLOATING)
     checks.dtype(function, "coordinates", xp, coordinates, checks.REAL)
     checks.choice(function, "extrapolation", extrapolation, _EXTRAPOLATIONS)
@@ -131,8 +130,7 @@ def _check_interp(
     function: str, x: Array, points: Array, values: Array, left: Any, right: Any, period: Any
 ) -> tuple[()]:
     arrays = {"x": x, "points": points, "values": values}
-    xp = checks.namespace_of(function, **arrays)
-    checks.one_device(function, **arrays)
+    xp = checks.together(function, **arrays)
     checks.dtype(function, "x", xp, x, checks.REAL)
     checks.dtype(function, "points", xp, points, checks.REAL)
     checks.dtype(function, "values", xp, values, checks.FLOATING)

@@ -112,7 +112,7 @@ def _check(
     widths = _widths(pad_width, x.ndim)
     if mode not in _MODES:
         _no_mode(mode)
-    between = _interior(interior, x.ndim) if interior != 0 else (0,) * x.ndim
+    between = checks.integers(function, "interior", interior, x.ndim, "axes", minimum=0)
     _check_options(xp, x, mode, constant_values, end_values, reflect_type, between)
     for k, (low, high) in enumerate(widths):
         if (low > 0 or high > 0) and shape[k] == 0 and mode != "constant":
@@ -166,14 +166,6 @@ def _pair(name: str, value: Any, pair: Any) -> tuple[Any, Any]:
 
 def _wrong_number(name: str, value: Any, ndim: int) -> None:
     raise ValueError(f"pad: {name} must have a pair (low, high) for each of the {ndim} axes, got {value!r}")
-
-
-def _interior(value: Any, ndim: int) -> tuple[int, ...]:
-    if not isinstance(value, (tuple, list)):
-        return (checks.integer("pad", "interior", value, minimum=0),) * ndim
-    if len(value) != ndim:
-        raise ValueError(f"pad: interior must have one integer for each of the {ndim} axes, got {value!r}")
-    return tuple([checks.integer("pad", "interior", each, minimum=0) for each in value])
 
 
 def _is_default(value: Any) -> bool:
@@ -238,8 +230,7 @@ def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         checks.castable("pad", name, xp, value, x, "x")
         return value
-    checks.namespace_of("pad", **{"x": x, name: value})
-    checks.one_device("pad", **{"x": x, name: value})
+    checks.together("pad", **{"x": x, name: value})
     if value.ndim:
         raise ValueError(
             f"pad: {name} must be numbers or 0-dimensional arrays, got the shape {tuple(value.shape)} of "

@@ -275,8 +275,7 @@ def _check_top_k(function: str, x: Array, k: Any, axis: Any, largest: Any) -> tu
 def _check_searchsorted(function: str, x1: Array, x2: Array, sorter: Array | None, side: Any) -> tuple[DType | None]:
     """Check the arguments; return the data type to compare them in, or None if they already have it."""
     arrays = {"x1": x1, "x2": x2} if sorter is None else {"x1": x1, "x2": x2, "sorter": sorter}
-    xp = checks.namespace_of(function, **arrays)
-    checks.one_device(function, **arrays)
+    xp = checks.together(function, **arrays)
     checks.dtype(function, "x1", xp, x1, checks.REAL_VALUED)
     checks.dtype(function, "x2", xp, x2, checks.REAL_VALUED)
     dtype = comparable_dtype(function, xp, x1=x1, x2=x2)

@@ -7,7 +7,7 @@ value `ValueError`, with the same message on every library.
 """
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Number
 from typing import Any, Final, NoReturn, TypeGuard
 
@@ -134,6 +134,24 @@ def one_device(function: str, **arrays: Any) -> None:
             )
 
 
+def together(function: str, kinds: frozenset[Kind] | None = None, /, **arrays: Any) -> Namespace:
+    """Check that named arrays belong to one library and lie on one device, and, if `kinds` is given, their data types.
+
+    Returns:
+        The namespace that the arrays share.
+
+    Raises:
+        TypeError: An argument is not an array, the arrays belong to two libraries, or a kind is not in `kinds`.
+        ValueError: The arrays lie on several devices.
+    """
+    xp = namespace_of(function, **arrays)
+    one_device(function, **arrays)
+    if kinds is not None:
+        for name, x in arrays.items():
+            dtype(function, name, xp, x, kinds)
+    return xp
+
+
 def dtype(function: str, name: str, xp: Namespace, x: Array, kinds: frozenset[Kind]) -> Kind:
     """Check the kind of an array's data type, and return the kind.
 
@@ -188,6 +206,21 @@ def castable(function: str, name: str, xp: Namespace, value: Any, target: Array,
         )
 
 
+def scalar(function: str, name: str, xp: Namespace, value: Any, target: Array, target_name: str) -> None:
+    """Check that a Python scalar or an array of shape () may be written into `target`.
+
+    Raises:
+        TypeError: The kind of `value` does not promote to the kind of `target`, or it belongs to another library.
+        ValueError: `value` has another shape, or lies on another device.
+        OverflowError: A Python integer is out of the range of `target`'s data type.
+    """
+    if type(value) not in _SCALARS:
+        together(function, **{target_name: target, name: value})
+        if tuple(value.shape) != ():
+            raise ValueError(f"{function}: {name} must be a scalar, got the shape {tuple(value.shape)}")
+    castable(function, name, xp, value, target, target_name)
+
+
 def integer(function: str, name: str, value: Any, *, minimum: int | None = None) -> int:
     """Check an integer option, and return it as a Python int.
 
@@ -204,6 +237,35 @@ def integer(function: str, name: str, value: Any, *, minimum: int | None = None)
     if minimum is not None and result < minimum:
         raise ValueError(f"{function}: {name} must be at least {minimum}, got {result}")
     return result
+
+
+def integers(
+    function: str, name: str, value: Any, number: int, of: str, *, minimum: int | None = None
+) -> tuple[int, ...]:
+    """Check an integer for all of several axes, or a sequence with one for each; return one for each.
+
+    Args:
+        function: The calling function.
+        name: The option.
+        value: The given value.
+        number: The number of axes.
+        of: The axes in words, for messages, such as "axes of x".
+        minimum: The smallest accepted integer.
+
+    Raises:
+        TypeError: `value` is neither an integer nor a sequence of integers.
+        ValueError: There are more or fewer integers than axes, or one is below `minimum`.
+    """
+    if isinstance(value, Sequence):
+        if len(value) != number:
+            raise ValueError(f"{function}: {name} must have one integer for each of the {number} {of}, got {value!r}")
+        return tuple([integer(function, name, each, minimum=minimum) for each in value])
+    try:
+        return (integer(function, name, value, minimum=minimum),) * number
+    except TypeError:
+        raise TypeError(
+            f"{function}: {name} must be an integer or a sequence of them, got {value!r} ({describe(value)})"
+        ) from None
 
 
 def plain_integer(value: Any) -> Any:
@@ -381,6 +443,16 @@ def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
             elif _is_known(size):
                 raise ValueError(f"shapes {shapes} do not broadcast")
     return tuple(result)
+
+
+def broadcasts_to(shape: tuple[Any, ...], target: tuple[Any, ...]) -> bool:
+    """Return whether arrays of a shape broadcast to another shape."""
+    if shape == target:
+        return True
+    try:
+        return broadcast(shape, target) == target
+    except ValueError:
+        return False
 
 
 def _is_known(size: Any) -> bool:

@@ -227,9 +227,9 @@ def _check_conv(
             raise ValueError(
                 f"{function}: batch_groups={batch_groups} takes one kernel for all, got one for each of the batch"
             )
-    strides = _per_axis(function, "strides", strides, n, 1)
-    input_dilation = _per_axis(function, "input_dilation", input_dilation, n, 1)
-    kernel_dilation = _per_axis(function, "kernel_dilation", kernel_dilation, n, 1)
+    strides = checks.integers(function, "strides", strides, n, "spatial axes", minimum=1)
+    input_dilation = checks.integers(function, "input_dilation", input_dilation, n, "spatial axes", minimum=1)
+    kernel_dilation = checks.integers(function, "kernel_dilation", kernel_dilation, n, "spatial axes", minimum=1)
     pairs = _padding(function, padding, taps, kernel_dilation)
     if pairs is None:
         pairs = _same(x.shape[2:], taps, strides, input_dilation, kernel_dilation)
@@ -263,9 +263,9 @@ def _check_conv_transpose(
             f"of shape {tuple(x.shape)} with {x.shape[1]} channels"
         )
     _divides(function, "feature_groups", groups, out, "the kernel's outputs")
-    strides = _per_axis(function, "strides", strides, n, 1)
-    more = _per_axis(function, "output_padding", output_padding, n, 0)
-    kernel_dilation = _per_axis(function, "kernel_dilation", kernel_dilation, n, 1)
+    strides = checks.integers(function, "strides", strides, n, "spatial axes", minimum=1)
+    more = checks.integers(function, "output_padding", output_padding, n, "spatial axes", minimum=0)
+    kernel_dilation = checks.integers(function, "kernel_dilation", kernel_dilation, n, "spatial axes", minimum=1)
     if any(extra >= stride for extra, stride in zip(more, strides)):
         raise ValueError(f"{function}: output_padding must be below the strides {strides}, got {more}")
     pairs = _padding(function, padding, taps, kernel_dilation)
@@ -282,10 +282,7 @@ def _check_conv_transpose(
 
 def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[DType | None, int]:
     """Check the arrays of `conv` or its transpose; return the data type to convert to, and the spatial ndim."""
-    xp = checks.namespace_of(function, x=x, kernel=kernel)
-    checks.one_device(function, x=x, kernel=kernel)
-    checks.dtype(function, "x", xp, x, checks.NUMERIC)
-    checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
+    xp = checks.together(function, checks.NUMERIC, x=x, kernel=kernel)
     dtype = None if x.dtype == kernel.dtype else checks.common_dtype(function, xp, x=x, kernel=kernel)
     shape = checks.known_shape(function, "x", x)
     taps = checks.known_shape(function, "kernel", kernel)
@@ -311,10 +308,7 @@ def _check_signals(
     function: str, x: Array, kernel: Array, mode: Any, axes: Any, method: Any
 ) -> tuple[DType | None, tuple[int, ...]]:
     """Check the arguments of `convolve` and `correlate`; return the data type to convert to, and the axes."""
-    xp = checks.namespace_of(function, x=x, kernel=kernel)
-    checks.one_device(function, x=x, kernel=kernel)
-    kind = checks.dtype(function, "x", xp, x, checks.NUMERIC)
-    checks.dtype(function, "kernel", xp, kernel, checks.NUMERIC)
+    xp = checks.together(function, checks.NUMERIC, x=x, kernel=kernel)
     dtype = None if x.dtype == kernel.dtype else checks.common_dtype(function, xp, x=x, kernel=kernel)
     shape = checks.known_shape(function, "x", x)
     taps = checks.known_shape(function, "kernel", kernel)
@@ -322,11 +316,11 @@ def _check_signals(
     checks.choice(function, "method", method, _METHODS)
     if len(shape) != len(taps):
         raise ValueError(f"{function}: x and kernel must have as many axes, got the shapes {shape} and {taps}")
-    if method == "fft" and kind in checks.INTEGERS:
+    if method == "fft" and checks.kind(xp, x.dtype) in checks.INTEGERS:
         raise TypeError(
             f"{function}: method='fft' takes floating-point data types, got {x.dtype}; take 'direct', or convert both"
         )
-    axes = _axes(function, axes, len(shape))
+    axes = tuple(range(len(shape))) if axes is None else tuple(sorted(checks.axes(function, axes, len(shape))))
     if len(axes) < len(shape):
         for axis, (n, k) in enumerate(zip(shape, taps)):
             if axis not in axes and n != k and 1 not in (n, k):
@@ -339,30 +333,9 @@ def _check_signals(
     return dtype, axes
 
 
-def _axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
-    if axes is None:
-        return tuple(range(ndim))
-    given = axes if isinstance(axes, Sequence) else (axes,)
-    found = [checks.axis(function, axis, ndim, "axes") for axis in given]
-    if len(set(found)) < len(found):
-        raise ValueError(f"{function}: axes={axes} names an axis twice")
-    return tuple(sorted(found))
-
-
 def _divides(function: str, name: str, groups: int, number: int, of: str) -> None:
     if number % groups:
         raise ValueError(f"{function}: {name}={groups} must divide {of}, which are {number}")
-
-
-def _per_axis(function: str, name: str, value: Any, n: int, minimum: int) -> tuple[int, ...]:
-    """Check a number, or one for each spatial axis; return one for each axis."""
-    if type(value) is int and value >= minimum:
-        return (value,) * n
-    if not isinstance(value, Sequence):
-        return (checks.integer(function, name, value, minimum=minimum),) * n
-    if len(value) != n:
-        raise ValueError(f"{function}: {name} must be one number, or one for each of {n} spatial axes, got {value}")
-    return tuple([checks.integer(function, name, entry, minimum=minimum) for entry in value])
 
 
 def _padding(

@@ -91,10 +91,7 @@ def _check_flat(function: str, indices: Array, shape: Any, mode: Any, fill_value
 def _check_parts(function: str, *arguments: Any) -> tuple[tuple[int, ...], int]:
     *parts, shape, mode, fill_value = arguments
     names = {f"multi_index[{i}]": part for i, part in enumerate(parts)}
-    xp = checks.namespace_of(function, **names)
-    checks.one_device(function, **names)
-    for name, part in names.items():
-        checks.dtype(function, name, xp, part, checks.INTEGERS)
+    checks.together(function, checks.INTEGERS, **names)
     checks.choice(function, "mode", mode, MODES)
     sizes = _sizes(function, shape)
     if len(sizes) != len(parts):

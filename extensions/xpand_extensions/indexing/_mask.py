@@ -6,7 +6,6 @@ from xpand import array_namespace, is_concrete, library_name
 from xpand.extend import Array, ArrayLike, checks
 
 from .._dispatch import pluggable
-from ._take import check_scalar
 
 
 @pluggable
@@ -99,8 +98,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 def _check_mask(function: str, x: Array, mask: Array, fill_value: Any, axis: Any, size: Any) -> tuple[int, int | None]:
-    xp = checks.namespace_of(function, x=x, mask=mask)
-    checks.one_device(function, x=x, mask=mask)
+    xp = checks.together(function, x=x, mask=mask)
     if checks.kind(xp, mask.dtype) != "bool":
         raise TypeError(f"{function}: mask must be boolean, got {mask.dtype}; write a comparison, such as `mask != 0`")
     if mask.ndim == 0:
@@ -114,7 +112,7 @@ def _check_mask(function: str, x: Array, mask: Array, fill_value: Any, axis: Any
         )
     size = _check_size(function, size)
     if fill_value is not None:
-        check_scalar(function, "fill_value", xp, fill_value, x)
+        checks.scalar(function, "fill_value", xp, fill_value, x, "x")
     return axis, size
 
 

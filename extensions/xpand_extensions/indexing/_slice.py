@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from xpand import array_namespace, is_concrete, library_name
 from xpand.extend import Array, checks, eager
 
-from .._bounds import index_dtype
+from .._bounds import index_dtype, signed
 from .._dispatch import pluggable
 
 SliceMode: TypeAlias = Literal["raise", "clip", "wrap"]
@@ -181,8 +181,7 @@ def _check_read(
 
 def _check_written(function: str, x: Array, values: Array, mode: Any) -> tuple[tuple[int, ...]]:
     """Check the arguments of a slice to write, except the starts; return its spans."""
-    xp = checks.namespace_of(function, x=x, values=values)
-    checks.one_device(function, x=x, values=values)
+    xp = checks.together(function, x=x, values=values)
     checks.castable(function, "values", xp, values, x, "x")
     checks.choice(function, "mode", mode, _MODES)
     shape = checks.known_shape(function, "x", x)
@@ -216,8 +215,7 @@ def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
             checks.integer(function, f"starts[{i}]", start)
             continue
         name = f"starts[{i}]"
-        xp = checks.namespace_of(function, **{"x": x, name: start})
-        checks.one_device(function, **{"x": x, name: start})
+        xp = checks.together(function, **{"x": x, name: start})
         checks.dtype(function, name, xp, start, checks.INTEGERS)
         if tuple(start.shape) != ():
             raise ValueError(f"{function}: {name} must have the shape (), got {tuple(start.shape)}")
@@ -274,12 +272,7 @@ def _number(start: Any) -> int:
 def _resolve_unknown_start(start: Array, size: int, span: int, mode: SliceMode | None) -> Array:
     xp = array_namespace(start)
     dtype = index_dtype(xp, checks.device_of(start))
-    high = checks.integer_range(xp, start.dtype)[1]
-    if high > checks.integer_range(xp, dtype)[1]:
-        # uint64: the conversion would make large numbers negative.
-        cap = xp.full((), max(size, 1), dtype=start.dtype, device=checks.device_of(start))
-        start = xp.remainder(start, cap) if mode == "wrap" else xp.minimum(start, cap)
-    start = xp.astype(start, dtype, copy=False)
+    start = signed(xp, start, max(size, 1), dtype, wraps=mode == "wrap")
     if mode == "wrap":
         return xp.remainder(start, xp.full((), max(size, 1), dtype=dtype, device=checks.device_of(start)))
     start = xp.where(start < 0, start + size, start)
@@ -287,8 +280,7 @@ def _resolve_unknown_start(start: Array, size: int, span: int, mode: SliceMode |
 
 
 def _check_repeats(x: Array, repeats: Array, axis: int, total: int | None) -> None:
-    xp = checks.namespace_of("repeat", x=x, repeats=repeats)
-    checks.one_device("repeat", x=x, repeats=repeats)
+    xp = checks.together("repeat", x=x, repeats=repeats)
     checks.dtype("repeat", "repeats", xp, repeats, checks.INTEGERS)
     if checks.known_shape("repeat", "repeats", repeats) not in ((), (1,), (x.shape[axis],)):
         raise ValueError(

@@ -177,8 +177,7 @@ def gather_nd(
 
 def check_indices(function: str, x: Array, indices: Array, mode: Any) -> Namespace:
     """Check an array, integer indices into it, and the mode; return their namespace."""
-    xp = checks.namespace_of(function, x=x, indices=indices)
-    checks.one_device(function, x=x, indices=indices)
+    xp = checks.together(function, x=x, indices=indices)
     checks.dtype(function, "indices", xp, indices, checks.INTEGERS)
     checks.choice(function, "mode", mode, MODES)
     checks.known_shape(function, "x", x)
@@ -190,7 +189,7 @@ def _check_reading(function: str, x: Array, indices: Array, mode: Any, fill_valu
     """Check the common arguments of functions that read at indices."""
     xp = check_indices(function, x, indices, mode)
     if fill_value is not None:
-        check_scalar(function, "fill_value", xp, fill_value, x)
+        checks.scalar(function, "fill_value", xp, fill_value, x, "x")
 
 
 def _check_take(function: str, x: Array, indices: Array, fill_value: Any, axis: Any, mode: Any) -> tuple[int]:
@@ -230,16 +229,6 @@ def _check_gather_nd(
     batch_dims, axes = check_multi_index(function, x, indices, batch_dims, axes)
     _check_batch(function, x, indices, batch_dims)
     return batch_dims, axes
-
-
-def check_scalar(function: str, name: str, xp: Namespace, value: Any, x: Array) -> None:
-    """Check a value for an array of the data type of `x`: a Python scalar, or an array of shape ()."""
-    if type(value) not in (bool, int, float, complex):
-        checks.namespace_of(function, x=x, **{name: value})
-        checks.one_device(function, x=x, **{name: value})
-        if tuple(value.shape) != ():
-            raise ValueError(f"{function}: {name} must be a scalar or have the shape (), got {tuple(value.shape)}")
-    checks.castable(function, name, xp, value, x, "x")
 
 
 def check_gather(function: str, x: Array, indices: Array, axis: Any, batch_dims: Any) -> tuple[int, int]:

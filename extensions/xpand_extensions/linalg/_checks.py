@@ -31,11 +31,9 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
 
 def conversion(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> Conversion:
     """Check arrays as `alike` does, and return the function that converts them."""
-    xp = checks.namespace_of(function, **arrays)
-    checks.one_device(function, **arrays)
+    xp = checks.together(function, kinds, **arrays)
     for name, x in arrays.items():
         checks.known_shape(function, name, x)
-        checks.dtype(function, name, xp, x, kinds)
     dtype = checks.common_dtype(function, xp, **arrays)
     if any(x.dtype != dtype for x in arrays.values()):
         return partial(_converted, dtype)
@@ -104,21 +102,20 @@ def check_right_hand_sides(function: str, a: Array, b: Array, size: int, *, left
         raise ValueError(
             f"{function}: b must have the shape {takes} for matrices of shape {tuple(a.shape)}, got {tuple(b.shape)}"
         )
-    stacks(function, a, b)
+    stacks(function, a=tuple(a.shape[:-2]), b=tuple(b.shape[:-2]))
 
 
-def stacks(function: str, a: Array, b: Array, names: tuple[str, str] = ("a", "b")) -> None:
-    """Check that two stacks of matrices broadcast.
+def stacks(function: str, **shapes: tuple[int, ...]) -> None:
+    """Check that stacks of matrices or vectors broadcast.
 
     Raises:
         ValueError: They don't.
     """
-    for m, n in zip(reversed(a.shape[:-2]), reversed(b.shape[:-2])):
-        if m != n and 1 not in (m, n):
-            raise ValueError(
-                f"{function}: the stacks of {names[0]}, of shape {tuple(a.shape)}, and {names[1]}, of shape "
-                f"{tuple(b.shape)}, don't broadcast together"
-            )
+    try:
+        checks.broadcast(*shapes.values())
+    except ValueError:
+        listed = " and ".join(f"{name}, {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{function}: the stacks of {listed} don't broadcast together") from None
 
 
 def broadcast_stacks(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array]:

@@ -230,8 +230,7 @@ def lu_solve(
 def _check_lu_solve(
     function: str, factors: Array, permutation: Array, b: Array, transpose: Any, conjugate: Any
 ) -> tuple[checks.Conversion]:
-    xp = _arguments.namespace_of(function, factors=factors, permutation=permutation, b=b)
-    _arguments.one_device(function, factors=factors, permutation=permutation, b=b)
+    xp = _arguments.together(function, factors=factors, permutation=permutation, b=b)
     _arguments.dtype(function, "permutation", xp, permutation, _arguments.INTEGERS)
     convert = checks.conversion(function, _arguments.FLOATING, factors=factors, b=b)
     _arguments.boolean(function, "transpose", transpose)

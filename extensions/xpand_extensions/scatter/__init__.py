@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xpand import array_namespace, is_concrete
 from xpand.extend import Array, checks, eager
 
-from .._bounds import MODES, Mode
+from .._bounds import MODES, Mode, checked_mode
 from .._dispatch import pluggable
 from .._elsewhere import elsewhere
 from ._at import At, Index as Index, at
@@ -199,8 +199,7 @@ def _check(
     function: str, values: Array, segment_ids: Array, num_segments: Any, axis: Any, indices_are_sorted: Any, mode: Any
 ) -> tuple[dict[str, Any]]:
     """Check the arguments of a segment reduction, except values; return the options."""
-    xp = checks.namespace_of(function, values=values, segment_ids=segment_ids)
-    checks.one_device(function, values=values, segment_ids=segment_ids)
+    xp = checks.together(function, values=values, segment_ids=segment_ids)
     checks.dtype(function, "values", xp, values, _KINDS[function])
     checks.dtype(function, "segment_ids", xp, segment_ids, checks.INTEGERS)
     axis = checks.axis(function, axis, values.ndim)
@@ -215,7 +214,6 @@ def _check(
         )
     if num_segments is not None:
         num_segments = checks.integer(function, "num_segments", num_segments, minimum=0)
-    mode = "drop" if mode == "fill" else mode
     return ({"num_segments": num_segments, "axis": axis, "indices_are_sorted": indices_are_sorted, "mode": mode},)
 
 
@@ -233,16 +231,10 @@ def _known(function: str, segment_ids: Array, options: dict[str, Any]) -> dict[s
         xp = array_namespace(segment_ids)
         with eager(xp):
             num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
-    if mode == "raise" and not concrete:
-        raise ValueError(
-            f"{function}: mode='raise' needs the values of segment_ids, which aren't known here (under jit or "
-            "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or "
-            "choose 'drop', 'clip' or 'wrap'"
-        )
-    if mode in ("clip", "wrap") and num_segments == 0 and size:
-        raise IndexError(f"{function}: mode={mode!r} has no segment to move ids to: num_segments is 0")
     if mode is None:
         mode = "raise" if concrete else "drop"
+    else:
+        mode = checked_mode(function, "segment_ids", mode, num_segments, not size, concrete)
     return {**options, "num_segments": num_segments, "mode": mode}
 
 

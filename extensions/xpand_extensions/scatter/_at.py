@@ -120,9 +120,7 @@ class At:
         """
         checks.choice("at.get", "mode", mode, MODES)
         if fill_value is not None:
-            self._check_value("at.get", "fill_value", fill_value)
-            if getattr(fill_value, "shape", ()) != ():
-                raise ValueError(f"at.get: fill_value must have the shape (), got {tuple(fill_value.shape)}")  # type: ignore[union-attr]
+            checks.scalar("at.get", "fill_value", array_namespace(self.x), fill_value, self.x, "x")
         x = self._traced(fill_value)
         if x is not self.x:
             return self._of(x).get(mode=mode, fill_value=fill_value)
@@ -241,8 +239,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 def _check_value(function: str, name: str, x: Array, value: Any) -> None:
     if type(value) not in _NUMBERS:
-        checks.namespace_of(function, x=x, **{name: value})
-        checks.one_device(function, x=x, **{name: value})
+        checks.together(function, x=x, **{name: value})
     checks.castable(function, name, array_namespace(x), value, x, "x")
 
 

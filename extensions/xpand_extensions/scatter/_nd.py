@@ -195,8 +195,7 @@ def _check_values(function: str, x: Array, values: Any, operation: Any) -> None:
     if type(values) in (bool, int, float, complex):
         xp = checks.namespace_of(function, x=x)
     else:
-        xp = checks.namespace_of(function, x=x, values=values)
-        checks.one_device(function, x=x, values=values)
+        xp = checks.together(function, x=x, values=values)
     kinds = _OPERATIONS[operation]
     if kinds is not None:
         checks.dtype(function, "x", xp, x, kinds)
@@ -205,7 +204,7 @@ def _check_values(function: str, x: Array, values: Any, operation: Any) -> None:
 
 def _check_batch(function: str, x: Array, indices: Array, batch_dims: int) -> None:
     sizes, given = tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])
-    if sizes != given and any(one not in (1, size) for size, one in zip(sizes, given)):
+    if not checks.broadcasts_to(given, sizes):
         raise ValueError(
             f"{function}: each batch size of indices must be that of x or 1, got {given}, x has {sizes}; broadcast "
             "x first with `xp.broadcast_to`"
@@ -216,11 +215,5 @@ def _check_shape(function: str, values: Any, shape: tuple[int, ...]) -> None:
     if not hasattr(values, "dtype"):
         return
     given = checks.known_shape(function, "values", values)
-    if given == shape:
-        return
-    try:
-        fits = checks.broadcast(given, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not checks.broadcasts_to(given, shape):
         raise ValueError(f"{function}: values of shape {given} do not broadcast to the shape of the selection, {shape}")

@@ -57,8 +57,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
 
 
 def _check(function: str, values: Array, offsets: Array, operation: Any, axis: Any) -> tuple[int]:
-    xp = checks.namespace_of(function, values=values, offsets=offsets)
-    checks.one_device(function, values=values, offsets=offsets)
+    xp = checks.together(function, values=values, offsets=offsets)
     checks.choice(function, "operation", operation, _OPERATIONS)
     checks.dtype(function, "values", xp, values, _OPERATIONS[operation])
     checks.dtype(function, "offsets", xp, offsets, checks.INTEGERS)

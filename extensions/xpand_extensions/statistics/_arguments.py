@@ -66,8 +66,7 @@ def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float |
             if not 0 <= number <= 1:
                 raise ValueError(f"{function}: q must lie between 0 and 1, got {number!r}")
         return tuple(map(float, numbers)) if isinstance(q, (list, tuple)) else float(q)
-    checks.namespace_of(function, x=x, q=q)
-    checks.one_device(function, x=x, q=q)
+    checks.together(function, x=x, q=q)
     checks.dtype(function, "q", xp, q, checks.REAL)
     if q.ndim > 1:
         raise ValueError(f"{function}: q must have at most one axis, got the shape {tuple(q.shape)}")

@@ -168,8 +168,7 @@ def _spacing(xp: Namespace, f: Array, number: int, step: Any, axis: int) -> Any:
     if isinstance(step, (bool, list, tuple)):
         raise TypeError(f"gradient: {name} must be a number or an array, got {step!r} ({describe(step)})")
     named = {"f": f, name: step}
-    checks.namespace_of("gradient", **named)
-    checks.one_device("gradient", **named)
+    checks.together("gradient", **named)
     checks.dtype("gradient", name, xp, step, checks.REAL)
     if step.ndim > 1 or (step.ndim == 1 and step.shape[0] != f.shape[axis]):
         raise ValueError(

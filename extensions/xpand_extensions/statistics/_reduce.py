@@ -52,12 +52,7 @@ def reduce(
     """
     xp = checks.namespace_of("reduce", x=x)
     checks.function("reduce", function, "function")
-    if not isinstance(initial, (bool, int, float, complex)):
-        checks.namespace_of("reduce", x=x, initial=initial)
-        checks.one_device("reduce", x=x, initial=initial)
-        if initial.ndim:
-            raise ValueError(f"reduce: initial must be a scalar, got the shape {tuple(initial.shape)}")
-    checks.castable("reduce", "initial", xp, initial, x, "x")
+    checks.scalar("reduce", "initial", xp, initial, x, "x")
     checks.boolean("reduce", "keepdims", keepdims)
     checks.known_shape("reduce", "x", x)
     axes = checked_axes("reduce", axis, x.ndim)
@@ -120,8 +115,7 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
     """
     axes = reduced("average", checks.FLOATING, x, axis, keepdims)
     if weights is not None:
-        xp = checks.namespace_of("average", x=x, weights=weights)
-        checks.one_device("average", x=x, weights=weights)
+        xp = checks.together("average", x=x, weights=weights)
         checks.dtype("average", "weights", xp, weights, checks.REAL)
         allowed = [tuple(x.shape), *([(x.shape[axes[0]],)] if len(axes) == 1 else [])]
         if tuple(weights.shape) not in allowed:
@@ -219,8 +213,7 @@ def _check(function: str, x: Array, rowvar: Any) -> None:
 
 def _check_weights(name: str, x: Array, weights: Array, kinds: frozenset[checks.Kind], observations: int) -> None:
     named = {"x": x, name: weights}
-    xp = checks.namespace_of("cov", **named)
-    checks.one_device("cov", **named)
+    xp = checks.together("cov", **named)
     checks.dtype("cov", name, xp, weights, kinds)
     if tuple(weights.shape) != (observations,):
         raise ValueError(

@@ -1,7 +1,7 @@
 """Check the arguments of the window functions, and convert them for implementations."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xpand.extend import Array, Kind, Namespace, checks, describe
 
@@ -114,11 +114,11 @@ def check_windows(
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
     """Check the array and the description of windows; return the sizes of the windows, and the complete options."""
     check_array(function, x, kinds)
-    axes = _axes(function, x, axis)
+    axes = tuple(range(x.ndim)) if axis is None else checks.axes(function, axis, x.ndim, "axis")
     number = len(axes)
-    window = _sizes(function, "window_shape", window_shape, number)
-    steps = _sizes(function, "strides", strides, number)
-    dilation = _sizes(function, "window_dilation", window_dilation, number)
+    window = checks.integers(function, "window_shape", window_shape, number, "windowed axes", minimum=1)
+    steps = checks.integers(function, "strides", strides, number, "windowed axes", minimum=1)
+    dilation = checks.integers(function, "window_dilation", window_dilation, number, "windowed axes", minimum=1)
     if type(padding) is str and padding == "valid":
         pairs: Pairs = ((0, 0),) * number
     elif type(padding) is str and padding == "same":
@@ -126,33 +126,6 @@ def check_windows(
     else:
         pairs = _pairs(function, padding, number)
     return window, {"axis": axes, "strides": steps, "padding": pairs, "window_dilation": dilation}
-
-
-def _axes(function: str, x: Array, axis: Any) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(x.ndim))
-    if not isinstance(axis, (tuple, list)):
-        return (checks.axis(function, axis, x.ndim),)
-    axes = tuple([checks.axis(function, k, x.ndim) for k in axis])
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"{function}: axis={axis!r} names an axis twice; an axis is windowed once")
-    return axes
-
-
-def _sizes(function: str, name: str, value: Any, number: int) -> tuple[int, ...]:
-    """Check one positive integer for each windowed axis."""
-    if type(value) is int and value >= 1:
-        return (value,) * number
-    if not isinstance(value, (tuple, list)):
-        try:
-            return (checks.integer(function, name, value, minimum=1),) * number
-        except TypeError:
-            raise TypeError(
-                f"{function}: {name} must be an integer or a sequence of them, got {value!r} ({describe(value)})"
-            ) from None
-    if len(value) != number:
-        _wrong_number(function, name, value, "integer", number)
-    return tuple([v if type(v) is int and v >= 1 else checks.integer(function, name, v, minimum=1) for v in value])
 
 
 def _pairs(function: str, padding: Any, number: int) -> Pairs:
@@ -169,7 +142,10 @@ def _pairs(function: str, padding: Any, number: int) -> Pairs:
             ) from None
         return ((width, width),) * number
     if len(padding) != number:
-        _wrong_number(function, "padding", padding, "pair (low, high)", number)
+        raise ValueError(
+            f"{function}: padding must have one pair (low, high) for each of the {number} windowed axes, got "
+            f"{padding!r}; choose the axes with `axis`"
+        )
     for pair in padding:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
@@ -186,13 +162,6 @@ def _pairs(function: str, padding: Any, number: int) -> Pairs:
 
 def _suggestion(padding: Sequence[Any]) -> str:
     return repr([tuple(p) if isinstance(p, (tuple, list)) and len(p) == 2 else (p, p) for p in padding])
-
-
-def _wrong_number(function: str, name: str, value: Any, what: str, number: int) -> NoReturn:
-    raise ValueError(
-        f"{function}: {name} must have one {what} for each of the {number} windowed axes, got {value!r}; choose the "
-        "axes with `axis`"
-    )
 
 
 def _same(length: int, size: int, stride: int, dilation: int) -> tuple[int, int]:

@@ -145,14 +145,9 @@ def window_scatter_min(
 
 def _check_initial(function: str, initial: ArrayLike, **arrays: Array) -> Namespace:
     """Check that a scalar promotes to the data type of the last of some arrays; return the namespace."""
-    given = arrays if isinstance(initial, (bool, int, float, complex)) else {**arrays, "initial": initial}
-    xp = checks.namespace_of(function, **given)
-    checks.one_device(function, **given)
-    if "initial" in given and given["initial"].ndim:
-        shape = tuple(given["initial"].shape)
-        raise ValueError(f"{function}: initial must be a number or a 0-dimensional array, got the shape {shape}")
+    xp = checks.together(function, **arrays)
     name, like = list(arrays.items())[-1]
-    checks.castable(function, "initial", xp, initial, like, name)
+    checks.scalar(function, "initial", xp, initial, like, name)
     return xp
 
 
