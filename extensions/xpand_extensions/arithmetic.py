@@ -58,6 +58,18 @@ def _unchanged(x: Array) -> Array:
     return x
 
 
+def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> Array:
+    """Convert an array, or a Python scalar that fits, to the data type of `target`.
+
+    Raises:
+        TypeError: A scalar of a kind that does not fit the data type.
+        OverflowError: A Python integer too large for the data type.
+    """
+    if type(value) in SCALARS:
+        checks.castable(function, name, xp, value, target, "the array")
+    return _conversion(xp, value, target)(value)
+
+
 def _no_array(function: str, operands: dict[str, Any]) -> NoReturn:
     """Raise the error for a call without an array."""
     listed = ", ".join(f"{name} ({describe(x)})" for name, x in operands.items()) or "nothing"
@@ -132,10 +144,7 @@ def promote(*operands: ArrayLike, bool_to_int: bool = False, int_to_float: bool 
         target = xp.zeros((), device=device)
 
     def converted(name: str, x: Any) -> Array:
-        x = int(x) if type(x) is bool and bool_to_int else x
-        if type(x) in SCALARS:
-            checks.castable("promote", name, xp, x, target, "the array")
-        return _conversion(xp, x, target)(x)
+        return cast("promote", name, xp, int(x) if type(x) is bool and bool_to_int else x, target)
 
     return tuple(converted(name, x) for name, x in named.items())
 
