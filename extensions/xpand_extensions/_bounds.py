@@ -85,25 +85,25 @@ def signed(xp: Namespace, index: Array, size: int, dtype: DType, *, wraps: bool)
     return xp.astype(index, dtype, copy=False)
 
 
-def checked_mode(function: str, name: str, mode: Mode, size: int | None, is_empty: bool, concrete: bool) -> Mode:
-    """Check that a mode can treat numbers that must be below `size`; return "drop" for "fill".
+def checked_mode(function: str, name: str, mode: Mode, size_name: str, *, has_none: bool, concrete: bool) -> Mode:
+    """Check that a mode can treat numbers out of bounds; return "drop" for "fill".
 
     Args:
         function: The name for messages.
-        name: The numbers in words, for messages.
+        name: The numbers, for messages.
         mode: The given mode.
-        size: The number of results; None: unknown.
-        is_empty: Whether there are no numbers.
-        concrete: Whether their values are known.
+        size_name: The argument that is their bound, for messages.
+        has_none: Whether there are numbers, but the bound is 0.
+        concrete: Whether the values of the numbers are known.
 
     Raises:
         ValueError: The mode is "raise", and the values are not known.
-        IndexError: The mode moves numbers, but there are no results.
+        IndexError: The mode moves numbers, and the bound is 0.
     """
     if mode == "raise" and not concrete:
         raise needs_values(function, name)
-    if mode in ("clip", "wrap") and size == 0 and not is_empty:
-        raise IndexError(f"{function}: mode={mode!r} has no result to move {name} to, because there are 0")
+    if mode in ("clip", "wrap") and has_none:
+        raise IndexError(f"{function}: mode={mode!r} has nowhere to move {name} to: {size_name} is 0")
     return "drop" if mode == "fill" else mode
 
 

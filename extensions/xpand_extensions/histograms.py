@@ -295,7 +295,8 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
         )
     if mode is None:
         return "raise" if concrete else "drop"
-    return checked_mode("bincount", "x", mode, length, 0 in x.shape, concrete)
+    has_none = length == 0 and 0 not in x.shape
+    return checked_mode("bincount", "x", mode, "length", has_none=has_none, concrete=concrete)
 
 
 def _check_weights(

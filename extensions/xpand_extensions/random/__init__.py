@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
 from ._choice import choice, permutation, shuffle
-from ._continuous import cauchy, exponential, gumbel, laplace, logistic, maxwell
+from ._continuous import (
+    cauchy,
+    double_sided_maxwell,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    maxwell,
+    pareto,
+    rayleigh,
+    triangular,
+    truncated_normal,
+    wald,
+    weibull_min,
+)
 from ._discrete import binomial, categorical, geometric, multinomial, poisson
 from ._gamma import beta, chisquare, dirichlet, f, gamma, generalized_normal, loggamma, t
 from ._generators import Generator, NativeGenerator, add_methods, default_generator, native_generator, seed
 from ._keys import bits, fold_in, key, key_data, split
 from ._multivariate import ball, multivariate_normal, orthogonal
-from ._shaped import double_sided_maxwell, lognormal, pareto, rayleigh, triangular, truncated_normal, wald, weibull_min
 from ._uniform import bernoulli, normal, rademacher, randint, uniform
 
 __all__ = [

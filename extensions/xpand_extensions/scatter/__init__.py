@@ -234,7 +234,8 @@ def _known(function: str, segment_ids: Array, options: dict[str, Any]) -> dict[s
     if mode is None:
         mode = "raise" if concrete else "drop"
     else:
-        mode = checked_mode(function, "segment_ids", mode, num_segments, not size, concrete)
+        has_none = bool(size) and num_segments == 0
+        mode = checked_mode(function, "segment_ids", mode, "num_segments", has_none=has_none, concrete=concrete)
     return {**options, "num_segments": num_segments, "mode": mode}
 
 

@@ -7,25 +7,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host
 from xpand_extensions.sorting import Side, TopK
 
+from ._rows import is_on_host
+
 _FEW = 4096  # up to this number of values, XLA's sort is faster than the conversions
 
 
 def _on_host(x: Array) -> bool:
     """Return whether NumPy can read the values without a copy and is faster: XLA's sort is slow on the CPU."""
-    return (
-        is_concrete(x)
-        and x.size > _FEW
-        and x.dtype.kind in "iuf"
-        and len(x.devices()) == 1
-        and next(iter(x.devices())).platform == "cpu"
-    )
+    return x.size > _FEW and x.dtype.kind in "iuf" and is_on_host(x)
 
 
 def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:

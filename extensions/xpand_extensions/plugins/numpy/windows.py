@@ -13,8 +13,7 @@ from xpand_extensions import windows
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
-from xpand_extensions.windows._passes import inside, pad_axis, reduce_axis
-from xpand_extensions.windows._tiles import Tiles
+from xpand_extensions.windows._passes import Tiles, inside, pad_axis, reduce_axis
 
 from ._rows import no_mask
 

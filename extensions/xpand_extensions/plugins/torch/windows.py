@@ -18,7 +18,7 @@ from xpand_extensions.generic import windows as generic
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows import _passes as pieces
 from xpand_extensions.windows._arguments import Pass, reducers
-from xpand_extensions.windows._tiles import Tiles
+from xpand_extensions.windows._passes import Tiles
 
 from ..numpy import windows as host
 from ._plain import is_on_host, is_plain, on_host
