@@ -11,13 +11,13 @@ from xpand.extend import Array, ArrayLike, checks
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Basic, Rows
 from xpand_extensions._rows import copied, fill_value as fill_of, row_kernels, rows_along, rows_at
+from xpand_extensions.indexing._mask import nonzero as nonzero_of
 from xpand_extensions.indexing._slice import SliceMode
 
 from ..scatter._offsets import segment_ids
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None, mode: Any = None, fill_value: Any = None) -> Array:
-    assert axis is not None, "the facade fills it in"
+def take(x: Array, indices: Array, /, *, axis: Any = None, mode: Any = None, fill_value: Any = None) -> Array:
     return along("take", array_namespace(x).take, x, indices, axis, mode, fill_value)
 
 
@@ -33,7 +33,6 @@ def gather(
 def gather_nd(
     x: Array, indices: Array, /, *, batch_dims: int = 0, axes: Any = None, mode: Any = None, fill_value: Any = None
 ) -> Array:
-    assert axes is not None, "the facade fills them in"
     table, chosen, after, _ = rows_at("gather_nd", x, indices, tuple(axes), batch_dims, mode)
     return _read(table, chosen, chosen.shape + after, fill_value)
 
@@ -108,7 +107,6 @@ def _scalar(x: Array, value: ArrayLike) -> Array:
 
 
 def dynamic_slice(x: Array, /, starts: Any, sizes: Any, *, strides: Any = None, mode: Any = None) -> Array:
-    assert strides is not None, "the facade fills them in"
     xp = array_namespace(x)
     device = checks.device_of(x)
     key, taken = [], []
@@ -150,10 +148,7 @@ def put_slice(x: Array, values: Array, /, starts: Sequence[int | Array], *, mode
     return xp.where(inside, values, x)
 
 
-def repeat(
-    x: Array, /, repeats: int | Array, *, axis: int | None = None, total_repeat_length: int | None = None
-) -> Array:
-    assert axis is not None, "the facade fills it in"
+def repeat(x: Array, /, repeats: int | Array, *, axis: Any = None, total_repeat_length: int | None = None) -> Array:
     xp = array_namespace(x)
     size = x.shape[axis]
     if total_repeat_length is None:
@@ -196,7 +191,7 @@ def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tup
 
 
 def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
-    return array_namespace(x).stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
+    return array_namespace(x).stack(nonzero_of.native(x)(x, size=size, fill_value=fill_value), axis=1)
 
 
 Positions: TypeAlias = Callable[[Array, int], Array]

@@ -124,10 +124,6 @@ def ravel_multi_index(
     return _ravel_multi_index(multi_index, shape, mode="clip", fill_value=fill_value)
 
 
-def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
-    return jnp.stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
-
-
 def dynamic_slice(x: Array, /, starts: Any, sizes: Any, *, strides: Any = None, mode: Any = None) -> Array:
     return _dynamic_slice(x, _as_arrays(starts), sizes, strides=strides, mode=mode)
 

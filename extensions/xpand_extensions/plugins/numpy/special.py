@@ -135,10 +135,6 @@ def softplus(x: Array, /) -> Array:
     return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0.0)
 
 
-def log_sigmoid(x: Array, /) -> Array:
-    return np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x)))
-
-
 @widened
 def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
     if b is not None or x.size == 0 or not axis:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
@@ -13,20 +12,10 @@ from xpand_extensions.statistics._arguments import with_initial
 
 
 def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    flat = as_last(xp, x, axis)
+    flat = as_last(np, x, axis)
     if isinstance(q, float) and method == "linear" and flat.shape[-1]:
         return _quantile(flat, q).reshape(order.shape(x, (), axis, keepdims))
-    q = order.as_array(xp, x, q)
-    if not flat.shape[-1] or not q.size:
-        return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
-    low, high, part = order.positions(xp, q.reshape(-1), flat.shape[-1], method)
-    picked = np.unique(low if high is None else np.concatenate([low, high]))
-    ordered = np.partition(flat, picked, axis=-1)
-    # NaN is sorted to the end, at or after the last selected element.
-    nan = np.isnan(np.max(ordered[..., picked[-1] :], axis=-1, keepdims=True))
-    with np.errstate(invalid="ignore"):  # for elements next to NaN, replaced below
-        result = order.between(xp, ordered[..., low], None if high is None else ordered[..., high], part)
-    return order.arranged(xp, order.without(xp, result, nan, q), x, q, axis, keepdims)
+    return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
 
 
 def _quantile(x: Array, q: float) -> Array:

@@ -16,7 +16,7 @@ from xpand_extensions.generic.linalg._products import Axes, execute, product
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
-from xpand_extensions.linalg._plan import Pair, Single, plan_of, product_of
+from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 from ._pivots import order_of
 
@@ -56,10 +56,6 @@ def _pair(step: Pair, x1: Array, x2: Array) -> Array:
 def _is_tiny(x1: Array, x2: Array, batch_axes: Axes) -> bool:
     stack = math.prod([x1.shape[axis] for axis in batch_axes[0]])
     return bool(max(x1.size, x2.size) <= _TINY * stack)
-
-
-def dot_general(x1: Array, x2: Array, /, *, axes: Axes, batch_axes: Axes = ((), ())) -> Array:
-    return product(_METHODS, product_of(x1.shape, x2.shape, axes, batch_axes), x1, x2)
 
 
 diagonal = np.diagonal
