@@ -30,7 +30,6 @@ def bincount(x: Array, /, *, weights: Any = None, minlength: int = 0, length: An
         length = checked_length(x, minlength, length, *extremes(x))
         mode = "drop"
     rows = math.prod(x.shape[:-1])
-    assert length is not None
     ids, _ = resolve("bincount", xp, x, length, mode, GenericAt.bounds, axis=None, from_end=False)
     ids = flat_ids(xp, ids, length)
     if weights is None:

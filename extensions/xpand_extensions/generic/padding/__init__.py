@@ -41,9 +41,9 @@ def pad(
     return xp.asarray(out, copy=True) if shared else out
 
 
-def _slice(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
+def _slice(x: Array, axis: int, start: int, stop: int) -> Array:
     key = [slice(None)] * x.ndim
-    key[axis] = slice(start, stop, step)
+    key[axis] = slice(start, stop)
     return x[tuple(key)]
 
 

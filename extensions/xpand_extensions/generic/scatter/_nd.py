@@ -1,7 +1,7 @@
 """Write at integer indices with the library's row kernels."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Scalar, checks
@@ -33,11 +33,10 @@ def scatter_nd(
     /,
     *,
     batch_dims: int = 0,
-    axes: Sequence[int] | None = None,
+    axes: Any = None,
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    assert axes is not None, "the facade fills them in"
     table, chosen, after, order = rows_at("scatter_nd", x, indices, tuple(axes), batch_dims, mode)
     written = write(table, chosen, values, after, operation)
     if table is x:
