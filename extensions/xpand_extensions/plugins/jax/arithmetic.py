@@ -14,12 +14,6 @@ def _quotient(x: Array, y: Array, /) -> Array:
     return jnp.where(y == 0, 0, jax.lax.div(*jnp.broadcast_arrays(x, y)))
 
 
-def _truncated_remainder(x: Array, y: Array, /) -> Array:
-    if jnp.issubdtype(x.dtype, jnp.floating):
-        return generic.truncated_remainder(x, y)
-    return jnp.where(y == 0, x, jax.lax.rem(*jnp.broadcast_arrays(x, y)))
-
-
 divide_no_nan = jax.jit(generic.divide_no_nan)
 quotient = jax.jit(_quotient)
-truncated_remainder = jax.jit(_truncated_remainder)
+truncated_remainder = jax.jit(generic.truncated_remainder)

@@ -1,4 +1,4 @@
-"""The bits of integers on JAX, by XLA's operations. Their shifts accept any number of positions."""
+"""The bits of integers on JAX: XLA's operations, and the generic versions, compiled."""
 
 from functools import partial
 from typing import Any
@@ -26,14 +26,9 @@ def bitcast(x: Array, /, dtype: DType) -> Array:
 
 population_count = jax.lax.population_count
 count_leading_zeros = jax.lax.clz
-shift_left = jax.jit(lambda x, n: jax.lax.shift_left(*jnp.broadcast_arrays(x, n)))
-shift_right_logical = jax.jit(lambda x, n: jax.lax.shift_right_logical(*jnp.broadcast_arrays(x, n)))
-_shift_right_arithmetic = jax.jit(lambda x, n: jax.lax.shift_right_arithmetic(*jnp.broadcast_arrays(x, n)))
-
-
-def shift_right(x: Array, n: Array, /) -> Array:
-    return (shift_right_logical if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else _shift_right_arithmetic)(x, n)
-
+shift_left = jax.jit(generic.shift_left)
+shift_right = jax.jit(generic.shift_right)
+shift_right_logical = jax.jit(generic.shift_right_logical)
 
 _packbits = jax.jit(lambda x, axis, bitorder: jnp.packbits(x != 0, axis=axis, bitorder=bitorder), static_argnums=(1, 2))
 _unpackbits = jax.jit(jnp.unpackbits, static_argnames=("axis", "count", "bitorder"))
