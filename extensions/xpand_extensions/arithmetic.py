@@ -46,11 +46,9 @@ def check_operands(
 
 def _conversion(xp: Namespace, value: Any, target: Array) -> Callable[[Any], Array]:
     """Return a function that converts values like `value`, arrays or Python numbers, to the data type of `target`."""
-    dtype, options = target.dtype, {"dtype": target.dtype, "device": checks.device_of(target)}
+    dtype = target.dtype
     if type(value) in SCALARS:
-        if checks.kind(xp, dtype) == "real":  # libraries accept no integers beyond int64
-            return lambda x: xp.asarray(float(x), **options)
-        return lambda x: xp.asarray(x, **options)
+        return partial(xp.asarray, dtype=dtype, device=checks.device_of(target))
     return _unchanged if value.dtype == dtype else lambda x: xp.astype(x, dtype)
 
 
